@@ -1,0 +1,1 @@
+"""A rigorous verifier of differential privacy for programs with Gaussian and Laplace noise."""

@@ -1,0 +1,50 @@
+"""The one exception tree.
+
+Three kinds of trouble are never mixed: what a user can mend is a `UserError` (exit status 2);
+a budget that ran out is a `LimitReached` (the verdict Unknown); mathematics that cannot decide is
+a value, not an exception. Everything else is a bug and may propagate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dipapprox.source import Diagnostic
+
+
+class UserError(Exception):
+    """Something the user wrote cannot be used: a flag, a file, a value. The message says why."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def render(self) -> str:
+        """Return the text for the terminal."""
+        hint = f"\nhint: {self.hint}" if self.hint else ""
+        return f"error: {self.message}{hint}"
+
+
+class SourceError(UserError):
+    """A program text is wrong in one or more places; `diagnostics` lists them in source order."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(d.render() for d in self.diagnostics))
+
+    def render(self) -> str:
+        """Return the text for the terminal: every diagnostic with its caret."""
+        return self.message
+
+
+class LimitReached(Exception):
+    """A budget ran out. `reason` is a full phrase for the verdict, e.g. "time limit: 5 s"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class BrokenInvariant(Exception):
+    """A hard invariant of the computation failed: a bug. No verdict may be built on the run."""

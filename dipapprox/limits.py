@@ -1,0 +1,56 @@
+"""Budgets of time, memory, states and pieces: one object, asked often, answering by exception."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from dataclasses import dataclass, field
+
+from dipapprox.errors import LimitReached
+
+_BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use. Immutable; the clock starts when the object is made.
+
+    Attributes:
+        seconds: Wall-clock budget in seconds; None for no limit.
+        memory: Largest peak resident set of this process, in MiB; None for no limit.
+        states: Most symbolic states alive or final at any time.
+        pieces: Most pieces that one event may be split into.
+    """
+
+    seconds: float | None = None
+    memory: int | None = None
+    states: int = 100_000
+    pieces: int = 20_000
+    started: float = field(default_factory=time.monotonic)
+
+    def check(self) -> None:
+        """Raise LimitReached if the time or the memory is used up. Cheap: call it in loops."""
+        if self.seconds is not None and time.monotonic() - self.started > self.seconds:
+            raise LimitReached(f"time limit: {self.seconds:g} s")
+        if self.memory is not None and peak_memory() > self.memory:
+            raise LimitReached(f"memory limit: {self.memory} MiB")
+
+    def check_states(self, count: int) -> None:
+        """Raise LimitReached if `count` symbolic states are too many."""
+        if count > self.states:
+            raise LimitReached(f"path limit: more than {self.states} symbolic states")
+
+    def check_pieces(self, count: int) -> None:
+        """Raise LimitReached if `count` pieces of one event are too many."""
+        if count > self.pieces:
+            raise LimitReached(f"piece limit: an event splits into more than {self.pieces} pieces")
+
+    def elapsed(self) -> float:
+        """Return the seconds since the limits were made."""
+        return time.monotonic() - self.started
+
+
+def peak_memory() -> int:
+    """Return this process's peak resident set in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_PER_UNIT // 2**20

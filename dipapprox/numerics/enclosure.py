@@ -1,0 +1,85 @@
+"""Enclosures: closed rational intervals proved to contain a number.
+
+This is the only numerical type that leaves `numerics`: it compares exactly and can be pickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A proved interval: lower <= true value <= upper.
+
+    Raises:
+        ValueError: If `lower` > `upper`.
+    """
+
+    lower: Fraction
+    upper: Fraction
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ValueError(f"empty enclosure: {self.lower} > {self.upper}")
+
+    @classmethod
+    def exact(cls, value: Fraction | int) -> Enclosure:
+        """The interval of one point."""
+        return cls(Fraction(value), Fraction(value))
+
+    @property
+    def width(self) -> Fraction:
+        """upper - lower, exact."""
+        return self.upper - self.lower
+
+    def __contains__(self, value: Fraction | int) -> bool:
+        return self.lower <= value <= self.upper
+
+    def __add__(self, other: Enclosure) -> Enclosure:
+        return Enclosure(self.lower + other.lower, self.upper + other.upper)
+
+    def meets(self, other: Enclosure) -> bool:
+        """Whether the two intervals share a point."""
+        return self.lower <= other.upper and other.lower <= self.upper
+
+    def intersect(self, other: Enclosure) -> Enclosure:
+        """The common part of two enclosures of the same number.
+
+        Raises:
+            ValueError: If they share no point: then one of them is wrong.
+        """
+        return Enclosure(max(self.lower, other.lower), min(self.upper, other.upper))
+
+
+UNIT = Enclosure(Fraction(0), Fraction(1))
+"""What is known of any probability."""
+
+
+class Side(Enum):
+    """Where a number lies, as far as its enclosure tells."""
+
+    BELOW = "below"  # value <= bound for certain
+    ABOVE = "above"  # value > bound for certain
+    UNDECIDED = "undecided"
+
+
+def compare(enclosure: Enclosure, bound: Fraction) -> Side:
+    """Compare a number with a bound through its enclosure.
+
+    BELOW means value <= bound, ABOVE means value > bound; UNDECIDED means "more bits".
+    """
+    if enclosure.upper <= bound:
+        return Side.BELOW
+    if enclosure.lower > bound:
+        return Side.ABOVE
+    return Side.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class NotEnclosed:
+    """No enclosure could be computed; `reason` is a phrase for people."""
+
+    reason: str

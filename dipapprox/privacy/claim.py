@@ -1,0 +1,39 @@
+"""A privacy claim: what a program is supposed to satisfy, exact and validated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The program run with `epsilon` is (epsilon_prv, delta)-differentially private.
+
+    Attributes:
+        epsilon: The program's privacy parameter, > 0; it scales the noise.
+        epsilon_prv: The claimed budget, >= 0; by default equal to `epsilon`.
+        delta: In [0, 1].
+
+    Raises:
+        UserError: If a value is out of range.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    epsilon_prv: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise UserError(f"eps must be > 0, got {self.epsilon}")
+        if self.epsilon_prv is not None and self.epsilon_prv < 0:
+            raise UserError(f"eps_prv must be >= 0, got {self.epsilon_prv}")
+        if not 0 <= self.delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {self.delta}")
+
+    @property
+    def budget(self) -> Fraction:
+        """The epsilon that is claimed: `epsilon_prv`, or `epsilon` when that is not given."""
+        return self.epsilon if self.epsilon_prv is None else self.epsilon_prv

@@ -1,0 +1,131 @@
+"""Exact linear forms over samples and inputs: Σ coefficient·symbol + constant.
+
+A symbol is an `int` (the index of a sample) or a `str` (the name of an input cell). Forms are
+immutable, normalised (no zero coefficients, symbols sorted, samples first) and hashable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+Symbol = int | str
+
+_ZERO = Fraction(0)
+
+
+def _order(item: tuple[Symbol, Fraction]) -> tuple[bool, Symbol]:
+    return isinstance(item[0], str), item[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LinearForm:
+    """Σ coefficient·symbol + constant, exact. Build with `of`, `constant_form` or `symbol`."""
+
+    terms: tuple[tuple[Symbol, Fraction], ...]
+    constant: Fraction
+
+    @classmethod
+    def of(cls, terms: Mapping[Symbol, Fraction], constant: Fraction = _ZERO) -> LinearForm:
+        """Normalise a mapping of coefficients."""
+        kept = [(s, c) for s, c in terms.items() if c]
+        kept.sort(key=_order)
+        return cls(tuple(kept), constant)
+
+    @classmethod
+    def constant_form(cls, value: Fraction | int) -> LinearForm:
+        """The constant `value`."""
+        return cls((), Fraction(value))
+
+    @classmethod
+    def symbol(cls, symbol: Symbol) -> LinearForm:
+        """The form that is just `symbol`."""
+        return cls(((symbol, Fraction(1)),), _ZERO)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no symbol occurs."""
+        return not self.terms
+
+    def samples(self) -> tuple[int, ...]:
+        """The sample indices that occur, ascending."""
+        return tuple(s for s, _ in self.terms if isinstance(s, int))
+
+    def inputs(self) -> tuple[str, ...]:
+        """The input cells that occur, sorted."""
+        return tuple(s for s, _ in self.terms if isinstance(s, str))
+
+    def coefficient(self, symbol: Symbol) -> Fraction:
+        """The coefficient of `symbol`, 0 if it does not occur."""
+        return next((c for s, c in self.terms if s == symbol), _ZERO)
+
+    def __add__(self, other: LinearForm) -> LinearForm:
+        if not other.terms:
+            return LinearForm(self.terms, self.constant + other.constant)
+        if not self.terms:
+            return LinearForm(other.terms, self.constant + other.constant)
+        total = dict(self.terms)
+        for symbol, coefficient in other.terms:
+            total[symbol] = total.get(symbol, _ZERO) + coefficient
+        return LinearForm.of(total, self.constant + other.constant)
+
+    def __neg__(self) -> LinearForm:
+        return LinearForm(tuple((s, -c) for s, c in self.terms), -self.constant)
+
+    def __sub__(self, other: LinearForm) -> LinearForm:
+        return self + (-other)
+
+    def scaled(self, factor: Fraction) -> LinearForm:
+        """Return factor * self."""
+        if not factor:
+            return LinearForm((), _ZERO)
+        return LinearForm(tuple((s, c * factor) for s, c in self.terms), self.constant * factor)
+
+    def substitute(self, values: Mapping[Symbol, LinearForm]) -> LinearForm:
+        """Replace the symbols that `values` names by forms; the others stay."""
+        total: dict[Symbol, Fraction] = {}
+        constant = self.constant
+        for symbol, coefficient in self.terms:
+            value = values.get(symbol)
+            if value is None:
+                total[symbol] = total.get(symbol, _ZERO) + coefficient
+                continue
+            constant += coefficient * value.constant
+            for inner, c in value.terms:
+                total[inner] = total.get(inner, _ZERO) + coefficient * c
+        return LinearForm.of(total, constant)
+
+    def at(self, values: Mapping[Symbol, Fraction]) -> LinearForm:
+        """Replace the symbols that `values` names by numbers; the others stay."""
+        constant = self.constant
+        kept = []
+        for symbol, coefficient in self.terms:
+            value = values.get(symbol)
+            if value is None:
+                kept.append((symbol, coefficient))
+            else:
+                constant += coefficient * value
+        return LinearForm(tuple(kept), constant)
+
+    def renamed(self, name: Callable[[Symbol], Symbol]) -> LinearForm:
+        """Rename every symbol; `name` must be injective on the symbols that occur."""
+        return LinearForm.of({name(s): c for s, c in self.terms}, self.constant)
+
+    def normalised(self) -> LinearForm:
+        """Divide by the absolute value of the leading coefficient (no-op on constants)."""
+        if not self.terms:
+            return self
+        leading = abs(self.terms[0][1])
+        return self if leading == 1 else self.scaled(1 / leading)
+
+
+def linear_sum(forms: Iterable[LinearForm]) -> LinearForm:
+    """Add up any number of forms."""
+    total: dict[Symbol, Fraction] = {}
+    constant = _ZERO
+    for form in forms:
+        constant += form.constant
+        for symbol, coefficient in form.terms:
+            total[symbol] = total.get(symbol, _ZERO) + coefficient
+    return LinearForm.of(total, constant)
