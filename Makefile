@@ -1,0 +1,30 @@
+# Everything runs in its own virtual environment; `make run` and `make test` need no step by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check soundness clean
+
+run: $(VENV)/.installed
+	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
+
+test: $(VENV)/.tested
+	$(BIN)/pytest -q
+
+check: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dipapprox needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info

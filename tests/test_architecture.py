@@ -1,0 +1,99 @@
+"""The layers of the package, read from the imports themselves."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "dipapprox"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+LAYERS = (
+    "source",
+    "errors",
+    "limits",
+    "distributions",
+    "graphs",
+    "language",
+    "semantics",
+    "events",
+    "integrals",
+    "numerics",
+    "exact",
+    "privacy",
+    "experiments",
+    "cli",
+)
+"""A module imports from its own or an earlier layer; `__init__` and `__main__` stand above all."""
+
+HOMES = {
+    "ply": {"language"},
+    "igraph": {"graphs"},
+    "flint": {"numerics", "exact"},
+    "rich": {"cli"},
+}
+"""Foreign packages and the only layers that may know them."""
+
+
+def layer_of(path: Path) -> str:
+    """The layer of a file: its folder below the package, or its own name."""
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Every import in a file as (line, dotted module)."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            yield node.lineno, node.module or ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_file_is_short_and_imports_downwards_only(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    layer = layer_of(path)
+    top = layer in {"__init__", "__main__"}
+    assert top or layer in LAYERS, f"{layer} is in no layer"
+    for line, module in imports_of(path):
+        root, _, rest = module.partition(".")
+        if root in HOMES:
+            assert layer in HOMES[root], f"{path}:{line}: {root} belongs in {HOMES[root]}"
+        if root == "dipapprox" and not top:
+            target = rest.split(".")[0]
+            assert target, f"{path}:{line}: import the module, not the package"
+            assert LAYERS.index(target) <= LAYERS.index(layer), f"{path}:{line}: upward import"
+
+
+def test_no_import_hides_inside_a_function() -> None:
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = [n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)]
+                assert not inner, f"{path}:{inner[0].lineno}: import inside {node.name}"
+
+
+def test_the_imports_have_no_cycle() -> None:
+    names = {
+        ".".join(("dipapprox", *p.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): p
+        for p in FILES
+    }
+    graph = {name: {m for _, m in imports_of(path) if m in names} for name, path in names.items()}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail, name))
+        if name not in done:
+            for other in graph[name]:
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in names:
+        visit(name, ())
