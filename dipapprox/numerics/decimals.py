@@ -1,0 +1,78 @@
+"""Enclosures as decimal text, rounded outward: what is printed still encloses the number."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.numerics.enclosure import Enclosure
+
+_MOST_PLACES = 4_000
+"""No end is printed with more decimal places; ends closer to 0 are rounded to it or away."""
+
+
+def outward(enclosure: Enclosure, places: int = 0) -> tuple[str, str]:
+    """Write the ends as decimals: lower rounded down, upper rounded up.
+
+    Enough places are used that rounding widens the interval by less than a thousandth. Ends that
+    are short decimals are written exactly.
+
+    Args:
+        enclosure: What to write.
+        places: Round to at least this many decimal places.
+
+    Returns:
+        (lower, upper), each plain ("0.0245") or, when tiny or huge, scientific ("1.7e-9").
+    """
+    width = enclosure.width
+    places = max(places, _places_below(width) + 5 if width else 30)
+    places = min(places, _MOST_PLACES)
+    return rounded_down(enclosure.lower, places), rounded_up(enclosure.upper, places)
+
+
+def short(enclosure: Enclosure, digits: int = 10) -> tuple[str, str]:
+    """Write the ends for people: outward, to about `digits` significant digits of the larger end.
+
+    A wide enclosure gets fewer digits: those after the first one or two that differ say nothing.
+    """
+    size = max(abs(enclosure.lower), abs(enclosure.upper))
+    places = _places_below(size) + digits if size else digits
+    if enclosure.width:
+        places = min(places, _places_below(enclosure.width) + 3)
+    places = min(max(places, 0), _MOST_PLACES)
+    return rounded_down(enclosure.lower, places), rounded_up(enclosure.upper, places)
+
+
+def rounded_down(value: Fraction, places: int) -> str:
+    """Write the largest multiple of 10**-places that is <= value."""
+    return _text(value.numerator * 10**places // value.denominator, places)
+
+
+def rounded_up(value: Fraction, places: int) -> str:
+    """Write the smallest multiple of 10**-places that is >= value."""
+    return _text(-(-value.numerator * 10**places // value.denominator), places)
+
+
+def _places_below(size: Fraction) -> int:
+    """Return about -log10(size) for size > 0: size / 2 < 10**-result < 20 * size."""
+    bits = size.denominator.bit_length() - size.numerator.bit_length()
+    return bits * 30_103 // 100_000
+
+
+def _text(scaled: int, places: int) -> str:
+    """Write scaled * 10**-places exactly, without trailing zeros."""
+    if scaled == 0:
+        return "0"
+    sign = "-" if scaled < 0 else ""
+    digits = str(abs(scaled))
+    stripped = digits.rstrip("0")
+    exponent = len(digits) - 1 - places  # of the leading digit
+    places -= len(digits) - len(stripped)
+    if -5 <= exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{stripped}"
+    if 0 <= exponent < 20:
+        whole = stripped[: exponent + 1].ljust(exponent + 1, "0")
+        return (
+            f"{sign}{whole}.{stripped[exponent + 1 :]}".rstrip(".") if places > 0 else sign + whole
+        )
+    fraction = f".{stripped[1:]}" if len(stripped) > 1 else ""
+    return f"{sign}{stripped[0]}{fraction}e{exponent}"

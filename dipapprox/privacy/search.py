@@ -1,0 +1,206 @@
+"""VerifyDP (DiPApprox paper, Algorithms 3 and 4) with refinement per pair.
+
+    for each ordered pair (u, u'):
+        bits := the first precision
+        enclose delta_{u,u'} at `bits`  --- <= delta --------->  next pair
+            ^        |           |   |----- > delta ---------->  stop: Not_DP
+            |    undecided   no enclosure
+            |        |           |
+            |   bits left?       +---------------------------->  next pair, at best Unknown
+            +-- yes -+-- no: critical, as far as these bits tell ->  next pair, at best Unknown
+
+Nothing is kept per pair: only the number of pairs, the enclosure of the largest delta so far, and
+of the undecided pairs their number and the closest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.privacy.adjacency import Pair
+from dipapprox.privacy.divergence import Factor, Probabilities, budget_factor, divergence
+
+
+class ProbabilitySource(Protocol):
+    """Where output distributions come from. A source remembers what it computed, within bounds."""
+
+    @property
+    def name(self) -> str:
+        """The word in reports: "nested", "elimination", …"""
+
+    def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
+        """Enclose the probability of every output for one input, in one fixed order.
+
+        Args:
+            row: The input.
+            bits: Wanted width of each enclosure: at most 2**-bits.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            BrokenInvariant: If the enclosures contradict each other.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What is known of one pair after an attempt at `bits` bits.
+
+    Attributes:
+        delta: Encloses delta_{u,u'}.
+        factor: Bounds of e^budget.
+        first: The distribution of u; empty if there is none.
+        second: The distribution of u'; empty if there is none.
+        obstacle: Why a distribution could not be enclosed; None if it could.
+    """
+
+    pair: Pair
+    bits: int
+    delta: Enclosure
+    factor: Factor
+    first: Probabilities = ()
+    second: Probabilities = ()
+    obstacle: str | None = None
+
+
+Progress = Callable[[int, int | None], None]
+"""Called after every pair with the pairs done and their total, None if that is unknown."""
+
+
+def silent(_done: int, _total: int | None) -> None:
+    """Report no progress."""
+
+
+def precisions(first: int, last: int) -> tuple[int, ...]:
+    """Return the ladder first, 2 * first, 4 * first, … that ends with `last` (or is `first`)."""
+    ladder = [first]
+    while ladder[-1] < last:
+        ladder.append(min(2 * ladder[-1], last))
+    return tuple(ladder)
+
+
+@dataclass(slots=True)
+class Search:
+    """One run over many pairs; the fields after `limits` are valid whenever the run ends.
+
+    Attributes:
+        delta: The claimed delta.
+        budget: The claimed epsilon, >= 0.
+        ladder: Bits to ask for, ascending; at least one.
+        checked: Pairs done.
+        lower: Certified lower bound of the largest delta_{u,u'} of the pairs so far.
+        upper: Certified upper bound of the same.
+        bits: The most bits that any pair was attempted with.
+        undecided: Number of pairs given up.
+        closest: Of those the one with the greatest lower, then upper, bound.
+        current: The last attempt at a pair that is neither decided nor given up.
+        violation: The attempt that is certainly above `delta`; the run stops at the first.
+    """
+
+    source: ProbabilitySource
+    delta: Fraction
+    budget: Fraction
+    ladder: tuple[int, ...]
+    limits: Limits
+    checked: int = 0
+    lower: Fraction = Fraction(0)
+    upper: Fraction = Fraction(0)
+    bits: int = 0
+    undecided: int = 0
+    closest: Attempt | None = None
+    current: Attempt | None = None
+    violation: Attempt | None = None
+    _factors: dict[int, Factor] = field(default_factory=dict)
+
+    def run(self, pairs: Iterable[Pair], total: int | None, progress: Progress = silent) -> None:
+        """Check pairs until all are done or one is certainly violated.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            BrokenInvariant: If enclosures contradict each other.
+        """
+        for pair in pairs:
+            self.limits.check()
+            self._check(pair)
+            self.checked += 1
+            progress(self.checked, total)
+            if self.violation is not None:
+                return
+
+    def delta_enclosure(self) -> Enclosure | None:
+        """Enclose the largest delta_{u,u'} of the pairs attempted; None if there are none.
+
+        After a violation: of the violating pair alone.
+        """
+        if self.violation is not None:
+            return self.violation.delta
+        if self.current is not None:
+            delta = self.current.delta
+            return Enclosure(max(self.lower, delta.lower), max(self.upper, delta.upper))
+        return Enclosure(self.lower, self.upper) if self.checked else None
+
+    def nearest(self) -> Attempt | None:
+        """Return the undecided attempt closest to a violation, an interrupted one included."""
+        attempts = [a for a in (self.closest, self.current) if a is not None]
+        return max(attempts, key=_closeness, default=None)
+
+    def _check(self, pair: Pair) -> None:
+        attempt = None
+        for bits in self.ladder:
+            self.bits = max(self.bits, bits)
+            attempt = self._attempt(pair, bits, attempt)
+            match compare(attempt.delta, self.delta):
+                case Side.BELOW:
+                    self._record(attempt)
+                    return
+                case Side.ABOVE:
+                    self.current = None
+                    self.violation = attempt
+                    return
+                case Side.UNDECIDED:
+                    self.current = attempt
+                    if attempt.obstacle is not None:
+                        break
+        assert attempt is not None, "the ladder is empty"
+        self._record(attempt)
+        self.undecided += 1
+        if self.closest is None or _closeness(attempt) > _closeness(self.closest):
+            self.closest = attempt
+
+    def _record(self, attempt: Attempt) -> None:
+        self.current = None
+        self.lower = max(self.lower, attempt.delta.lower)
+        self.upper = max(self.upper, attempt.delta.upper)
+
+    def _attempt(self, pair: Pair, bits: int, before: Attempt | None) -> Attempt:
+        """Enclose delta_{u,u'} at `bits` bits, inside what was known before."""
+        factor = self._factor(bits)
+        if pair[0] == pair[1]:
+            # p - e^budget p <= 0 for every output.
+            return Attempt(pair, bits, Enclosure.exact(0), factor)
+        known = UNIT if before is None else before.delta
+        first = self.source.distribution(pair[0], bits)
+        if isinstance(first, NotEnclosed):
+            return Attempt(pair, bits, known, factor, obstacle=first.reason)
+        second = self.source.distribution(pair[1], bits)
+        if isinstance(second, NotEnclosed):
+            return Attempt(pair, bits, known, factor, obstacle=second.reason)
+        delta = divergence(first, second, factor)
+        if not known.meets(delta):
+            raise BrokenInvariant("enclosures of one delta at two precisions are disjoint")
+        return Attempt(pair, bits, known.intersect(delta), factor, first, second)
+
+    def _factor(self, bits: int) -> Factor:
+        if bits not in self._factors:
+            self._factors[bits] = budget_factor(self.budget, bits)
+        return self._factors[bits]
+
+
+def _closeness(attempt: Attempt) -> tuple[Fraction, Fraction]:
+    return attempt.delta.lower, attempt.delta.upper

@@ -1,0 +1,106 @@
+"""Adjacency: the stream against brute force over all squares, counts against the stream."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import islice, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import (
+    Adjacency,
+    Cell,
+    Everyone,
+    InputRow,
+    Listed,
+    Norm,
+    Within,
+)
+from dipapprox.privacy.adjacency import adjacent_pairs, count_pairs
+
+NUMBERS = st.integers(-4, 4).map(lambda n: Fraction(n, 2))
+
+
+def cell(number: int, *domain: Fraction | int | str) -> Cell:
+    values = tuple(v if isinstance(v, str) else Fraction(v) for v in domain)
+    return Cell(f"q[{number}]", "q", number, values)
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> tuple[Cell, ...]:
+    size = draw(st.integers(1, 3))
+    return tuple(
+        cell(i, *draw(st.lists(NUMBERS, min_size=1, max_size=3, unique=True)))
+        for i in range(1, size + 1)
+    )
+
+
+ADJACENCIES = st.one_of(
+    st.just(Everyone()),
+    st.builds(Within, st.sampled_from(Norm), NUMBERS.map(abs)),
+)
+
+
+def by_definition(u: InputRow, v: InputRow, adjacency: Adjacency) -> bool:
+    if u == v:
+        return False
+    if isinstance(adjacency, Everyone):
+        return True
+    assert isinstance(adjacency, Within)
+    gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(u, v, strict=True)]
+    size = {
+        Norm.LINF: max(gaps),
+        Norm.L1: sum(gaps),
+        Norm.L0: sum(1 for gap in gaps if gap),
+    }[adjacency.norm]
+    return size <= adjacency.radius
+
+
+@given(cells(), ADJACENCIES)
+@settings(deadline=None, max_examples=150)
+def test_stream_is_the_definition(inputs: tuple[Cell, ...], adjacency: Adjacency) -> None:
+    rows = list(product(*(c.domain for c in inputs)))
+    expected = {(u, v) for u in rows for v in rows if by_definition(u, v, adjacency)}
+    stream = list(adjacent_pairs(inputs, adjacency))
+    assert len(stream) == len(set(stream)), "a pair came twice"
+    assert set(stream) == expected
+    assert count_pairs(inputs, adjacency) == len(expected)
+
+
+def test_counts_need_no_enumeration() -> None:
+    ternary = tuple(cell(i, -1, 0, 1) for i in range(1, 41))
+    # One cell changes by one: 4 of the 9 ordered value pairs have distance 1.
+    assert count_pairs(ternary, Within(Norm.L1, Fraction(1))) == 40 * 4 * 3**39
+    assert count_pairs(ternary, Within(Norm.LINF, Fraction(1))) == 7**40 - 3**40
+    assert count_pairs(ternary, Everyone()) == 9**40 - 3**40
+
+
+def test_neighbours_are_generated_not_filtered() -> None:
+    ternary = tuple(cell(i, -1, 0, 1) for i in range(1, 1001))
+    first = list(islice(adjacent_pairs(ternary, Within(Norm.L1, Fraction(1))), 500))
+    assert all(sum(a != b for a, b in zip(u, v, strict=True)) == 1 for u, v in first)
+    assert len(list(islice(adjacent_pairs(ternary, Everyone()), 500))) == 500
+
+
+def test_listed_pairs_in_both_orders_once() -> None:
+    u, v = (Fraction(0),), (Fraction(1),)
+    listed = Listed(((u, v), (v, u)))
+    assert list(adjacent_pairs((cell(1, 0, 1),), listed)) == [(u, v), (v, u)]
+    assert count_pairs((cell(1, 0, 1),), listed) == 2
+
+
+def test_named_values() -> None:
+    named = (cell(1, "bot", "top"), cell(2, "bot", "top"))
+    assert count_pairs(named, Within(Norm.L0, Fraction(1))) == 8
+    for norm in (Norm.LINF, Norm.L1):
+        with pytest.raises(UserError, match="needs numbers, but 'q\\[1\\]' can be 'bot'"):
+            list(adjacent_pairs(named, Within(norm, Fraction(1))))
+
+
+def test_counting_gives_up_rather_than_grow() -> None:
+    # Distances 1/2^i have 2^40 different sums.
+    odd = tuple(cell(i, 0, Fraction(1, 2**i)) for i in range(1, 41))
+    assert count_pairs(odd, Within(Norm.L1, Fraction(1))) is None

@@ -1,0 +1,194 @@
+"""VerifyPair: its bounds against exact distributions inside the enclosures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.numerics.decimals import outward, short
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.exponential import exponential
+from dipapprox.privacy.divergence import (
+    Factor,
+    budget_factor,
+    certain_outputs,
+    difference_over,
+    divergence,
+    likely_outputs,
+)
+
+BUDGETS = st.fractions(0, 5, max_denominator=100)
+LAWS = st.integers(2, 5).flatmap(
+    lambda n: st.tuples(
+        *(st.lists(st.integers(0, 60), min_size=n, max_size=n).filter(any) for _ in range(2))
+    )
+)
+
+
+def probabilities(weights: list[int]) -> list[Fraction]:
+    return [Fraction(w, sum(weights)) for w in weights]
+
+
+def around(values: list[Fraction], bits: int) -> list[Enclosure]:
+    """Enclosures of width <= 2**-bits, off-centre, exact where the value is 0."""
+    third = Fraction(1, 3 * 2**bits)
+    return [
+        Enclosure(max(v - third, Fraction(0)), min(v + 2 * third, Fraction(1)))
+        if v
+        else Enclosure.exact(0)
+        for v in values
+    ]
+
+
+def exact_delta(p: list[Fraction], q: list[Fraction], budget: Fraction) -> Enclosure:
+    """delta for exactly known distributions; as thin as e^budget at 400 bits."""
+    exact = [Enclosure.exact(v) for v in p], [Enclosure.exact(v) for v in q]
+    return divergence(*exact, budget_factor(budget, 400))
+
+
+@given(LAWS, BUDGETS, st.integers(4, 80))
+@settings(deadline=None, max_examples=150)
+def test_bounds_contain_delta_and_shrink(
+    laws: tuple[list[int], list[int]], budget: Fraction, bits: int
+) -> None:
+    p, q = map(probabilities, laws)
+    delta = divergence(around(p, bits), around(q, bits), budget_factor(budget, bits))
+    true = exact_delta(p, q, budget)
+    assert delta.lower <= true.lower <= true.upper <= delta.upper
+    # The paper's error bound, |V| terms each of width 2^-bits + e^budget 2^-bits (twice).
+    assert delta.width <= 2 * len(p) * (1 + budget_factor(budget, 60).lower + 1) / 2**bits
+    assert delta.lower >= 0
+    assert delta.upper <= 1
+
+
+@given(LAWS, BUDGETS, st.integers(4, 60))
+@settings(deadline=None, max_examples=100)
+def test_more_bits_lie_inside_fewer(
+    laws: tuple[list[int], list[int]], budget: Fraction, bits: int
+) -> None:
+    p, q = map(probabilities, laws)
+    coarse, fine = (
+        divergence(around(p, b), around(q, b), budget_factor(budget, 200)) for b in (bits, 2 * bits)
+    )
+    assert coarse.lower <= fine.lower
+    assert fine.upper <= coarse.upper
+
+
+@given(LAWS, BUDGETS, st.integers(4, 60))
+@settings(deadline=None, max_examples=100)
+def test_witness_set_attains_the_lower_bound(
+    laws: tuple[list[int], list[int]], budget: Fraction, bits: int
+) -> None:
+    p, q = map(probabilities, laws)
+    first, second, factor = around(p, bits), around(q, bits), budget_factor(budget, bits)
+    certain = certain_outputs(first, second, factor)
+    delta = divergence(first, second, factor)
+    over = difference_over(certain, first, second, factor)
+    assert over.lower == delta.lower
+    assert over.upper <= delta.upper
+    # Every other set has a smaller difference than delta (Lemma 2).
+    likely = likely_outputs(first, second, factor)
+    assert set(certain) <= set(likely)
+    assert difference_over(likely, first, second, factor).lower <= delta.upper
+
+
+@given(LAWS)
+@settings(deadline=None, max_examples=60)
+def test_budget_zero_is_total_variation(laws: tuple[list[int], list[int]]) -> None:
+    p, q = map(probabilities, laws)
+    expected = sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2
+    assert exact_delta(p, q, Fraction(0)) == Enclosure.exact(expected)
+
+
+def test_randomised_response_closed_form() -> None:
+    # Keep the bit with probability 3/4: p/q = 3, so delta = 3/4 - e^(1/2)/4 at budget 1/2.
+    p, q = [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
+    delta = exact_delta(p, q, Fraction(1, 2))
+    with ctx.workprec(300):
+        reference = (3 - arb(0.5).exp()) / 4
+        assert float(reference) == pytest.approx(float(delta.lower))
+    assert delta.width < Fraction(1, 2**390)
+    assert exact_delta(p, q, Fraction(11, 10)) == Enclosure.exact(0)  # e^1.1 > 3
+
+
+def test_unreachable_outputs_do_not_block_delta_zero() -> None:
+    zero, half = Enclosure.exact(0), Enclosure(Fraction(1, 4), Fraction(3, 4))
+    tiny = Enclosure(Fraction(0), Fraction(1, 2**90))
+    factor = budget_factor(Fraction(3), 40)
+    assert divergence([half, zero], [half, zero], factor).upper == 0
+    assert divergence([half, tiny], [half, zero], factor).upper > 0
+
+
+def test_budgets_beyond_all_bounds() -> None:
+    factor = budget_factor(Fraction(10**12), 40)
+    assert factor.upper is None
+    p = [Enclosure.exact(Fraction(1, 2)), Enclosure.exact(Fraction(1, 2))]
+    q = [Enclosure.exact(0), Enclosure.exact(1)]
+    assert divergence(p, q, factor) == Enclosure.exact(Fraction(1, 2))
+    assert likely_outputs(p, q, factor) == certain_outputs(p, q, factor) == (0,)
+    with pytest.raises(ValueError, match="no lower bound"):
+        difference_over((1,), p, q, factor)
+    unknown = [Enclosure(Fraction(0), Fraction(1, 8))]
+    assert divergence([p[0]], unknown, factor) == Enclosure(Fraction(0), Fraction(1, 2))
+
+
+@given(st.fractions(-60, 60, max_denominator=10**6), st.integers(2, 300))
+@settings(deadline=None, max_examples=100)
+def test_exponential(x: Fraction, bits: int) -> None:
+    wide, thin = exponential(x, bits), exponential(x, bits + 200)
+    assert wide.lower <= thin.lower <= thin.upper <= wide.upper
+    assert wide.width <= thin.upper / 2**bits
+    # e^x * e^-x = 1, an identity that no common error survives.
+    inverse = exponential(-x, bits)
+    assert wide.lower * inverse.lower <= 1 <= wide.upper * inverse.upper
+
+
+def test_exponential_ends() -> None:
+    assert exponential(Fraction(0), 10) == Enclosure.exact(1)
+    e = exponential(Fraction(1), 64)
+    assert Fraction("2.71828182845904523536028747135266249775") in e
+    assert e.width < Fraction(1, 2**62)
+    assert exponential(Fraction(10_000), 40).lower > 2**14000
+    with pytest.raises(ValueError, match="exponent must be in"):
+        exponential(Fraction(10**9), 40)
+
+
+@given(
+    st.fractions(-3, 3, max_denominator=10**9),
+    st.fractions(0, 3, max_denominator=10**9),
+    st.integers(-60, 10),
+)
+@settings(deadline=None, max_examples=200)
+def test_decimals_enclose(low: Fraction, width: Fraction, exponent: int) -> None:
+    scale = Fraction(10) ** exponent
+    enclosure = Enclosure(low * scale, (low + width) * scale)
+    lower, upper = map(Fraction, outward(enclosure))
+    assert lower <= enclosure.lower
+    assert enclosure.upper <= upper
+    slack = enclosure.width / 1000 if width else Fraction(1, 10**29)
+    assert upper - lower - enclosure.width <= slack
+    lower, upper = map(Fraction, short(enclosure))
+    assert lower <= enclosure.lower <= enclosure.upper <= upper
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0", "0"), ("1/2", "0.5"), ("-1/2", "-0.5"), ("1", "1"), ("1200", "1200"),
+        ("25/2", "12.5"),
+        ("1/50000", "0.00002"), ("17/10000000000", "1.7e-9"), ("1/1000000", "1e-6"),
+        (str(10**30), "1e30"), (str(123 * 10**28), "1.23e30"), ("-3/1000000000", "-3e-9"),
+    ],
+)  # fmt: skip
+def test_exact_decimals_are_written_exactly(value: str, text: str) -> None:
+    assert outward(Enclosure.exact(Fraction(value))) == (text, text)
+
+
+def test_factor_without_upper_end_is_infinite() -> None:
+    factor = Factor(Fraction(5), None)
+    half = Enclosure.exact(Fraction(1, 2))
+    assert divergence([half], [half], factor) == Enclosure.exact(0)
