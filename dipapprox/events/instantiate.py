@@ -1,0 +1,116 @@
+"""From final states to events: fix epsilon and one input row.
+
+Everything that does not depend on the row is done once, in the constructor: which samples a state
+mentions, its guards over local indices, the scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.distributions import Distribution
+from dipapprox.events.event import Event
+from dipapprox.language.core import InputRow, Value
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import FinalState, FinalStates, InputCondition, guards_of
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a final state looks like before a row is chosen.
+
+    Attributes:
+        output: Index of the state's outputs in `FinalStates.outputs()`.
+        samples: The samples that its guards mention, ascending; local index k is samples[k].
+        guards: Forms over local indices and input cells.
+        varying: Whether some guard mentions an input cell.
+    """
+
+    output: int
+    conditions: tuple[InputCondition, ...]
+    samples: tuple[int, ...]
+    guards: tuple[LinearForm, ...]
+    varying: bool
+
+
+class Instantiator:
+    """Makes the events of a program at one epsilon, row by row.
+
+    Args:
+        states: The final states, inputs symbolic.
+        epsilon: The program's privacy parameter, exact and > 0.
+    """
+
+    def __init__(self, states: FinalStates, epsilon: Fraction) -> None:
+        self._cells = tuple(cell.name for cell in states.program.inputs)
+        self._samples = states.samples
+        self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
+        positions = {outputs: k for k, outputs in enumerate(states.outputs())}
+        self.outlines = tuple(_outline(state, positions[state.outputs]) for state in states.states)
+
+    def events(self, row: InputRow) -> Iterator[tuple[int, Event]]:
+        """Yield (index in `states.outputs()`, event) for every state that the row admits.
+
+        The events of one row are disjoint and their probabilities sum to 1; several may belong
+        to the same output. Raw: `reduce` simplifies them.
+        """
+        numbers = self.numbers(row)
+        laws = self.laws(numbers)
+        for outline in self.admitted(row, numbers):
+            guards = outline.guards
+            if outline.varying:
+                guards = tuple(form.at(numbers) for form in guards)
+            yield outline.output, Event(tuple(laws[i] for i in outline.samples), guards)
+
+    def numbers(self, row: InputRow) -> dict[Symbol, Fraction]:
+        """Return the cells that hold numbers; named values occur in conditions only."""
+        cells = zip(self._cells, row, strict=True)
+        return {name: value for name, value in cells if isinstance(value, Fraction)}
+
+    def laws(self, numbers: Mapping[Symbol, Fraction]) -> list[Distribution]:
+        """Return the laws of all samples at a row."""
+        return [
+            Distribution(sample.family, sample.mean.at(numbers).constant, scale)
+            for sample, scale in zip(self._samples, self._scales, strict=True)
+        ]
+
+    def admitted(self, row: InputRow, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
+        """Yield the outlines whose conditions the row meets."""
+        values: dict[str, Value] = dict(zip(self._cells, row, strict=True))
+        for outline in self.outlines:
+            if all(_holds(condition, values, numbers) for condition in outline.conditions):
+                yield outline
+
+
+def _outline(state: FinalState, output: int) -> Outline:
+    forms = tuple(guard.form for guard in guards_of(state.path))
+    samples = sorted({sample for form in forms for sample in form.samples()})
+    local = {sample: k for k, sample in enumerate(samples)}
+
+    def name(symbol: Symbol) -> Symbol:
+        return local[symbol] if isinstance(symbol, int) else symbol
+
+    return Outline(
+        output,
+        state.conditions,
+        tuple(samples),
+        tuple(form.renamed(name) for form in forms),
+        any(form.inputs() for form in forms),
+    )
+
+
+def _holds(
+    condition: InputCondition,
+    values: Mapping[str, Value],
+    numbers: Mapping[Symbol, Fraction],
+) -> bool:
+    """Decide an input condition exactly."""
+    if condition.values is not None:
+        assert condition.cell is not None
+        return values[condition.cell] in condition.values
+    assert condition.form is not None
+    value = condition.form.at(numbers)
+    assert value.is_constant, "a comparison of named values reached the events"
+    return value.constant < 0 if condition.strict else value.constant <= 0

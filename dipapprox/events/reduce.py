@@ -1,0 +1,155 @@
+"""Exact simplification of events: what is implied goes, what is impossible shows, parts separate.
+
+In: an `Event` with any linear guards. Out: `Impossible`, or independent connected factors whose
+guards are irredundant and, where that costs nothing, plain comparisons (`rewriting`). The
+probability of the event is the product of the probabilities of the factors, exactly.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from dipapprox import graphs
+from dipapprox.events.event import Event, Impossible, Independent, Reduced
+from dipapprox.events.polyhedra import Difference, difference, has_interior, implies
+from dipapprox.events.rewriting import as_comparisons
+from dipapprox.semantics.linear import LinearForm, Symbol
+
+
+def reduce(event: Event) -> Reduced:
+    """Simplify an event without changing its probability.
+
+    Returns:
+        `Impossible` exactly if the event has probability 0; otherwise its independent factors in
+        order of their least sample. A factor's samples are renumbered from 0.
+    """
+    guards = irredundant(event.guards)
+    if guards is None:
+        return Impossible()
+    factors = connected_parts(Event(event.samples, guards))
+    return Independent(tuple(as_comparisons(factor) for factor in factors))
+
+
+def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
+    """Drop the guards that the others imply; None if they hold together with probability 0.
+
+    A guard is form <= 0. The kept guards are `normalised()` and in their first order.
+    """
+    tightest: dict[tuple[tuple[Symbol, Fraction], ...], Fraction] = {}
+    for guard in guards:
+        form = guard.normalised()
+        known = tightest.get(form.terms)
+        if known is None or known < form.constant:
+            tightest[form.terms] = form.constant
+    forms = tuple(LinearForm(terms, constant) for terms, constant in tightest.items())
+    differences = [d for d in map(difference, forms) if d is not None]
+    if len(differences) < len(forms):
+        return _irredundant_linear(forms)
+    if _is_forest([(u, v) for u, v, _ in differences]):
+        return forms
+    if not has_interior(forms):
+        return None
+    dropped = _shortcuts(differences)
+    return tuple(form for k, form in enumerate(forms) if k not in dropped)
+
+
+def connected_parts(event: Event) -> tuple[Event, ...]:
+    """Split an event into connected events; samples that no guard mentions are dropped."""
+    edges = []
+    for guard in event.guards:
+        samples = guard.samples()
+        edges += [(samples[0], other) for other in samples[1:]]
+    if len(edges) == len(event.guards) == len(event.samples) - 1 and _is_forest(edges):
+        return (event,)  # a tree: the common case, without building a graph
+    parts = graphs.components(len(event.samples), edges)
+    home = {sample: k for k, part in enumerate(parts) for sample in part}
+    guards: list[list[LinearForm]] = [[] for _ in parts]
+    for guard in event.guards:
+        guards[home[guard.samples()[0]]].append(guard)
+    return tuple(
+        restricted(event, part, forms) for part, forms in zip(parts, guards, strict=True) if forms
+    )
+
+
+def restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearForm]) -> Event:
+    """Keep `samples`, renumbered in this order, and `guards`, which mention no others."""
+    local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
+    return Event(
+        tuple(event.samples[sample] for sample in samples),
+        tuple(guard.renamed(local.__getitem__) for guard in guards),
+    )
+
+
+def _is_forest(edges: Iterable[tuple[int, int]]) -> bool:
+    """Whether there is no undirected cycle. Then no bound is implied and all can hold."""
+    above: dict[int, int] = {}
+
+    def root(vertex: int) -> int:
+        while (parent := above.get(vertex, vertex)) != vertex:
+            above[vertex] = above.get(parent, parent)
+            vertex = parent
+        return vertex
+
+    for u, v in edges:
+        a, b = root(u), root(v)
+        if a == b:
+            return False
+        above[a] = b
+    return True
+
+
+def _shortcuts(differences: Sequence[Difference]) -> set[int]:
+    """Return the positions of the bounds that a chain of other bounds implies.
+
+    x[v] < x[u] + w is implied if another path from u to v has weight <= w. As no cycle has weight
+    <= 0 (checked before) and parallel bounds are gone, all of them can be dropped at once: two
+    bounds cannot need each other.
+    """
+    outgoing: dict[int, list[tuple[int, Fraction]]] = {}
+    incoming: dict[int, list[tuple[int, Fraction]]] = {}
+    for u, v, weight in differences:
+        outgoing.setdefault(u, []).append((v, weight))
+        incoming.setdefault(v, []).append((u, weight))
+    implied: set[int] = set()
+    distances: dict[int, dict[int, Fraction]] = {}
+    for position, (u, v, weight) in enumerate(differences):
+        if len(outgoing[u]) == 1 or len(incoming[v]) == 1:
+            continue  # every path from u to v uses this bound
+        if u not in distances:
+            distances[u] = _distances(outgoing, u)
+        reached = distances[u]
+        if any(k != u and k in reached and reached[k] + w <= weight for k, w in incoming[v]):
+            implied.add(position)
+    return implied
+
+
+def _distances(outgoing: dict[int, list[tuple[int, Fraction]]], start: int) -> dict[int, Fraction]:
+    """Return the weights of the lightest paths from `start`; all cycles are positive."""
+    distance = {start: Fraction(0)}
+    queue = deque([start])
+    queued = {start}
+    while queue:
+        vertex = queue.popleft()
+        queued.discard(vertex)
+        for head, weight in outgoing.get(vertex, ()):
+            length = distance[vertex] + weight
+            if head not in distance or length < distance[head]:
+                distance[head] = length
+                if head not in queued:
+                    queued.add(head)
+                    queue.append(head)
+    return distance
+
+
+def _irredundant_linear(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...] | None:
+    """The general case: one linear program for each guard."""
+    if not has_interior(forms):
+        return None
+    kept = list(forms)
+    for form in forms:
+        others = [other for other in kept if other is not form]
+        if implies(others, form):
+            kept = others
+    return tuple(kept)

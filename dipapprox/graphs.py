@@ -1,0 +1,220 @@
+"""Graphs on the vertices 0 … size - 1: components, orders, canonical labels, tree-depth.
+
+The only module that knows igraph. Edges are pairs of vertices; what they mean is the caller's
+business. The tree-depth of a graph is the least height of a rooted forest on its vertices in which
+every edge joins a vertex with one of its ancestors: the least number of nested integrals when
+independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from igraph import Graph
+
+Edge = tuple[int, int]
+
+_EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root is a good guess
+
+
+def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
+    """Return the weakly connected components, each ascending, in order of their least vertex."""
+    graph = Graph(n=size, edges=list(edges), directed=False)
+    return tuple(sorted(tuple(sorted(part)) for part in graph.connected_components()))
+
+
+def sources(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
+    """Return the vertices without incoming edge, ascending."""
+    graph = Graph(n=size, edges=list(edges), directed=True)
+    return tuple(v for v, degree in enumerate(graph.indegree()) if degree == 0)
+
+
+def downward_order(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
+    """Return all vertices, tails of edges before heads; ties by number.
+
+    A directed cycle is broken at its least vertex that is not reached from an earlier one.
+    """
+    successors: list[list[int]] = [[] for _ in range(size)]
+    waiting = [0] * size
+    for tail, head in edges:
+        successors[tail].append(head)
+        waiting[head] += 1
+    order: list[int] = []
+    left = set(range(size))
+    while left:
+        ready = [v for v in sorted(left) if waiting[v] == 0] or [min(left)]
+        for vertex in ready:
+            left.remove(vertex)
+            order.append(vertex)
+            for successor in successors[vertex]:
+                waiting[successor] -= 1
+    return tuple(order)
+
+
+def longest_path(size: int, edges: Sequence[Edge]) -> int:
+    """Return the number of vertices on a longest directed path; the graph must be acyclic.
+
+    Raises:
+        ValueError: If there is a directed cycle.
+    """
+    graph = Graph(n=size, edges=list(edges), directed=True)
+    if not graph.is_dag():
+        raise ValueError("a longest path needs an acyclic graph")
+    length = [1] * size
+    for vertex in graph.topological_sorting():
+        for successor in graph.successors(vertex):
+            length[successor] = max(length[successor], length[vertex] + 1)
+    return max(length, default=0)
+
+
+def canonical_labels(size: int, edges: Iterable[Edge], colours: Sequence[int]) -> tuple[int, ...]:
+    """Return a new number for every vertex, such that isomorphic graphs become equal.
+
+    Two undirected graphs that a colour-preserving bijection maps onto each other have the same
+    edge set after renumbering. Computed by BLISS (Junttila and Kaski 2007).
+
+    Args:
+        size: Number of vertices.
+        edges: Undirected edges.
+        colours: One colour for each vertex, compared as numbers.
+    """
+    graph = Graph(n=size, edges=list(edges), directed=False)
+    return tuple(graph.canonical_permutation(color=list(colours)))
+
+
+@dataclass(frozen=True, slots=True)
+class EliminationForest:
+    """A rooted forest on the vertices; the ends of every edge are ancestor and descendant.
+
+    Attributes:
+        parents: The parent of each vertex; None for a root.
+        order: All vertices, ancestors first, each subtree contiguous.
+    """
+
+    parents: tuple[int | None, ...]
+    order: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        """The number of vertices on a longest path from a root to a leaf."""
+        depth: dict[int | None, int] = {None: 0}
+        for vertex in self.order:
+            depth[vertex] = depth[self.parents[vertex]] + 1
+        return max(depth.values())
+
+
+def elimination_forest(size: int, edges: Iterable[Edge]) -> EliminationForest:
+    """Return a forest of least depth: exact for trees and for parts of up to 12 vertices.
+
+    Larger parts are taken apart at the vertex that leaves the smallest largest component, until
+    they are small or trees.
+    """
+    neighbours = [0] * size
+    for a, b in edges:
+        if a != b:
+            neighbours[a] |= 1 << b
+            neighbours[b] |= 1 << a
+    parents: list[int | None] = [None] * size
+    order: list[int] = []
+    depths: dict[int, int] = {}
+    todo: list[tuple[int, int | None]] = [
+        (part, None) for part in _parts(neighbours, (1 << size) - 1)
+    ]
+    todo.reverse()
+    while todo:
+        part, parent = todo.pop()
+        root = _best_root(neighbours, part, depths)
+        parents[root] = parent
+        order.append(root)
+        rest = list(_parts(neighbours, part & ~(1 << root)))
+        todo.extend((smaller, root) for smaller in reversed(rest))
+    return EliminationForest(tuple(parents), tuple(order))
+
+
+def _members(vertices: int) -> Iterator[int]:
+    """Yield the elements of a bit set, ascending."""
+    while vertices:
+        lowest = vertices & -vertices
+        yield lowest.bit_length() - 1
+        vertices ^= lowest
+
+
+def _parts(neighbours: Sequence[int], vertices: int) -> Iterator[int]:
+    """Yield the connected components of the subgraph on `vertices`, as bit sets."""
+    while vertices:
+        part = frontier = vertices & -vertices
+        while frontier:
+            reached = 0
+            for vertex in _members(frontier):
+                reached |= neighbours[vertex]
+            frontier = reached & vertices & ~part
+            part |= frontier
+        yield part
+        vertices &= ~part
+
+
+def _best_root(neighbours: Sequence[int], part: int, depths: dict[int, int]) -> int:
+    """Return a vertex of the connected `part` whose removal leaves the least tree-depth."""
+    size = part.bit_count()
+    if size == 1:
+        return part.bit_length() - 1
+    degrees = {v: (neighbours[v] & part).bit_count() for v in _members(part)}
+    if sum(degrees.values()) == 2 * (size - 1):
+        return _tree_root(neighbours, part)
+
+    def remaining(vertex: int) -> tuple[int, int]:
+        pieces = _parts(neighbours, part & ~(1 << vertex))
+        if size <= _EXACT_UP_TO:
+            cost = max(_tree_depth(neighbours, piece, depths) for piece in pieces)
+        else:
+            cost = max(piece.bit_count() for piece in pieces)
+        return cost, -degrees[vertex]
+
+    return min(degrees, key=remaining)
+
+
+def _tree_depth(neighbours: Sequence[int], part: int, known: dict[int, int]) -> int:
+    """Return the exact tree-depth of a connected part; `known` remembers connected sets."""
+    size = part.bit_count()
+    if size <= 2:
+        return size
+    if part not in known:
+        known[part] = 1 + min(
+            max(_tree_depth(neighbours, p, known) for p in _parts(neighbours, part & ~(1 << v)))
+            for v in _members(part)
+        )
+    return known[part]
+
+
+def _tree_root(neighbours: Sequence[int], part: int) -> int:
+    """Return the root of an elimination tree of least depth for a tree.
+
+    Ranks are given from the leaves up: a vertex gets the least rank that no vertex visible below
+    it has, above every rank visible in two of its branches. A vertex is visible when no higher
+    rank lies between. The greatest rank is the tree-depth and occurs once (Schäffer 1989, after
+    Iyer, Ratliff and Vijayan 1988).
+    """
+    start = part.bit_length() - 1
+    parent = {start: -1}
+    top_down = [start]
+    for vertex in top_down:
+        for neighbour in _members(neighbours[vertex] & part):
+            if neighbour != parent[vertex]:
+                parent[neighbour] = vertex
+                top_down.append(neighbour)
+    once = dict.fromkeys(top_down, 0)  # bit r: rank r is visible from below
+    twice = dict.fromkeys(top_down, 0)
+    best, best_rank = start, -1
+    for vertex in reversed(top_down):
+        rank = twice[vertex].bit_length()
+        while once[vertex] >> rank & 1:
+            rank += 1
+        if rank > best_rank:
+            best, best_rank = vertex, rank
+        visible = (once[vertex] >> rank | 1) << rank
+        above = parent[vertex]
+        if above >= 0:
+            twice[above] |= once[above] & visible
+            once[above] |= visible
+    return best

@@ -1,0 +1,165 @@
+"""From an event to the plan that evaluates it: choose an order, build the pieces, join them.
+
+The default order has the least nesting: an elimination forest of least depth of the comparison
+graph (spec of the paper, "the right lower bound is the tree-depth"). The paper's own order and no
+optimisation at all are kept as oracles and baselines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from itertools import combinations
+
+from dipapprox import graphs
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event
+from dipapprox.integrals.builder import build_integrals
+from dipapprox.integrals.dependency import mentioned, naive, optimise_paper, order_edges
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
+from dipapprox.limits import Limits
+
+_DEEPEST = 100  # levels of a plan; deeper ones could never be evaluated
+
+
+class Strategy(Enum):
+    """How a plan is made from an event; the value is the word in reports."""
+
+    LEAST_NESTING = "least nesting"
+    PAPER = "paper"
+    NONE = "none"
+
+
+def plan(event: Event, strategy: Strategy, limits: Limits) -> Plan:
+    """Return a plan whose value is the probability of the event.
+
+    Args:
+        event: Any event; reduced ones give smaller plans.
+        strategy: LEAST_NESTING: each variable's bounds mention only its ancestors in an
+            elimination forest of least depth; all other parts multiply. PAPER: larger variables
+            outside smaller ones, then Algorithm 5. NONE: the same order, nested literally.
+        limits: Bound the number of pieces and the time.
+
+    Raises:
+        LimitReached: If the limits run out or the plan nests more than 100 integrals.
+    """
+    order = elimination_order(event, strategy)
+    literal = strategy is Strategy.NONE
+    if literal:
+        _check_depth(len(order))
+    pieces = build_integrals(event, order, limits, literal=literal)
+    match strategy:
+        case Strategy.LEAST_NESTING:
+            return _assembled(tuple(piece.levels for piece in pieces), limits, 0)
+        case Strategy.PAPER:
+            found = _sum(tuple(optimise_paper(piece) for piece in pieces))
+        case Strategy.NONE:
+            found = _sum(tuple(naive(piece) for piece in pieces))
+    _check_depth(nesting(found))
+    return found
+
+
+def elimination_order(event: Event, strategy: Strategy) -> tuple[int, ...]:
+    """Return the variables, outermost first.
+
+    PAPER and NONE put larger variables outside smaller ones; where guards give no such order,
+    variables come by number.
+    """
+    if strategy is Strategy.LEAST_NESTING:
+        return graphs.elimination_forest(len(event.samples), comparison_edges(event)).order
+    return graphs.downward_order(len(event.samples), order_edges(event))
+
+
+def comparison_edges(event: Event) -> tuple[tuple[int, int], ...]:
+    """Return the undirected comparison graph: samples that occur in one guard are adjacent."""
+    pairs = (pair for guard in event.guards for pair in combinations(guard.samples(), 2))
+    return tuple(dict.fromkeys(pairs))
+
+
+def _check_depth(depth: int) -> None:
+    if depth > _DEEPEST:
+        raise LimitReached(f"nesting limit: more than {_DEEPEST} nested integrals")
+
+
+def _sum(terms: tuple[Plan, ...]) -> Plan:
+    return terms[0] if len(terms) == 1 else Add(terms)
+
+
+Piece = tuple[Level, ...]
+
+
+def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
+    """Put pieces over the same variables, in the same order, together: Σ Π levels.
+
+    Sums are pushed inwards: pieces that share their outermost level share its integral, and a
+    sum of all combinations of independent parts is a product of sums. Without that, k independent
+    splits would cost 2^k terms.
+    """
+    limits.check()
+    _check_depth(depth)
+    if not pieces:
+        return Add(())
+    if not pieces[0]:
+        return Multiply(())
+    parts = _independent_parts(pieces)
+    if len(parts) == 1:
+        return _nested(pieces, limits, depth)
+    projections = [
+        tuple(dict.fromkeys(tuple(piece[k] for k in part) for piece in pieces)) for part in parts
+    ]
+    combinations_of_all = 1
+    for projection in projections:
+        combinations_of_all *= len(projection)
+    if combinations_of_all == len(pieces):
+        return Multiply(tuple(_assembled(each, limits, depth) for each in projections))
+    # Not all combinations occur: sum over what the first part can be, given the rest.
+    first, rest = parts[0], [k for k in range(len(pieces[0])) if k not in set(parts[0])]
+    tails: dict[Piece, list[Piece]] = {}
+    for piece in pieces:
+        head = tuple(piece[k] for k in first)
+        tails.setdefault(head, []).append(tuple(piece[k] for k in rest))
+    heads: dict[frozenset[Piece], list[Piece]] = {}
+    for head, found in tails.items():
+        heads.setdefault(frozenset(found), []).append(head)
+    return _sum(
+        tuple(
+            Multiply(
+                (
+                    _assembled(tuple(group), limits, depth),
+                    _assembled(tuple(tails[group[0]]), limits, depth),
+                )
+            )
+            for group in heads.values()
+        )
+    )
+
+
+def _nested(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
+    """Integrate over the outermost variable of connected pieces, once for each of its ranges."""
+    groups: dict[Level, list[Piece]] = {}
+    for piece in pieces:
+        groups.setdefault(piece[0], []).append(piece[1:])
+    terms: list[Plan] = []
+    for level, inner in groups.items():
+        if not inner[0]:
+            terms.append(Integral(level, None))
+            continue
+        body = _assembled(tuple(inner), limits, depth + 1)
+        if any(level.variable in mentioned(each) for piece in inner for each in piece):
+            terms.append(Integral(level, body))
+        else:  # the level may straddle a kink: a leaf, not to be nested
+            terms.append(Multiply((Integral(level, None), body)))
+    return _sum(tuple(terms))
+
+
+def _independent_parts(pieces: Sequence[Piece]) -> tuple[tuple[int, ...], ...]:
+    """Group the positions of levels that are connected through bounds in some piece."""
+    place = {level.variable: k for k, level in enumerate(pieces[0])}
+    edges = {
+        (place[outer], k)
+        for piece in pieces
+        for k, level in enumerate(piece)
+        for outer in mentioned(level)
+        if outer in place
+    }
+    return graphs.components(len(pieces[0]), edges)
