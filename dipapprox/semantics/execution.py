@@ -1,0 +1,272 @@
+"""Symbolic execution: core program → final states, inputs symbolic (DiPApprox section 4.2).
+
+Without merging these are the paper's states: every path over real comparisons, infeasible ones
+included. With merging, infeasible states are dropped and states are joined where paths meet again
+with equal live cells, so that programs with exponentially many paths stay small. Both are exact
+up to null sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import assert_never
+
+from dipapprox.errors import SourceError
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.configuration import Cone, State, StoredValue, Trail, is_contradictory
+from dipapprox.semantics.diagnosis import describe_fault
+from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.liveness import live_cells
+from dipapprox.semantics.merging import Region, merge_regions
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.splitting import Split, Splitter, split_on_input
+from dipapprox.semantics.state import FinalState, FinalStates, Sample
+from dipapprox.source import Diagnostic, Span
+
+
+def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
+    """Execute a program on symbolic inputs.
+
+    Args:
+        program: A closed core program.
+        merge: Whether to drop infeasible states and join states (exact up to null sets); if not,
+            the result has the paper's states, with their decisions.
+        limits: Budget of time, memory and states.
+
+    Returns:
+        The final states; for every input row they are disjoint and of total probability 1. States
+        with equal outputs share the same tuple object.
+
+    Raises:
+        SourceError: If some feasible path reads or ends with an unassigned cell, leaves a domain or
+            an index range; all such places, each with one path that leads there.
+        LimitReached: If a budget runs out.
+    """
+    run = _Run(program, merge, limits)
+    survivors = run.block(program.body, [run.start()])
+    run.finish(survivors, None)
+    if run.diagnostics:
+        raise SourceError(sorted(run.diagnostics.values(), key=_place))
+    return FinalStates(program, tuple(run.samples.values()), tuple(run.final_states()), merge)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[int, str]:
+    span = diagnostic.span
+    return (span.start if span is not None else -1), diagnostic.message
+
+
+class _Run:
+    """One execution: the tables that its states share."""
+
+    def __init__(self, program: core.Program, merge: bool, limits: Limits) -> None:
+        self.program = program
+        self.merge = merge
+        self.limits = limits
+        self.knowledge = Knowledge.of(program.inputs)
+        self.points = Points(self.knowledge)
+        self.evaluator = Evaluator(program.inputs)
+        self.splitter = Splitter(self.evaluator, self.points)
+        self.samples: dict[tuple[object, ...], Sample] = {}
+        self.drawn: dict[tuple[object, ...], LinearForm] = {}
+        self.finals: list[State] = []
+        self.outputs: dict[tuple[int, ...], tuple[core.Value, ...]] = {}
+        self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
+        self.domains = {cell.name: frozenset(cell.domain) for cell in program.outputs}
+        self.live = live_cells(program) if merge else {}
+        self.numbers: dict[int, int] = {}
+
+    def start(self) -> State:
+        return State({}, self.knowledge, Cone() if self.merge else None)
+
+    # --- statements -----------------------------------------------------------------------------
+
+    def block(self, block: core.Block, states: list[State]) -> list[State]:
+        """Run a block from every state; return the states that reach its end."""
+        for statement in block:
+            if not states:
+                break
+            self.limits.check()
+            match statement:
+                case core.Assign():
+                    states = self.each(states, partial(self.assign, statement))
+                case core.Draw():
+                    states = self.each(states, partial(self.draw, statement))
+                case core.If():
+                    states = self.branch(statement, states)
+                case core.Exit():
+                    self.finish(states, statement.span)
+                    states = []
+                case _:
+                    assert_never(statement)
+        return states
+
+    def each(self, states: list[State], step: Callable[[State], None]) -> list[State]:
+        """Apply a step to every state, splitting those where an input has to be known."""
+        result: list[State] = []
+        waiting = states[::-1]
+        while waiting:
+            state = waiting.pop()
+            try:
+                step(state)
+            except NeedsValue as need:
+                waiting += split_on_input(state, need.cell)[::-1]
+                self.limits.check_states(len(waiting) + len(result) + len(self.finals))
+            except PathFault as fault:
+                self.report(state, fault)
+            else:
+                result.append(state)
+        return result
+
+    def assign(self, statement: core.Assign, state: State) -> None:
+        name = self.target(state, statement.target)
+        domain = self.domains.get(name)
+        if domain is None:
+            state.store[name] = self.evaluator.evaluate(statement.value, state)
+            return
+        value = self.evaluator.concrete(statement.value, state)
+        if value not in domain:
+            raise PathFault(
+                "value error",
+                f"'{name}' gets {value}, which is not in its domain",
+                statement.span,
+                f"allowed are {', '.join(str(v) for v in self.domain(name))}",
+                name,
+            )
+        state.store[name] = self.evaluator.constant(value)
+
+    def draw(self, statement: core.Draw, state: State) -> None:
+        name = self.target(state, statement.target)
+        mean = self.evaluator.mean(statement.mean, state)
+        key = (statement.site, statement.family, mean, statement.scale)
+        symbol = self.drawn.get(key)
+        if symbol is None:
+            self.samples[key] = Sample(
+                statement.family, mean, statement.scale, statement.site, name
+            )
+            symbol = self.evaluator.shared(LinearForm.symbol(len(self.drawn)))
+            self.drawn[key] = symbol
+        state.store[name] = symbol
+
+    def target(self, state: State, target: core.Variable | core.Element) -> str:
+        if isinstance(target, core.Variable):
+            return target.name
+        return self.evaluator.element(target, state)
+
+    def domain(self, name: str) -> tuple[core.Value, ...]:
+        return next(cell.domain for cell in self.program.outputs if cell.name == name)
+
+    # --- branches -------------------------------------------------------------------------------
+
+    def branch(self, statement: core.If, states: list[State]) -> list[State]:
+        number = self.numbers.setdefault(id(statement), len(self.numbers))
+        held, failed = list[State](), list[State]()
+        for state in states:
+            more_held, more_failed = self.decide(statement, number, state)
+            held += more_held
+            failed += more_failed
+            self.limits.check()
+            self.limits.check_states(len(held) + len(failed) + len(self.finals))
+        result = self.block(statement.then, held) + self.block(statement.otherwise, failed)
+        live = self.live.get(id(statement))
+        if live is None or len(result) < 2:
+            return result
+        cells = (*sorted(live), *self.domains)
+        return self.join(result, lambda state: tuple(map(id, map(state.store.get, cells))))
+
+    def decide(self, statement: core.If, number: int, state: State) -> Split:
+        path, knowledge, trail = state.path, state.knowledge, state.trail
+        try:
+            held, failed = self.splitter.split(state, statement.condition)
+        except PathFault as fault:
+            self.report(state, fault)
+            return [], []
+        if len(held) + len(failed) == 1:
+            (single,) = held or failed
+            if single.path is path and single.knowledge is knowledge:
+                return held, failed  # constant on this path: no decision
+        for part in held:
+            part.trail = Trail(trail, statement, number, True)
+        for part in failed:
+            part.trail = Trail(trail, statement, number, False)
+        return held, failed
+
+    def join(self, states: list[State], key: Callable[[State], tuple[int, ...]]) -> list[State]:
+        """Merge states with equal keys as far as possible; the first state stands for them."""
+        groups: dict[tuple[int, ...], list[State]] = {}
+        for state in states:
+            groups.setdefault(key(state), []).append(state)
+        if len(groups) == len(states):
+            return states
+        result: list[State] = []
+        for group in groups.values():
+            result += self.merged(group) if len(group) > 1 else group
+        return result
+
+    def merged(self, group: list[State]) -> list[State]:
+        regions = []
+        for place, state in enumerate(group):
+            assert state.cone is not None
+            regions.append(Region(state.knowledge, state.cone, place))
+        result = []
+        for region in merge_regions(regions, self.points, self.limits):
+            state = group[region.member]
+            if region.merged:
+                state.knowledge, state.cone, state.path = region.knowledge, region.cone, None
+                for guard in region.cone.guards(self.points):
+                    state.add_guard(guard)
+            result.append(state)
+        return result
+
+    # --- ends of paths --------------------------------------------------------------------------
+
+    def finish(self, states: Iterable[State], span: Span | None) -> None:
+        for state in states:
+            missing = [name for name in self.domains if name not in state.store]
+            for name in missing:
+                message = f"output '{name}' is not assigned when the program ends"
+                hint = f"assign '{name}' on every path"
+                self.report(state, PathFault("value error", message, span, hint, name))
+            if not missing:
+                self.finals.append(state)
+        self.limits.check_states(len(self.finals))
+
+    def report(self, state: State, fault: PathFault) -> None:
+        """Record a fault of a feasible path, the first one of each cell and place."""
+        if is_contradictory(state, self.points):
+            return
+        key = (fault.cell or fault.message, fault.kind, fault.span)
+        if key not in self.diagnostics:
+            self.diagnostics[key] = describe_fault(fault, state.trail)
+
+    def final_states(self) -> Iterable[FinalState]:
+        finals = self.finals
+        if self.merge:
+            finals = self.join(finals, self.output_key)
+        states = [self.final_state(state) for state in finals]
+        if not self.merge:
+            # Lexicographic in the decisions: the order of a depth-first execution.
+            states.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
+        return states
+
+    def output_key(self, state: State) -> tuple[int, ...]:
+        return tuple(map(id, map(state.store.__getitem__, self.domains)))
+
+    def final_state(self, state: State) -> FinalState:
+        key = self.output_key(state)
+        outputs = self.outputs.get(key)
+        if outputs is None:
+            values = map(state.store.__getitem__, self.domains)
+            outputs = self.outputs[key] = tuple(map(_concrete, values))
+        decisions: tuple[tuple[int, bool], ...] = ()
+        if not self.merge and state.trail is not None:
+            steps = [(step.number, step.taken) for step in state.trail.steps()]
+            decisions = tuple(reversed(steps))
+        return FinalState(outputs, state.knowledge.conditions(), state.path, decisions)
+
+
+def _concrete(value: StoredValue) -> core.Value:
+    return value if isinstance(value, str) else value.constant

@@ -1,0 +1,137 @@
+"""What a path knows about the inputs: conditions over finite domains, kept satisfiable.
+
+A `Knowledge` is immutable. Conditions on one cell are kept as the set of its possible values;
+conditions on several cells as linear forms. Contradictions are found by interval reasoning and,
+where the domains are small, by enumeration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from dipapprox.language.core import Cell, Value
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import InputCondition
+
+_ENUMERATED_ROWS = 4096  # above this many rows only interval reasoning is used
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knowledge:
+    """The input rows that may take a path: domains, restricted cell by cell, and linear conditions.
+
+    Attributes:
+        domains: The domain of every input cell, shared by all states.
+        allowed: The cells with fewer values left than their domain has.
+        linear: Conditions on two or more cells.
+    """
+
+    domains: Mapping[str, tuple[Value, ...]]
+    allowed: Mapping[str, frozenset[Value]]
+    linear: frozenset[InputCondition]
+
+    @classmethod
+    def of(cls, inputs: tuple[Cell, ...]) -> Knowledge:
+        """Nothing is known but the domains."""
+        return cls({cell.name: cell.domain for cell in inputs}, {}, frozenset())
+
+    def values(self, cell: str) -> tuple[Value, ...]:
+        """The values that `cell` may still have, in the order of its domain."""
+        left = self.allowed.get(cell)
+        domain = self.domains[cell]
+        return domain if left is None else tuple(v for v in domain if v in left)
+
+    def sole(self, cell: str) -> Value | None:
+        """The value of `cell` if it is known, else None."""
+        values = self.values(cell)
+        return values[0] if len(values) == 1 else None
+
+    def instantiate(self, form: LinearForm) -> LinearForm:
+        """Replace the input cells whose value is known."""
+        known: dict[Symbol, Fraction] = {}
+        for cell in form.inputs():
+            value = self.sole(cell)
+            if isinstance(value, Fraction):
+                known[cell] = value
+        return form.at(known) if known else form
+
+    def restrict(self, cell: str, values: frozenset[Value]) -> Knowledge | None:
+        """Add that `cell` has one of `values`; None if no row is left."""
+        now = self.values(cell)
+        left = frozenset(v for v in now if v in values)
+        if not left:
+            return None
+        if len(left) == len(now):
+            return self
+        return self._with({**self.allowed, cell: left}, self.linear)
+
+    def assume(self, form: LinearForm, strict: bool) -> Knowledge | None:
+        """Add form <= 0 (< 0 if `strict`), a form over input cells; None if no row is left."""
+        form = self.instantiate(form)
+        cells = form.inputs()
+        if not cells:
+            return self if _holds(form.constant, strict) else None
+        if len(cells) == 1:
+            (cell,) = cells
+            values = [v for v in self.values(cell) if isinstance(v, Fraction)]
+            slope = form.coefficient(cell)
+            kept = frozenset(v for v in values if _holds(slope * v + form.constant, strict))
+            return self.restrict(cell, kept)
+        lower, upper = self.range(form)
+        if _holds(upper, strict):
+            return self
+        if not _holds(lower, strict):
+            return None
+        condition = InputCondition(form=form.normalised(), strict=strict)
+        return self._with(self.allowed, self.linear | {condition})
+
+    def range(self, form: LinearForm) -> tuple[Fraction, Fraction]:
+        """Enclose the values of a form over numeric input cells, cell by cell."""
+        lower = upper = form.constant
+        for cell, slope in form.terms:
+            assert isinstance(cell, str)
+            images = [slope * v for v in self.values(cell) if isinstance(v, Fraction)]
+            lower += min(images)
+            upper += max(images)
+        return lower, upper
+
+    def conditions(self) -> tuple[InputCondition, ...]:
+        """The conditions of a final state: those on one cell first, in the order of the cells."""
+        single = [
+            InputCondition(cell=cell, values=self.allowed[cell])
+            for cell in self.domains
+            if cell in self.allowed
+        ]
+        return (*single, *sorted(self.linear, key=lambda c: (str(c.form), c.strict)))
+
+    def _with(
+        self, allowed: Mapping[str, frozenset[Value]], linear: frozenset[InputCondition]
+    ) -> Knowledge | None:
+        knowledge = Knowledge(self.domains, allowed, linear)
+        return knowledge if not linear or knowledge._possible() else None
+
+    def _possible(self) -> bool:
+        """Whether some row meets the linear conditions; True where that is too dear to decide."""
+        forms = [(c.form, c.strict) for c in self.linear if c.form is not None]
+        if not all(_holds(self.range(form)[0], strict) for form, strict in forms):
+            return False
+        cells = sorted({cell for form, _ in forms for cell in form.inputs()})
+        if prod(len(self.values(cell)) for cell in cells) > _ENUMERATED_ROWS:
+            return True
+        return any(
+            all(_holds(form.at(row).constant, strict) for form, strict in forms)
+            for row in self._rows(cells)
+        )
+
+    def _rows(self, cells: list[str]) -> Iterator[dict[Symbol, Fraction]]:
+        columns = [[v for v in self.values(c) if isinstance(v, Fraction)] for c in cells]
+        for row in product(*columns):
+            yield dict(zip(cells, row, strict=True))
+
+
+def _holds(value: Fraction, strict: bool) -> bool:
+    return value < 0 if strict else value <= 0

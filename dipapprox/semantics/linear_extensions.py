@@ -1,0 +1,138 @@
+"""The share of all total orders that agree with a partial order, exactly.
+
+For n points in general position this is e / n!, e the number of linear extensions: the probability
+of the order for independent uniform points. Hook-length formula for forests (Knuth, TAOCP 3,
+5.1.4, exercise 20), integration of polynomials for orders whose diagram is a tree, dynamic
+programming over down-sets for small ones; None for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import prod
+
+from dipapprox.semantics.order import Order, bits
+
+_LARGEST_TREE = 40  # points; the polynomials have this degree
+_MOST_DOWN_SETS = 2000
+
+
+def extension_share(order: Order) -> Fraction | None:
+    """Return e(order) / n!, or None where it is not computed."""
+    covers = order.covers()
+    total = Fraction(1)
+    for component in _components(covers):
+        share = _component_share(order, covers, component)
+        if share is None:
+            return None
+        total *= share
+    return total
+
+
+def _are_disjoint(masks: Iterable[int]) -> bool:
+    seen = 0
+    for mask in masks:
+        if seen & mask:
+            return False
+        seen |= mask
+    return True
+
+
+def _components(covers: dict[int, int]) -> list[int]:
+    """The masks of the connected parts of the diagram."""
+    parts: list[int] = []
+    for point, mask in covers.items():
+        whole = mask | 1 << point
+        apart = []
+        for part in parts:
+            if part & whole:
+                whole |= part
+            else:
+                apart.append(part)
+        parts = [*apart, whole]
+    return parts
+
+
+def _component_share(order: Order, covers: dict[int, int], component: int) -> Fraction | None:
+    inner = [p for p in bits(component) if p in covers]
+    if _are_disjoint(covers[p] for p in inner):
+        # No point has two upper covers: Π 1 / |points up to and including p|.
+        return Fraction(1, prod(order.below[p].bit_count() + 1 for p in inner))
+    if all(covers[p].bit_count() == 1 for p in inner):
+        # No point has two lower covers: the hook-length formula upside down.
+        above = dict.fromkeys(bits(component), 1)
+        for point in inner:
+            for smaller in bits(order.below[point]):
+                above[smaller] += 1
+        return Fraction(1, prod(above.values()))
+    size = component.bit_count()
+    if sum(covers[p].bit_count() for p in inner) == size - 1 and size <= _LARGEST_TREE:
+        return _tree_share(covers, component)
+    return _counted_share(order, component)
+
+
+def _tree_share(covers: dict[int, int], component: int) -> Fraction:
+    """Integrate out the leaves of a tree diagram over the unit cube.
+
+    A point's polynomial is the measure of its subtree given its own position x. Passing it to a
+    larger neighbour integrates from 0 to x, to a smaller one from x to 1.
+    """
+    smaller = {p: covers.get(p, 0) for p in bits(component)}
+    larger = dict.fromkeys(smaller, 0)
+    for point, mask in smaller.items():
+        for other in bits(mask):
+            larger[other] |= 1 << point
+    polynomials = {p: [Fraction(1)] for p in smaller}
+    leaves = [p for p in smaller if (smaller[p] | larger[p]).bit_count() == 1]
+    last = leaves[0]
+    while leaves:
+        leaf = leaves.pop()
+        (other,) = bits(smaller[leaf] | larger[leaf])
+        integral = _integral(polynomials[leaf])
+        if larger[leaf]:
+            message = integral
+            smaller[other] &= ~(1 << leaf)
+        else:
+            message = [-c for c in integral]
+            message[0] += sum(integral)
+            larger[other] &= ~(1 << leaf)
+        smaller[leaf] = larger[leaf] = 0
+        polynomials[other] = _product(polynomials[other], message)
+        last = other
+        if (smaller[other] | larger[other]).bit_count() == 1:
+            leaves.append(other)
+        elif not smaller[other] | larger[other]:
+            break
+    return sum(_integral(polynomials[last]), Fraction(0))
+
+
+def _integral(polynomial: list[Fraction]) -> list[Fraction]:
+    return [Fraction(0), *(c / (k + 1) for k, c in enumerate(polynomial))]
+
+
+def _product(left: list[Fraction], right: list[Fraction]) -> list[Fraction]:
+    result = [Fraction(0)] * (len(left) + len(right) - 1)
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            result[i + j] += a * b
+    return result
+
+
+def _counted_share(order: Order, component: int) -> Fraction | None:
+    """Count the ways to list the points of a component from below; None if there are too many."""
+    points = [(1 << p, order.below.get(p, 0)) for p in bits(component)]
+    layer = {0: 1}
+    visited = 0
+    for _ in points:
+        following: dict[int, int] = {}
+        for listed, ways in layer.items():
+            for bit, needed in points:
+                if not listed & bit and needed & ~listed == 0:
+                    following[listed | bit] = following.get(listed | bit, 0) + ways
+        visited += len(following)
+        if visited > _MOST_DOWN_SETS:
+            return None
+        layer = following
+    factorial = prod(range(1, len(points) + 1))
+    return Fraction(layer[component], factorial)

@@ -1,0 +1,211 @@
+"""Merging of disjoint sets of guards whose union is again one set of guards, up to null sets.
+
+Two rules, applied until neither helps:
+
+    G ∪ {c}, G ∪ {not c}  ->  G          for conditions on inputs and guards that are no comparison
+    S_1, …, S_n           ->  ⋂ S_i      for closed orders, if the shares of all total orders that
+                                         the S_i have add up to the share of their intersection
+
+The second is exact: every S_i is contained in the intersection C, they are disjoint, and up to
+ties every total order of the points is one cell; so the S_i fill C exactly if the cells add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.limits import Limits
+from dipapprox.semantics.configuration import Cone
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.linear_extensions import extension_share
+from dipapprox.semantics.order import Order, Points, bits, complement
+from dipapprox.semantics.state import Guard, InputCondition
+
+_MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """A set of inputs and samples. `member` is the place of the first state it came from."""
+
+    knowledge: Knowledge
+    cone: Cone
+    member: int
+    merged: bool = False
+
+
+def merge_regions(regions: Sequence[Region], points: Points, limits: Limits) -> list[Region]:
+    """Merge pairwise disjoint regions as far as the rules go; the union stays the same."""
+    current = list(regions)
+    while len(current) > 1:
+        count = len(current)
+        current = _merge_orders(current, points, limits)
+        current = _drop_complements(current, limits)
+        if len(current) == count:
+            break
+    return sorted(current, key=lambda region: region.member)
+
+
+# --- orders ------------------------------------------------------------------------------------
+
+
+def _merge_orders(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
+    groups: dict[Hashable, list[Region]] = {}
+    for region in regions:
+        key = (_knowledge_key(region.knowledge), frozenset(region.cone.others.values()))
+        groups.setdefault(key, []).append(region)
+    result: list[Region] = []
+    for group in groups.values():
+        result += _merge_group(group, points, limits) if len(group) > 1 else group
+    return result
+
+
+def _merge_group(group: list[Region], points: Points, limits: Limits) -> list[Region]:
+    """Merge regions that differ in their orders only: all together, else two by two."""
+    whole = _union([region.cone.order for region in group], points)
+    if whole is not None:
+        return [_with_order(group[0], whole)]
+    if len(group) > _MOST_PAIRED:
+        return group
+    done: list[Region] = []
+    waiting = group[::-1]
+    while waiting:
+        region = waiting.pop()
+        for place, other in enumerate(done):
+            limits.check()
+            union = _union([other.cone.order, region.cone.order], points)
+            if union is not None:
+                # The union may now fit to one that was passed before.
+                del done[place]
+                waiting.append(_with_order(other, union))
+                break
+        else:
+            done.append(region)
+    return done
+
+
+def _union(orders: Sequence[Order], points: Points) -> Order | None:
+    """Return the order whose cone is the union of disjoint cones, up to a null set, or None."""
+    fixed = 0
+    for order in orders:
+        fixed |= order.fixed
+    if fixed:
+        # Shares compare only among orders of the same fixed points: disjointness may rest on what
+        # is known about these, as for r < 0 and r > 1.
+        orders = [order.with_fixed(fixed, points) for order in orders]
+    common = orders[0]
+    for order in orders[1:]:
+        common = common.common(order)
+    result = _without_idle_points(common, points) if fixed else common
+    whole = extension_share(common) if result is not None else None
+    if whole is None:
+        return None
+    total = Fraction(0)
+    for order in orders:
+        share = extension_share(order)
+        if share is None:
+            return None
+        total += share
+        if total > whole:
+            return None
+    return result if total == whole else None
+
+
+def _without_idle_points(order: Order, points: Points) -> Order | None:
+    """Build an order anew from its comparisons with samples; None if they do not generate it."""
+    rebuilt: Order | None = Order()
+    for large, mask in order.covers().items():
+        for small in bits(mask):
+            if not (points.fixed >> small & points.fixed >> large & 1) and rebuilt is not None:
+                rebuilt = rebuilt.assume((small, large), points)
+    if rebuilt is None or rebuilt.with_fixed(order.fixed, points) != order:
+        return None
+    return rebuilt
+
+
+def _with_order(region: Region, order: Order) -> Region:
+    cone = Cone(order, region.cone.others)
+    return Region(region.knowledge, cone, region.member, True)
+
+
+# --- complements -------------------------------------------------------------------------------
+
+
+def _drop_complements(regions: list[Region], limits: Limits) -> list[Region]:
+    """Join regions that differ in one condition only, until no two are left that do."""
+    done: dict[Hashable, Region] = {}  # by everything but one condition, and that condition
+    alive: dict[int, Region] = {}
+    keys: dict[int, list[Hashable]] = {}
+    waiting = list(regions[::-1])
+    while waiting:
+        limits.check()
+        region = waiting.pop()
+        joined = None
+        for wanted, joined_region in _partners(region, done):
+            joined = joined_region
+            partner = done[wanted]
+            for key in keys.pop(id(partner)):
+                done.pop(key, None)
+            del alive[id(partner)]
+            break
+        if joined is not None:
+            waiting.append(joined)
+            continue
+        alive[id(region)] = region
+        keys[id(region)] = [key for key, _ in _own_keys(region)]
+        done.update(dict.fromkeys(keys[id(region)], region))
+    return list(alive.values())
+
+
+_Literal = Guard | InputCondition | str
+
+
+def _own_keys(region: Region) -> Iterable[tuple[Hashable, _Literal]]:
+    """Yield what a region says besides one literal, with that literal (a cell for its values)."""
+    knowledge, order = region.knowledge, region.cone.order.key()
+    others = frozenset(region.cone.others.values())
+    allowed = frozenset(knowledge.allowed.items())
+    for guard in others:
+        yield (order, others - {guard}, allowed, knowledge.linear, guard), guard
+    for condition in knowledge.linear:
+        yield (order, others, allowed, knowledge.linear - {condition}, condition), condition
+    for cell, values in knowledge.allowed.items():
+        yield (order, others, allowed - {(cell, values)}, knowledge.linear, cell), cell
+
+
+def _partners(region: Region, done: dict[Hashable, Region]) -> Iterable[tuple[Hashable, Region]]:
+    for key, literal in _own_keys(region):
+        assert isinstance(key, tuple)
+        if isinstance(literal, str):
+            wanted: Hashable = key
+        elif isinstance(literal, Guard):
+            wanted = (*key[:-1], complement(literal))
+        else:
+            assert literal.form is not None
+            negated = InputCondition(form=-literal.form, strict=not literal.strict)
+            wanted = (*key[:-1], negated)
+        partner = done.get(wanted)
+        if partner is not None:
+            yield wanted, _joined(region, partner, literal)
+
+
+def _joined(region: Region, partner: Region, literal: _Literal) -> Region:
+    knowledge, cone = region.knowledge, region.cone
+    if isinstance(literal, Guard):
+        others = {t: g for t, g in cone.others.items() if g is not literal}
+        cone = Cone(cone.order, others)
+    elif isinstance(literal, str):
+        allowed = dict(knowledge.allowed)
+        values = allowed.pop(literal) | partner.knowledge.allowed[literal]
+        if len(values) < len(knowledge.domains[literal]):
+            allowed[literal] = values
+        knowledge = Knowledge(knowledge.domains, allowed, knowledge.linear)
+    else:
+        knowledge = Knowledge(knowledge.domains, knowledge.allowed, knowledge.linear - {literal})
+    return Region(knowledge, cone, min(region.member, partner.member), True)
+
+
+def _knowledge_key(knowledge: Knowledge) -> Hashable:
+    return frozenset(knowledge.allowed.items()), knowledge.linear

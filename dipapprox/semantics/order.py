@@ -1,0 +1,201 @@
+"""Strict orders on points, and cones of guards.
+
+A point is a sample or a fixed quantity: a constant, or an affine form of the inputs. A guard that
+compares two points (`r < rT`, `r >= 0`, `r < q[1]`) is one pair of an order; the `Order` keeps
+all its consequences. Ties have probability zero, so strictness is ignored here. Guards of any
+other shape are kept as they are, the tightest of each direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import Guard
+
+_ONE = Fraction(1)
+Pair = tuple[int, int]
+"""(a, b): point a is smaller than point b."""
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the positions of the set bits, ascending."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def complement(guard: Guard) -> Guard:
+    """Return the negation of a guard."""
+    return Guard(-guard.form, not guard.strict)
+
+
+class Points:
+    """Numbers the points of a run, and knows which fixed ones are ordered by themselves.
+
+    A fixed point f is known to be below g when f <= g for all inputs: if f - g is a constant, or
+    if their ranges over the input domains do not overlap. On the boundary f = g no guard between
+    a sample and f or g changes its truth outside a null set.
+    """
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._numbers: dict[int | LinearForm, int] = {}
+        self._points: list[int | LinearForm] = []
+        self._guards: dict[Pair, Guard] = {}
+        self._by_range: dict[tuple[Fraction, Fraction], int] = {}
+        self._by_terms: dict[tuple[tuple[Symbol, Fraction], ...], int] = {}
+        self.fixed = 0  # mask of the fixed points
+        self._known_below: dict[int, int] = {}
+        self._known_above: dict[int, int] = {}
+
+    def pair(self, guard: Guard) -> Pair | None:
+        """Return the comparison of two points that a guard is, or None."""
+        terms, constant = guard.form.terms, guard.form.constant
+        (first, slope), rest = terms[0], terms[1:]
+        assert isinstance(first, int)
+        if abs(slope) != 1:
+            return None
+        if not rest or isinstance(rest[0][0], str):
+            fixed = LinearForm(rest, constant)
+            if slope > 0:
+                return self._number(first), self._number(-fixed)
+            return self._number(fixed), self._number(first)
+        second, other = rest[0]
+        if len(rest) > 1 or constant or other != -slope:
+            return None
+        assert isinstance(second, int)
+        if slope > 0:
+            return self._number(first), self._number(second)
+        return self._number(second), self._number(first)
+
+    def guard(self, pair: Pair) -> Guard:
+        """Return the guard that says `pair`; not both points may be fixed."""
+        guard = self._guards.get(pair)
+        if guard is None:
+            small, large = (self._form(point) for point in pair)
+            guard = Guard((small - large).normalised(), False)
+            self._guards[pair] = guard
+        return guard
+
+    def known(self, point: int) -> tuple[int, int]:
+        """Return the masks of the fixed points known to be below and above a fixed point."""
+        return self._known_below[point], self._known_above[point]
+
+    def _form(self, number: int) -> LinearForm:
+        point = self._points[number]
+        return LinearForm.symbol(point) if isinstance(point, int) else point
+
+    def _number(self, point: int | LinearForm) -> int:
+        number = self._numbers.get(point)
+        if number is None:
+            number = self._numbers[point] = len(self._points)
+            self._points.append(point)
+            if isinstance(point, LinearForm):
+                self._register(number, point)
+        return number
+
+    def _register(self, number: int, form: LinearForm) -> None:
+        below = above = 0
+        lower, upper = self._knowledge.range(form)
+        for (low, high), mask in self._by_range.items():
+            if high <= lower:
+                below |= mask
+            elif upper <= low:
+                above |= mask
+        for other in bits(self._by_terms.get(form.terms, 0) & ~(below | above)):
+            if self._form(other).constant < form.constant:
+                below |= 1 << other
+            else:
+                above |= 1 << other
+        bit = 1 << number
+        self._known_below[number], self._known_above[number] = below, above
+        for other in bits(below):
+            self._known_above[other] |= bit
+        for other in bits(above):
+            self._known_below[other] |= bit
+        self._by_range[lower, upper] = self._by_range.get((lower, upper), 0) | bit
+        self._by_terms[form.terms] = self._by_terms.get(form.terms, 0) | bit
+        self.fixed |= bit
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A transitively closed strict order on points.
+
+    Attributes:
+        below: For each point that has smaller ones, the mask of all of them. No mask is 0.
+        fixed: Mask of the fixed points that occur.
+    """
+
+    below: Mapping[int, int] = field(default_factory=dict, hash=False)
+    fixed: int = 0
+
+    def has(self, pair: Pair) -> bool:
+        """Whether `pair` is a consequence of the order."""
+        return bool(self.below.get(pair[1], 0) >> pair[0] & 1)
+
+    def assume(self, pair: Pair, points: Points) -> Order | None:
+        """Add a pair and its consequences; None if it contradicts. Itself if it is implied."""
+        mentioned = (1 << pair[0] | 1 << pair[1]) & points.fixed
+        order = self.with_fixed(mentioned, points)
+        if order.has((pair[1], pair[0])):
+            return None
+        if order.has(pair):
+            # Perhaps only by the place of a new fixed point among the others; then the order
+            # without that point says the same.
+            return self
+        return Order(_closed(order.below, pair), order.fixed)
+
+    def with_fixed(self, mask: int, points: Points) -> Order:
+        """Add fixed points, with what is known about their places."""
+        if not mask & ~self.fixed:
+            return self
+        below, fixed = self.below, self.fixed
+        for point in bits(mask & ~fixed):
+            smaller, larger = points.known(point)
+            for other in bits(smaller & fixed):
+                below = _closed(below, (other, point))
+            for other in bits(larger & fixed):
+                below = _closed(below, (point, other))
+            fixed |= 1 << point
+        return Order(below, fixed)
+
+    def covers(self) -> dict[int, int]:
+        """The transitive reduction: for each point with smaller ones, the mask of the next ones."""
+        keys = 0
+        for point in self.below:
+            keys |= 1 << point
+        result = {}
+        for point, mask in self.below.items():
+            further = 0
+            for middle in bits(mask & keys):
+                further |= self.below[middle]
+            result[point] = mask & ~further
+        return result
+
+    def common(self, other: Order) -> Order:
+        """The pairs that both orders have."""
+        mine, theirs = self.below, other.below
+        shared = {p: m & theirs[p] for p, m in mine.items() if p in theirs and m & theirs[p]}
+        return Order(shared, self.fixed & other.fixed)
+
+    def key(self) -> frozenset[Pair]:
+        """A hashable value that is equal for equal orders."""
+        return frozenset(self.below.items())
+
+
+def _closed(below: Mapping[int, int], pair: Pair) -> Mapping[int, int]:
+    """Add a pair that does not contradict, and close under transitivity."""
+    small, large = pair
+    gain = below.get(small, 0) | 1 << small
+    result = dict(below)
+    for point, mask in below.items():
+        if mask >> large & 1:
+            result[point] = mask | gain
+    result[large] = result.get(large, 0) | gain
+    return result

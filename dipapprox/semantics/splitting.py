@@ -1,0 +1,149 @@
+"""Conditions to disjoint pieces of a state.
+
+Compound conditions are split by short circuit, as nested branches would be, so every piece is
+convex: a conjunction of guards and of conditions on the inputs.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dipapprox.language import core
+from dipapprox.language.core import Relation
+from dipapprox.semantics.configuration import (
+    State,
+    StoredValue,
+    is_contradictory,
+    split_on_guard,
+)
+from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.state import Guard
+
+Split = tuple[list[State], list[State]]
+"""The states where a condition holds and those where it does not; all disjoint."""
+
+
+class Splitter:
+    """Splits states on conditions. A state that is split is used up."""
+
+    def __init__(self, evaluator: Evaluator, points: Points) -> None:
+        self._evaluator = evaluator
+        self._points = points
+
+    def split(self, state: State, condition: core.Condition) -> Split:
+        """Split a state, which is used up, on a condition; compound ones by short circuit."""
+        match condition:
+            case core.Comparison():
+                return self._split_on_comparison(state, condition)
+            case core.All():
+                held, failed = [state], list[State]()
+                for part in condition.parts:
+                    held, new = self._split_each(held, part)
+                    failed += new
+                return held, failed
+            case core.Any():
+                held, failed = list[State](), [state]
+                for part in condition.parts:
+                    new, failed = self._split_each(failed, part)
+                    held += new
+                return held, failed
+        assert_never(condition)
+
+    def _split_each(self, states: list[State], condition: core.Condition) -> Split:
+        held, failed = list[State](), list[State]()
+        for state in states:
+            more_held, more_failed = self.split(state, condition)
+            held += more_held
+            failed += more_failed
+        return held, failed
+
+    def _split_on_comparison(self, state: State, comparison: core.Comparison) -> Split:
+        try:
+            left = self._evaluator.evaluate(comparison.left, state)
+            right = self._evaluator.evaluate(comparison.right, state)
+        except NeedsValue as need:
+            return self._split_each(split_on_input(state, need.cell), comparison)
+        except PathFault:
+            if is_contradictory(state, self._points):
+                return [], []
+            raise
+        relation = comparison.relation
+        if isinstance(left, str) or isinstance(right, str):
+            return self._split_on_names(state, comparison, left, right)
+        form = left - right
+        if form.samples():
+            return self._split_on_reals(state, form, relation)
+        if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
+            equal, unequal = self._split_on_equality(state, form)
+            return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
+        if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
+            form = -form
+        return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
+
+    def _split_on_names(
+        self, state: State, comparison: core.Comparison, left: StoredValue, right: StoredValue
+    ) -> Split:
+        if comparison.relation not in (Relation.EQUAL, Relation.NOT_EQUAL):
+            raise PathFault(
+                "type error",
+                f"'{comparison.relation.value}' compares named values",
+                comparison.span,
+                "named values can only be compared by = and !=",
+            )
+        equal = left == right  # a number, symbolic or not, never equals a name
+        holds = equal is (comparison.relation is Relation.EQUAL)
+        return ([state], []) if holds else ([], [state])
+
+    def _split_on_reals(self, state: State, form: LinearForm, relation: Relation) -> Split:
+        match relation:
+            case Relation.EQUAL:  # a null set, since samples are continuous
+                return [], [state]
+            case Relation.NOT_EQUAL:
+                return [state], []
+            case Relation.LESS | Relation.LESS_EQUAL:
+                guard = Guard(form.normalised(), relation is Relation.LESS)
+            case Relation.GREATER | Relation.GREATER_EQUAL:
+                guard = Guard((-form).normalised(), relation is Relation.GREATER)
+            case _:
+                assert_never(relation)
+        return split_on_guard(state, guard, self._points)
+
+    def _split_on_equality(self, state: State, form: LinearForm) -> Split:
+        not_above, above = _split_on_inputs(state, form, False)
+        equal, below = list[State](), list[State]()
+        for part in not_above:
+            more_equal, more_below = _split_on_inputs(part, -form, False)
+            equal += more_equal
+            below += more_below
+        return equal, below + above
+
+
+def split_on_input(state: State, cell: str) -> list[State]:
+    """Split a state into one for each value that an input may have."""
+    parts = []
+    for value in state.knowledge.values(cell):
+        knowledge = state.knowledge.restrict(cell, frozenset({value}))
+        if knowledge is not None:
+            part = state.fork()
+            part.knowledge = knowledge
+            parts.append(part)
+    return parts
+
+
+def _split_on_inputs(state: State, form: LinearForm, strict: bool) -> Split:
+    """Split on form <= 0 (< 0 if `strict`), a form over inputs."""
+    if form.is_constant:
+        holds = form.constant < 0 or (form.constant == 0 and not strict)
+        return ([state], []) if holds else ([], [state])
+    positive = state.knowledge.assume(form, strict)
+    if positive is None:
+        return [], [state]
+    negative_knowledge = state.knowledge.assume(-form, not strict)
+    if negative_knowledge is None:
+        return [state], []
+    negative = state.fork()
+    negative.knowledge = negative_knowledge
+    state.knowledge = positive
+    return [state], [negative]
