@@ -80,7 +80,14 @@ def canonical_labels(size: int, edges: Iterable[Edge], colours: Sequence[int]) -
         colours: One colour for each vertex, compared as numbers.
     """
     graph = Graph(n=size, edges=list(edges), directed=False)
-    return tuple(graph.canonical_permutation(color=list(colours)))
+    graph.vs["before"] = list(range(size))
+    # Whether a permutation lists new or old numbers changed with igraph 1.0; its two functions
+    # agree with each other in every release.
+    permuted = graph.permute_vertices(graph.canonical_permutation(color=list(colours)))
+    labels = [0] * size
+    for new, old in enumerate(permuted.vs["before"]):
+        labels[old] = new
+    return tuple(labels)
 
 
 @dataclass(frozen=True, slots=True)

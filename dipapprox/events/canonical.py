@@ -1,0 +1,195 @@
+"""A normal form for events: the same for events that differ by names, a shift, a unit or a sign.
+
+The probability of a connected event does not change when its samples are renumbered, all shifted
+by one number, all divided by one positive number, or all negated. `canonical` undoes these, so that
+equal events are computed once. The normal form is a complete event, not a hash: two events
+with equal normal forms have equal probabilities whatever the labelling procedure did; an imperfect
+labelling could only miss a repetition.
+
+Trees of comparisons (stars, chains: nearly all events) are labelled by sorting subtrees (Aho,
+Hopcroft and Ullman), everything else by BLISS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox import graphs
+from dipapprox.distributions import Distribution
+from dipapprox.events.event import Event
+from dipapprox.events.polyhedra import difference
+from dipapprox.semantics.linear import LinearForm, Symbol
+
+Key = tuple[object, ...]
+"""Nested tuples of integers and strings of one shape: ordered, but in no meaningful order."""
+
+
+def canonical(event: Event) -> Event:
+    """Return the normal form of a connected event with the same probability.
+
+    The least mean is 0 and the greatest scale 1; of the event and its mirror image the one that
+    sorts first is taken; samples and guards are in canonical order.
+    """
+    upright = _in_unit(event)
+    return min((_labelled(upright), _labelled(_in_unit(_mirrored(event)))), key=_description)
+
+
+def _in_unit(event: Event) -> Event:
+    """Substitute x = unit·y + origin: least mean 0, greatest scale 1."""
+    origin = min(law.mean for law in event.samples)
+    unit = max(law.scale for law in event.samples)
+    if unit == 1 and not origin:
+        return event
+    laws = {
+        law: Distribution(law.family, (law.mean - origin) / unit, law.scale / unit)
+        for law in set(event.samples)
+    }
+    return Event(
+        tuple(laws[law] for law in event.samples),
+        tuple(_substituted(guard, unit, origin) for guard in event.guards),
+    )
+
+
+def _substituted(guard: LinearForm, unit: Fraction, origin: Fraction) -> LinearForm:
+    constant = guard.constant
+    if origin:
+        constant += origin * sum(c for _, c in guard.terms)
+    return LinearForm(guard.terms, constant / unit if constant else constant)
+
+
+def _mirrored(event: Event) -> Event:
+    """Substitute x = -y; the families are symmetric."""
+    laws = {law: Distribution(law.family, -law.mean, law.scale) for law in set(event.samples)}
+    return Event(
+        tuple(laws[law] for law in event.samples),
+        tuple(LinearForm(tuple((s, -c) for s, c in g.terms), g.constant) for g in event.guards),
+    )
+
+
+def _labelled(event: Event) -> Event:
+    """Renumber the samples and sort the guards canonically."""
+    order = _tree_order(event) or _graph_order(event)
+    label: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(order)}
+    guards = [guard.renamed(label.__getitem__).normalised() for guard in event.guards]
+    return Event(tuple(event.samples[s] for s in order), tuple(sorted(guards, key=_guard_key)))
+
+
+def _number(value: Fraction) -> tuple[int, int]:
+    return value.numerator, value.denominator
+
+
+def _law_key(law: Distribution) -> Key:
+    return law.family.value, *_number(law.mean), *_number(law.scale)
+
+
+def _guard_key(guard: LinearForm) -> Key:
+    return tuple((s, _number(c)) for s, c in guard.terms), _number(guard.constant)
+
+
+def _description(event: Event) -> Key:
+    return tuple(map(_law_key, event.samples)), tuple(map(_guard_key, event.guards))
+
+
+# --- trees ----------------------------------------------------------------------------------------
+
+Neighbours = list[list[tuple[int, Key]]]
+
+
+def _tree_order(event: Event) -> list[int] | None:
+    """Order the samples of a tree of differences; None if the event is not such a tree.
+
+    Guards that bound one sample by a constant are part of that sample's colour.
+    """
+    size = len(event.samples)
+    neighbours: Neighbours = [[] for _ in range(size)]
+    bounds: dict[int, list[Key]] = {}
+    links = 0
+    for guard in event.guards:
+        found = difference(guard)
+        if found is None:
+            return None
+        u, v, weight = found
+        if u < 0 or v < 0:
+            bounds.setdefault(max(u, v), []).append((u < 0, *_number(weight)))
+            continue
+        links += 1
+        number = _number(weight)
+        neighbours[u].append((v, (0, *number)))
+        neighbours[v].append((u, (1, *number)))
+    if links != size - 1:
+        return None  # connected, hence not a tree
+    keys: dict[Distribution, Key] = {law: _law_key(law) for law in set(event.samples)}
+    colours: list[Key] = [
+        (keys[law], tuple(sorted(bounds.get(sample, ()))))
+        for sample, law in enumerate(event.samples)
+    ]
+    rooted = [_rooted(colours, neighbours, root) for root in _centres(neighbours)]
+    return min(rooted, key=lambda found: found[0])[1]
+
+
+def _centres(neighbours: Neighbours) -> list[int]:
+    """Return the one or two middle vertices of a tree, by taking leaves off in rounds."""
+    degree = [len(each) for each in neighbours]
+    remaining = len(degree)
+    leaves = [v for v, d in enumerate(degree) if d <= 1]
+    while remaining > 2:
+        remaining -= len(leaves)
+        inner = []
+        for leaf in leaves:
+            for neighbour, _ in neighbours[leaf]:
+                degree[neighbour] -= 1
+                if degree[neighbour] == 1:
+                    inner.append(neighbour)
+        leaves = inner
+    return leaves
+
+
+def _rooted(colours: Sequence[Key], neighbours: Neighbours, root: int) -> tuple[Key, list[int]]:
+    """Return the key of a rooted tree and its vertices, subtrees sorted by key.
+
+    Keys are flat, so that comparing them needs no deep recursion: a subtree's key is its size,
+    its edge and colour, then the keys of its sorted subtrees one after the other.
+    """
+    parent: dict[int, tuple[int, Key]] = {root: (-1, ())}
+    top_down = [root]
+    for vertex in top_down:
+        for neighbour, edge in neighbours[vertex]:
+            if neighbour != parent[vertex][0]:
+                parent[neighbour] = (vertex, edge)
+                top_down.append(neighbour)
+    below: dict[int, list[tuple[Key, list[int]]]] = {}
+    for vertex in reversed(top_down):
+        subtrees = sorted(below.pop(vertex, ()))
+        above, edge = parent[vertex]
+        size = 1 + sum(len(order) for _, order in subtrees)
+        key: Key = (size, edge, colours[vertex], *(part for sub, _ in subtrees for part in sub))
+        order = [vertex, *(v for _, found in subtrees for v in found)]
+        if above < 0:
+            return key, order
+        below.setdefault(above, []).append((key, order))
+    raise AssertionError("a tree has a root")
+
+
+# --- everything else ------------------------------------------------------------------------------
+
+
+def _graph_order(event: Event) -> list[int]:
+    """Order the samples by a canonical labelling of the incidence graph.
+
+    Vertices: samples, coloured by law; guards, coloured by constant; one for each occurrence of a
+    sample in a guard, coloured by its coefficient and joined to both.
+    """
+    colours: list[Key] = [(0, _law_key(law)) for law in event.samples]
+    edges = []
+    for guard in (guard.normalised() for guard in event.guards):
+        scale = max(abs(c) for _, c in guard.terms)
+        vertex = len(colours)
+        colours.append((1, _number(guard.constant / scale)))
+        for sample, coefficient in guard.terms:
+            assert isinstance(sample, int)
+            edges += [(sample, len(colours)), (len(colours), vertex)]
+            colours.append((2, _number(coefficient / scale)))
+    ranks = {colour: rank for rank, colour in enumerate(sorted(set(colours)))}
+    labels = graphs.canonical_labels(len(colours), edges, [ranks[c] for c in colours])
+    return sorted(range(len(event.samples)), key=labels.__getitem__)
