@@ -57,23 +57,31 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
 
 def connected_parts(event: Event) -> tuple[Event, ...]:
     """Split an event into connected events; samples that no guard mentions are dropped."""
+    parts = connected_samples(len(event.samples), event.guards)
+    if len(parts) == 1 and len(parts[0][0]) == len(event.samples):
+        return (event,)
+    return tuple(_restricted(event, samples, guards) for samples, guards in parts)
+
+
+def connected_samples(
+    size: int, guards: Sequence[LinearForm]
+) -> list[tuple[tuple[int, ...], list[LinearForm]]]:
+    """Group samples that guards connect: (ascending samples, their guards), at least one each."""
     edges = []
-    for guard in event.guards:
+    for guard in guards:
         samples = guard.samples()
         edges += [(samples[0], other) for other in samples[1:]]
-    if len(edges) == len(event.guards) == len(event.samples) - 1 and _is_forest(edges):
-        return (event,)  # a tree: the common case, without building a graph
-    parts = graphs.components(len(event.samples), edges)
+    if len(edges) == len(guards) == size - 1 and _is_forest(edges):
+        return [(tuple(range(size)), list(guards))]  # a tree: the common case, at once
+    parts = graphs.components(size, edges)
     home = {sample: k for k, part in enumerate(parts) for sample in part}
-    guards: list[list[LinearForm]] = [[] for _ in parts]
-    for guard in event.guards:
-        guards[home[guard.samples()[0]]].append(guard)
-    return tuple(
-        restricted(event, part, forms) for part, forms in zip(parts, guards, strict=True) if forms
-    )
+    grouped: list[list[LinearForm]] = [[] for _ in parts]
+    for guard in guards:
+        grouped[home[guard.samples()[0]]].append(guard)
+    return [(part, forms) for part, forms in zip(parts, grouped, strict=True) if forms]
 
 
-def restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearForm]) -> Event:
+def _restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearForm]) -> Event:
     """Keep `samples`, renumbered in this order, and `guards`, which mention no others."""
     local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
     return Event(
