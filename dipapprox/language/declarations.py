@@ -1,0 +1,237 @@
+"""Declarations with the parameters known: parameter values, cells with domains, adjacency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.language import ast
+from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
+from dipapprox.language.core import (
+    Adjacency,
+    Cell,
+    Everyone,
+    InputRow,
+    Listed,
+    Norm,
+    Value,
+    Within,
+)
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.source import Span
+
+MOST_CELLS = 100_000
+LARGEST_DOMAIN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declared input or output; `size` is None for a scalar."""
+
+    name: str
+    size: int | None
+    domain: tuple[Value, ...]
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return its cells in order."""
+        if self.size is None:
+            return (Cell(self.name, self.name, None, self.domain),)
+        return tuple(
+            Cell(f"{self.name}[{i}]", self.name, i, self.domain) for i in range(1, self.size + 1)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """What the declarations of a program amount to."""
+
+    parameters: Mapping[str, Fraction]
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+    adjacency: Adjacency
+
+
+def elaborate_declarations(program: ast.Program, overrides: Mapping[str, Fraction]) -> Declarations:
+    """Bind the parameters and evaluate the declarations.
+
+    Args:
+        program: Checked.
+        overrides: Parameter values from outside, by name.
+
+    Raises:
+        UserError: If an override names no parameter.
+        SourceError: If a value is out of range, with everything found.
+    """
+    diagnosis = Diagnosis()
+    parameters = _bind(program, overrides, diagnosis)
+    diagnosis.finish()  # sizes and domains built on wrong parameters would be wrong, too
+    inputs: list[Variable] = []
+    outputs: list[Variable] = []
+    room = MOST_CELLS
+    for declaration in program.declarations:
+        if not isinstance(declaration, ast.Input | ast.Output):
+            continue
+        known = inputs if isinstance(declaration, ast.Input) else outputs
+        try:
+            domain = _domain(declaration, parameters)
+            for declared in declaration.variables:
+                size = None
+                if declared.size is not None:
+                    size = _size(declared.size, parameters, room)
+                room -= size or 1
+                known.append(Variable(declared.name, size, domain))
+        except Wrong as wrong:
+            wrong.report(diagnosis)
+    adjacency: Adjacency = Everyone()
+    if not diagnosis:
+        cells = [cell for variable in inputs for cell in variable.cells()]
+        for declaration in program.declarations:
+            try:
+                match declaration:
+                    case ast.AdjacentRule():
+                        adjacency = _rule(declaration, parameters, cells)
+                    case ast.AdjacentPairs(pairs):
+                        adjacency = Listed(
+                            tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
+                        )
+                    case _:
+                        pass
+            except Wrong as wrong:
+                wrong.report(diagnosis)
+    diagnosis.finish()
+    return Declarations(parameters, tuple(inputs), tuple(outputs), adjacency)
+
+
+def _bind(
+    program: ast.Program, overrides: Mapping[str, Fraction], diagnosis: Diagnosis
+) -> dict[str, Fraction]:
+    declared = [d for d in program.declarations if isinstance(d, ast.Parameter)]
+    names = [d.name for d in declared]
+    for name in overrides:
+        if name not in names:
+            known = f"the parameters are {', '.join(names)}" if names else "it has none"
+            raise UserError(
+                f"the program has no parameter '{name}'", did_you_mean(name, names, known)
+            )
+    values: dict[str, Fraction] = {}
+    for parameter in declared:
+        if parameter.name in overrides:
+            values[parameter.name] = Fraction(overrides[parameter.name])
+        elif parameter.default is None:
+            diagnosis.report(
+                "value error",
+                f"parameter '{parameter.name}' has no value",
+                parameter.span,
+                f"give it one with -p {parameter.name}=VALUE, or a default here",
+            )
+            values[parameter.name] = Fraction(1)
+        else:
+            try:
+                values[parameter.name] = evaluate(parameter.default, values)
+            except Wrong as wrong:
+                wrong.report(diagnosis)
+                values[parameter.name] = Fraction(1)
+    return values
+
+
+def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -> int:
+    size = evaluate_integer(node, parameters, "the size of an array")
+    if size < 1:
+        raise Wrong("value error", f"an array needs at least 1 element, got {size}", node.span)
+    if size > room:
+        raise Wrong(
+            "limit", f"{size} elements are too many", node.span,
+            f"at most {MOST_CELLS} input and output cells are allowed",
+        )  # fmt: skip
+    return size
+
+
+def _domain(
+    declaration: ast.Input | ast.Output, parameters: Mapping[str, Fraction]
+) -> tuple[Value, ...]:
+    values: dict[Value, None] = {}
+    for element in declaration.domain:
+        if not isinstance(element, ast.Range):
+            values[evaluate_value(element, parameters)] = None
+            continue
+        first = evaluate_integer(element.first, parameters, "an end of a range")
+        last = evaluate_integer(element.last, parameters, "an end of a range")
+        if last < first:
+            raise Wrong(
+                "value error", f"the range {first}..{last} is empty", element.span,
+                "write the smaller end first",
+            )  # fmt: skip
+        if last - first >= LARGEST_DOMAIN:
+            raise _too_large(element.span)
+        values.update(dict.fromkeys(Fraction(i) for i in range(first, last + 1)))
+    if len(values) > LARGEST_DOMAIN:
+        raise _too_large(declaration.span)
+    return tuple(values)
+
+
+def _too_large(span: Span | None) -> Wrong:
+    return Wrong("limit", f"a domain of more than {LARGEST_DOMAIN} values is too large", span)
+
+
+def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> Value:
+    """Evaluate a constant: a named value stays its name."""
+    if isinstance(node, ast.Name) and node.name not in constants:
+        return node.name
+    return evaluate(node, constants)
+
+
+def _rule(
+    declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: list[Cell]
+) -> Adjacency:
+    if declaration.radius is None:
+        return Everyone()
+    norm = Norm(declaration.rule)
+    radius = evaluate(declaration.radius, parameters)
+    if radius < 0:
+        raise Wrong(
+            "value error", f"the radius must be >= 0, got {radius}", declaration.radius.span
+        )
+    if norm is not Norm.L0:
+        for cell in cells:
+            if any(isinstance(value, str) for value in cell.domain):
+                raise Wrong(
+                    "type error",
+                    f"'{norm.value}' needs numbers, but '{cell.variable}' has named values",
+                    declaration.span,
+                    "use 'adjacent l0 k', 'adjacent all' or explicit pairs",
+                )
+    return Within(norm, radius)
+
+
+def _pair(
+    pair: ast.Pair, parameters: Mapping[str, Fraction], cells: list[Cell], diagnosis: Diagnosis
+) -> tuple[InputRow, InputRow]:
+    rows = []
+    for row in (pair.left, pair.right):
+        values: list[Value] = []
+        if len(row) != len(cells):
+            diagnosis.report(
+                "value error",
+                f"a row of {len(row)} values, but the program has {len(cells)} inputs",
+                pair.span,
+            )
+        for node, cell in zip(row, cells, strict=False):
+            value = evaluate_value(node, parameters)
+            values.append(value)
+            if value not in cell.domain:
+                diagnosis.report(
+                    "value error",
+                    f"{value} is not in the domain of '{cell.name}'",
+                    node.span,
+                    f"allowed are {describe_domain(cell.domain)}",
+                )
+        rows.append(tuple(values))
+    return rows[0], rows[1]
+
+
+def describe_domain(domain: tuple[Value, ...]) -> str:
+    """List the values of a domain, shortened."""
+    shown = ", ".join(str(value) for value in domain[:12])
+    return shown + (", …" if len(domain) > 12 else "")

@@ -1,0 +1,7 @@
+"""stub"""
+
+from dipapprox.language import ast
+
+
+def parse_dip(text: str, name: str = "<text>") -> ast.Program:
+    raise NotImplementedError

@@ -1,0 +1,78 @@
+"""Which variables are reals: the least solution of "assigned a real, hence real"."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from dipapprox.language import ast
+from dipapprox.language.symbols import DISTRIBUTIONS, Kind, Role, Symbol, statements_of
+
+_COPY = Kind.NUMBER | Kind.NAMED | Kind.TRUTH | Kind.REAL
+
+
+def kind_of(node: ast.Expression, symbols: dict[str, Symbol]) -> Kind:
+    """Return the kinds of an expression from the kinds of its names."""
+    own, sources = _sources(node)
+    for name, mask in sources:
+        if name in symbols:
+            own |= symbols[name].kind & mask
+    return own
+
+
+def infer_kinds(program: ast.Program, symbols: dict[str, Symbol]) -> None:
+    """Set the kinds of the local variables; those of inputs and outputs are their domains'."""
+    flows: dict[str, list[tuple[str, Kind]]] = defaultdict(list)
+    pending: list[str] = [s.name for s in symbols.values() if s.kind]
+    for statement in statements_of(program.body):
+        if not isinstance(statement, ast.Assign):
+            continue
+        own, sources = _sources(statement.value)
+        for target in statement.targets:
+            symbol = symbols[target.name]
+            if symbol.role is not Role.LOCAL:
+                continue
+            for name, mask in sources:
+                flows[name].append((target.name, mask))
+            symbol.kind |= own
+            pending.append(target.name)
+    while pending:
+        name = pending.pop()
+        if name not in symbols:
+            continue
+        for target_name, mask in flows[name]:
+            reached = symbols[target_name]
+            grown = reached.kind | (symbols[name].kind & mask)
+            if grown != reached.kind:
+                reached.kind = grown
+                pending.append(target_name)
+
+
+def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
+    """Return the kinds that `node` has by itself and the names that it takes kinds from."""
+    match node:
+        case ast.Number():
+            return Kind.NUMBER, []
+        case ast.Name(name) | ast.Index(name):
+            return Kind.NOTHING, [(name, _COPY)]
+        case ast.Call(function, arguments):
+            if function in DISTRIBUTIONS:
+                return Kind.REAL, []
+            if function not in ("max", "min"):
+                return Kind.NUMBER, []
+            return _joined(arguments, Kind.NUMBER)
+        case ast.Negative(operand):
+            return _joined((operand,), Kind.NUMBER)
+        case ast.Sum(operands) | ast.Product(operands):
+            return _joined(operands, Kind.NUMBER)
+        case _:
+            return Kind.TRUTH, []
+
+
+def _joined(operands: tuple[ast.Expression, ...], own: Kind) -> tuple[Kind, list[tuple[str, Kind]]]:
+    """Arithmetic is real when an operand is, and a number otherwise."""
+    sources: list[tuple[str, Kind]] = []
+    for operand in operands:
+        kind, inner = _sources(operand)
+        own |= kind & Kind.REAL
+        sources.extend((name, mask & Kind.REAL) for name, mask in inner)
+    return own, sources

@@ -1,0 +1,204 @@
+"""Text to raw tokens: spelling only. `tokens.py` makes separators and checks the structure.
+
+Operators of other languages are recognised, reported with their spelling here, and read as
+what was meant, so that the parser can find the other mistakes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from ply import lex
+
+from dipapprox.language.diagnosis import Diagnosis, shorten
+from dipapprox.source import SourceFile, Span
+
+KEYWORDS = frozenset(
+    [
+        "param",
+        "input",
+        "output",
+        "adjacent",
+        "in",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "end",
+        "for",
+        "do",
+        "and",
+        "or",
+        "not",
+        "skip",
+        "exit",
+        "true",
+        "false",
+    ]
+)
+
+_FOREIGN = {
+    "==": ("EQ", "="),
+    "<>": ("NE", "!="),
+    "≠": ("NE", "!="),
+    "≤": ("LE", "<="),
+    "≥": ("GE", ">="),
+    "=<": ("LE", "<="),
+    "=>": ("GE", ">="),
+    "&&": ("AND", "and"),
+    "&": ("AND", "and"),
+    "||": ("OR", "or"),
+    "|": ("OR", "or"),
+    "!": ("NOT", "not"),
+    "¬": ("NOT", "not"),
+    ":=": ("ARROW", "<-"),
+    "←": ("ARROW", "<-"),
+    "×": ("TIMES", "*"),
+    "·": ("TIMES", "*"),
+    "−": ("MINUS", "-"),
+}
+
+_MOST_DIGITS = 1000
+
+
+class _Rules:
+    """The token rules in the form PLY wants them."""
+
+    tokens = (
+        "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
+        "DIVIDE", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA", "TILDE",
+        "RANGE", "SEP", "NEWLINE", "FOREIGN", *sorted(word.upper() for word in KEYWORDS),
+    )  # fmt: skip
+
+    t_ignore = " \t\r\f"
+    t_ignore_COMMENT = r"\#[^\n]*"
+    t_ARROW = "<-"
+    t_LT = "<"
+    t_GT = ">"
+    t_EQ = "="
+    t_LE = "<="
+    t_GE = ">="
+    t_NE = "!="
+    t_PLUS = r"\+"
+    t_MINUS = "-"
+    t_TIMES = r"\*"
+    t_DIVIDE = "/"
+    t_LPAREN = r"\("
+    t_RPAREN = r"\)"
+    t_LBRACK = r"\["
+    t_RBRACK = r"\]"
+    t_LBRACE = r"\{"
+    t_RBRACE = r"\}"
+    t_COMMA = ","
+    t_TILDE = "~"
+    t_RANGE = r"\.\."
+    t_SEP = ";"
+    t_NEWLINE = r"\n"
+
+    def t_NUMBER(self, t: Any) -> Any:
+        r"""\d+(\.\d+)?([eE][+-]?\d+)?"""
+        value = read_decimal(t.value)
+        if value is None:
+            t.lexer.problems.report(
+                "value error",
+                f"number '{shorten(t.value)}' is too long or too extreme",
+                Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
+                f"at most {_MOST_DIGITS} digits before and after the point are allowed",
+            )
+        t.value = Fraction(0) if value is None else value
+        return t
+
+    def t_NAME(self, t: Any) -> Any:
+        r"""[A-Za-z_][A-Za-z_0-9]*"""
+        if t.value in KEYWORDS:
+            t.type = t.value.upper()
+        return t
+
+    def t_ignore_FOREIGN_COMMENT(self, t: Any) -> None:
+        r"""//[^\n]*"""
+        t.lexer.problems.report(
+            "syntax error",
+            "unexpected '//'",
+            Span(t.lexer.source, t.lexpos, t.lexpos + 2),
+            "comments start with '#'",
+        )
+
+    def t_FOREIGN(self, t: Any) -> Any:
+        r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−]"""
+        t.type, ours = _FOREIGN[t.value]
+        t.lexer.problems.report(
+            "syntax error",
+            f"unknown operator '{t.value}'",
+            Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
+            f"write '{ours}'",
+        )
+        return t
+
+    def t_error(self, t: Any) -> None:
+        text: str = t.value
+        start = t.lexer.lexpos
+        t.lexer.skip(_foreign_length(text))
+        bad = text[: t.lexer.lexpos - start]
+        hint = "comments start with '#'" if bad.startswith("%") else ""
+        if bad.startswith("."):
+            hint = "decimals are written with a digit on both sides of the point, e.g. 0.5"
+        elif bad[0] in "\"'`":
+            hint = "named values are written without quotes"
+        elif bad[0] == ":":
+            hint = "write 'then' after a condition, 'do' after a loop header"
+        elif bad[0] in "⊤⊥":
+            hint = "declare named values and use their names, e.g. {bot, top}"
+        quoted = shorten("".join(c if c.isprintable() else "?" for c in bad))
+        t.lexer.problems.report(
+            "syntax error",
+            f"unexpected character{'s' if len(bad) > 1 else ''} '{quoted}'",
+            Span(t.lexer.source, start, t.lexer.lexpos),
+            hint,
+        )
+
+
+def _foreign_length(text: str) -> int:
+    """Return how many characters at the start of `text` no token can start with."""
+    length = 1
+    while length < min(len(text), 200) and not (
+        text[length].isascii()
+        and (text[length].isalnum() or text[length] in " \t\r\n_#<>=!+-*/()[]{},~;.&|:")
+    ):
+        length += 1
+    return length
+
+
+@cache
+def _blank_lexer() -> Any:
+    # Without the validation pass of PLY, which reads this file again; the tests validate.
+    return lex.lex(object=_Rules(), optimize=True, lextab="", errorlog=lex.NullLogger())
+
+
+def make_lexer(source: SourceFile, problems: Diagnosis) -> Any:
+    """Return a PLY lexer at the start of `source`; `token()` gives None at the end."""
+    lexer = _blank_lexer().clone()
+    lexer.source = source
+    lexer.problems = problems
+    lexer.input(source.text)
+    return lexer
+
+
+def read_decimal(text: str) -> Fraction | None:
+    """Read an unsigned decimal with optional exponent, exactly; None if it is absurdly large."""
+    mantissa, _, exponent = text.lower().partition("e")
+    # The exponent is looked at before it is used: 1e999999999 must not be computed.
+    if len(mantissa) > 2 * _MOST_DIGITS or len(exponent.lstrip("+-0")) > 4:
+        return None
+    whole, _, decimals = mantissa.partition(".")
+    power = int(exponent or "0") - len(decimals)
+    if abs(power) > 3 * _MOST_DIGITS:
+        return None
+    value = Fraction(int(whole + decimals)) * Fraction(10) ** power
+    if value >= 10**_MOST_DIGITS or (value * 10**_MOST_DIGITS).denominator != 1:
+        return None
+    return value
+
+
+TOKENS = tuple(token for token in _Rules.tokens if token not in ("NEWLINE", "FOREIGN"))

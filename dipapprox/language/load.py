@@ -1,0 +1,61 @@
+"""Files to core programs; the extension chooses the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from dipapprox.errors import UserError
+from dipapprox.language import ast, core
+from dipapprox.language.dip import parse_dip
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+
+LARGEST_FILE = 5 * 2**20  # bytes
+
+
+def load(path: Path, parameters: Mapping[str, Fraction]) -> core.Program:
+    """Read, check and elaborate a program file; its stem becomes the program's name.
+
+    Raises:
+        UserError: If the file cannot be read or a parameter does not exist.
+        SourceError: If the program is wrong.
+    """
+    return elaborate(read_program(path), parameters, path.stem)
+
+
+def read_program(path: Path) -> ast.Program:
+    """Read and parse a program file: `.dip` as the published tool's format, else `.dpg`."""
+    text = read_text(path)
+    if not text.strip():
+        raise UserError(f"'{path}' is empty")
+    reader = parse_dip if path.suffix.lower() == ".dip" else parse
+    return reader(text, str(path))
+
+
+def read_text(path: Path) -> str:
+    """Read a text file of bounded size.
+
+    Raises:
+        UserError: If it is missing, a directory, unreadable, too large or not UTF-8 text.
+    """
+    try:
+        if path.is_dir():
+            raise UserError(f"'{path}' is a directory", "give a program file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise UserError(f"there is no file '{path}'") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"cannot read '{path}': {reason}") from None
+    if len(data) > LARGEST_FILE:
+        raise UserError(f"'{path}' is larger than {LARGEST_FILE // 2**20} MiB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"'{path}' is not a text file: byte {error.start} is not UTF-8") from None
+    if "\0" in text:
+        raise UserError(f"'{path}' is not a text file: it contains a zero byte")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,232 @@
+"""The grammar of declarations and statements, as PLY rules; the start symbol is `program`.
+
+Some rules accept what is wrong (`=` for `<-`, a missing `then`) to report it by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dipapprox.language import ast
+from dipapprox.language.expression_grammar import collect, finish
+from dipapprox.source import Span
+
+# --- programs and blocks ------------------------------------------------------------------------
+
+
+def p_program(p: Any) -> None:
+    """program : block"""
+    items = p[1]
+    count = next((i for i, x in enumerate(items) if not isinstance(x, ast.Declaration)), len(items))
+    p[0] = ast.Program(tuple(items[:count]), _statements(p, items[count:]), span=p.lexer.span(p))
+
+
+def p_block(p: Any) -> None:
+    """block : items
+    | empty"""
+    p[0] = p[1] or []
+
+
+def p_items(p: Any) -> None:
+    """items : item
+    | items SEP item"""
+    p[0] = p[1] if len(p) == 4 else []
+    if p[len(p) - 1] is not None:
+        p[0].append(p[len(p) - 1])
+
+
+def p_item(p: Any) -> None:
+    """item : declaration
+    | statement"""
+    p[0] = p[1]
+
+
+def p_item_error(p: Any) -> None:
+    """item : error"""
+    p[0] = None
+
+
+def p_empty(p: Any) -> None:
+    """empty :"""
+
+
+def _statements(p: Any, items: list[Any]) -> ast.Block:
+    for item in items:
+        if isinstance(item, ast.Declaration):
+            p.lexer.problems.report(
+                "syntax error",
+                "declaration after the first statement",
+                item.span,
+                "move it to the top of the file",
+            )
+    return tuple(item for item in items if not isinstance(item, ast.Declaration))
+
+
+# --- declarations -------------------------------------------------------------------------------
+
+
+def p_parameter(p: Any) -> None:
+    """declaration : PARAM NAME EQ expression
+    | PARAM NAME"""
+    default = finish(p[4]) if len(p) == 5 else None
+    p[0] = ast.Parameter(p[2], default, span=p.lexer.span(p, 2))
+
+
+def p_variables(p: Any) -> None:
+    """declaration : INPUT names IN domain
+    | OUTPUT names IN domain"""
+    node = ast.Input if p[1] == "input" else ast.Output
+    p[0] = node(tuple(p[2]), tuple(p[4]), span=p.lexer.span(p))
+
+
+def p_names(p: Any) -> None:
+    """names : declared
+    | names COMMA declared"""
+    collect(p)
+
+
+def p_declared(p: Any) -> None:
+    """declared : NAME
+    | NAME LBRACK expression RBRACK"""
+    size = finish(p[3]) if len(p) == 5 else None
+    p[0] = ast.Declared(p[1], size, span=p.lexer.span(p))
+
+
+def p_domain(p: Any) -> None:
+    """domain : LBRACE elements RBRACE
+    | range"""
+    p[0] = p[2] if len(p) == 4 else [p[1]]
+
+
+def p_elements(p: Any) -> None:
+    """elements : element
+    | elements COMMA element"""
+    collect(p)
+
+
+def p_element(p: Any) -> None:
+    """element : expression
+    | range"""
+    p[0] = finish(p[1])
+
+
+def p_range(p: Any) -> None:
+    """range : expression RANGE expression"""
+    p[0] = ast.Range(finish(p[1]), finish(p[3]), span=p.lexer.span(p))
+
+
+def p_adjacent_rule(p: Any) -> None:
+    """declaration : ADJACENT NAME
+    | ADJACENT NAME expression"""
+    radius = finish(p[3]) if len(p) == 4 else None
+    p[0] = ast.AdjacentRule(p[2], radius, span=p.lexer.span(p))
+
+
+def p_adjacent_pairs(p: Any) -> None:
+    """declaration : ADJACENT LBRACE pairs RBRACE"""
+    p[0] = ast.AdjacentPairs(tuple(p[3]), span=p.lexer.span(p))
+
+
+def p_pairs(p: Any) -> None:
+    """pairs : pair
+    | pairs pair
+    | pairs SEP pair
+    | pairs COMMA pair"""
+    p[0] = p[1] if len(p) > 2 else []
+    p[0].append(p[len(p) - 1])
+
+
+def p_pair(p: Any) -> None:
+    """pair : row TILDE row"""
+    p[0] = ast.Pair(tuple(p[1]), tuple(p[3]), span=p.lexer.span(p))
+
+
+def p_row(p: Any) -> None:
+    """row : LPAREN arguments RPAREN
+    | atom
+    | minus_number"""
+    p[0] = p[2] if len(p) == 4 else [p[1]]
+
+
+def p_minus_number(p: Any) -> None:
+    """minus_number : MINUS number"""
+    p[0] = ast.Negative(p[2], span=p.lexer.span(p))
+
+
+# --- statements ---------------------------------------------------------------------------------
+
+
+def p_assign(p: Any) -> None:
+    """statement : targets ARROW expression
+    | targets EQ expression"""
+    if p[2] == "=":
+        p.lexer.problems.report(
+            "syntax error",
+            "'=' compares, it does not assign",
+            p.lexer.span(p, 2),
+            "write '<-' to assign",
+        )
+    p[0] = ast.Assign(tuple(p[1]), finish(p[3]), span=p.lexer.span(p))
+
+
+def p_targets(p: Any) -> None:
+    """targets : place
+    | targets COMMA place"""
+    collect(p)
+
+
+def p_if(p: Any) -> None:
+    """statement : IF expression then block elifs otherwise END"""
+    first = ast.Branch(finish(p[2]), _statements(p, p[4]), span=p.lexer.span(p, 2))
+    p[0] = ast.If((first, *p[5]), _statements(p, p[6]), span=p.lexer.span(p, 1))
+
+
+def p_elifs(p: Any) -> None:
+    """elifs : elifs ELIF expression then block
+    | empty"""
+    p[0] = p[1] or []
+    if len(p) == 6:
+        branch = ast.Branch(finish(p[3]), _statements(p, p[5]), span=p.lexer.span(p, 3))
+        p[0].append(branch)
+
+
+def p_otherwise(p: Any) -> None:
+    """otherwise : ELSE block
+    | empty"""
+    p[0] = p[2] if len(p) == 3 else []
+
+
+def p_for(p: Any) -> None:
+    """statement : FOR NAME IN expression RANGE expression do block END"""
+    body = _statements(p, p[8])
+    header = Span(p.lexer.source, p.lexpos(1), p.lexspan(6)[1])
+    p[0] = ast.For(p[2], finish(p[4]), finish(p[6]), body, span=header)
+
+
+def p_then(p: Any) -> None:
+    """then : THEN
+    | SEP
+    | empty"""
+    if p[1] != "then":
+        _missing(p, "then", "after the condition")
+
+
+def p_do(p: Any) -> None:
+    """do : DO
+    | SEP
+    | empty"""
+    if p[1] != "do":
+        _missing(p, "do", "after the range of the loop")
+
+
+def _missing(p: Any, word: str, where: str) -> None:
+    text = p.lexer.source.text
+    end = len(text[: p.lexer.last.lexpos if p.lexer.last else len(text)].rstrip(" \t\r\n;"))
+    span = Span(p.lexer.source, max(0, end - 1), end)
+    p.lexer.problems.report("syntax error", f"missing '{word}' {where}", span, f"write '{word}'")
+
+
+def p_simple_statement(p: Any) -> None:
+    """statement : SKIP
+    | EXIT"""
+    p[0] = (ast.Skip if p[1] == "skip" else ast.Exit)(span=p.lexer.span(p))

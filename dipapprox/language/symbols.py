@@ -1,0 +1,163 @@
+"""What the names of a program stand for, found without knowing the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+
+from dipapprox.language import ast
+from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.source import Span
+
+EPSILON = "eps"
+DISTRIBUTIONS = ("Gauss", "Lap")
+SELECTIONS = ("argmax", "argmin", "max", "min")
+
+
+class Role(Enum):
+    """What a name is; the value is what messages call it."""
+
+    PARAMETER = "parameter"
+    INPUT = "input"
+    OUTPUT = "output"
+    LOCAL = "variable"
+    LOOP = "loop variable"
+    VALUE = "named value"
+
+
+class Kind(IntFlag):
+    """What an expression may evaluate to; a variable has the kinds of all it is assigned."""
+
+    NOTHING = 0
+    NUMBER = 1
+    NAMED = 2
+    TRUTH = 4
+    REAL = 8
+
+    def describe(self) -> str:
+        """Say it for people."""
+        if Kind.REAL in self:
+            return "real"
+        if Kind.NAMED in self:
+            return "named value" if self == Kind.NAMED else "value that may be a named one"
+        return "condition" if self == Kind.TRUTH else "number"
+
+
+@dataclass(slots=True)
+class Symbol:
+    """A name. `kind` grows while the assignments are read."""
+
+    name: str
+    role: Role
+    is_array: bool
+    span: Span | None
+    kind: Kind = Kind.NOTHING
+
+
+def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Symbol]:
+    """Collect parameters, inputs, outputs, named values and assigned variables.
+
+    Loop variables are scoped and not among them.
+    """
+    symbols: dict[str, Symbol] = {}
+    for declaration in program.declarations:
+        match declaration:
+            case ast.Parameter(name):
+                _declare(symbols, Symbol(name, Role.PARAMETER, False, declaration.span), diagnosis)
+                symbols[name].kind |= Kind.NUMBER
+            case ast.Input(variables) | ast.Output(variables):
+                role = Role.INPUT if isinstance(declaration, ast.Input) else Role.OUTPUT
+                for v in variables:
+                    symbol = Symbol(v.name, role, v.size is not None, v.span)
+                    _declare(symbols, symbol, diagnosis)
+            case _:
+                pass
+    _collect_domains(program, symbols, diagnosis)
+    for target in _targets(program.body):
+        is_array = isinstance(target, ast.Index)
+        symbol = symbols.setdefault(
+            target.name, Symbol(target.name, Role.LOCAL, is_array, target.span)
+        )
+        if symbol.role is Role.LOCAL and target.name == EPSILON:
+            _reserved(target.span, diagnosis)
+    return symbols
+
+
+def _declare(symbols: dict[str, Symbol], symbol: Symbol, diagnosis: Diagnosis) -> None:
+    if symbol.name == EPSILON:
+        _reserved(symbol.span, diagnosis)
+    if symbol.name in symbols:
+        diagnosis.report(
+            "name error",
+            f"'{symbol.name}' is declared twice",
+            symbol.span,
+            f"it is already a{_n(symbols[symbol.name].role)}",
+        )
+    symbols.setdefault(symbol.name, symbol)
+
+
+def _reserved(span: Span | None, diagnosis: Diagnosis) -> None:
+    diagnosis.report(
+        "name error",
+        f"'{EPSILON}' is the privacy parameter and cannot be declared or assigned",
+        span,
+        "choose another name",
+    )
+
+
+def _n(role: Role) -> str:
+    return ("n " if role.value[0] in "aeiou" else " ") + role.value
+
+
+def _collect_domains(
+    program: ast.Program, symbols: dict[str, Symbol], diagnosis: Diagnosis
+) -> None:
+    """Add the named values; set the kinds of inputs and outputs from their domains."""
+    for declaration in program.declarations:
+        if not isinstance(declaration, ast.Input | ast.Output):
+            continue
+        kind = Kind.NOTHING
+        for element in declaration.domain:
+            if isinstance(element, ast.Name) and element.name != EPSILON:
+                known = symbols.setdefault(
+                    element.name, Symbol(element.name, Role.VALUE, False, element.span, Kind.NAMED)
+                )
+                if known.role not in (Role.VALUE, Role.PARAMETER):
+                    diagnosis.report(
+                        "name error",
+                        f"'{element.name}' is a{_n(known.role)}, not a value",
+                        element.span,
+                        "domains are made of numbers, parameters and named values",
+                    )
+                kind |= known.kind
+            else:
+                kind |= Kind.NUMBER
+        for variable in declaration.variables:
+            if variable.name in symbols:
+                symbols[variable.name].kind |= kind
+
+
+def _targets(block: ast.Block) -> Iterator[ast.Target]:
+    for statement in statements_of(block):
+        if isinstance(statement, ast.Assign):
+            yield from statement.targets
+
+
+def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
+    """Yield all statements of a block, outer ones before inner ones, in source order."""
+    stack: list[Iterator[ast.Statement]] = [iter(block)]
+    while stack:
+        statement = next(stack[-1], None)
+        if statement is None:
+            stack.pop()
+            continue
+        yield statement
+        match statement:
+            case ast.If(branches, otherwise):
+                stack.append(iter(otherwise))
+                stack.extend(iter(branch.body) for branch in reversed(branches))
+            case ast.For():
+                stack.append(iter(statement.body))
+            case _:
+                pass

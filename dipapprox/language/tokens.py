@@ -1,0 +1,196 @@
+"""Raw tokens to the parser's tokens: separators, block and bracket structure, size limits.
+
+A line break separates statements when it stands outside brackets, after a token that can end a
+statement and before one that can start a statement; everywhere else it is white space. Limits
+are enforced here, before any tree exists: what passes is shallow enough for recursive functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.lexer import make_lexer
+from dipapprox.source import SourceFile, Span
+
+MOST_TOKENS = 100_000
+DEEPEST_BLOCKS = 100
+DEEPEST_BRACKETS = 32
+MOST_PREFIXES = 32
+
+_ENDERS = frozenset(
+    ["NUMBER", "NAME", "RPAREN", "RBRACK", "RBRACE", "END", "SKIP", "EXIT", "TRUE", "FALSE"]
+)  # a token after which a statement can be complete
+_STARTERS = frozenset(["NAME", "IF", "FOR", "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT"])
+_STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
+_CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
+_OPENERS = frozenset(_CLOSERS.values())
+_CLOSED_BY = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
+# Prefix operators nest until one of these ends their operand.
+_BOUNDARIES = frozenset(
+    ["SEP", "AND", "OR", "THEN", "DO", "ELSE", "ELIF", "COMMA", "RANGE", "ARROW", "END"]
+)
+_NEVER_AFTER = frozenset(["SEP", "THEN", "DO", "ELSE", "LBRACE"])
+_NEVER_BEFORE = frozenset(["SEP", "END", "ELSE", "ELIF", "RBRACE"])
+
+
+class TokenStream:
+    """The tokens of a text, in the form PLY's parser wants: `token()`, `lexpos`, `lineno`.
+
+    Attributes:
+        problems: Where the parser's actions report to.
+        lexpos: Offset just after the token last read.
+    """
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.problems = Diagnosis()
+        self.lineno = 1
+        self.lexpos = 0
+        self._tokens = iter(_Structure(source, self.problems).read())
+        self.problems.finish()
+        self.before: Any = None  # the token before `last`
+        self.last: Any = None
+        self._complained = -1
+
+    def token(self) -> Any:
+        """Return the next token, None at the end."""
+        self.before, self.last = self.last, next(self._tokens, None)
+        self.lexpos = len(self.source.text) if self.last is None else self.last.endlexpos
+        return self.last
+
+    def is_same_line(self, offset: int) -> bool:
+        """Tell whether this was asked before about the same line: one mistake, one message."""
+        before, self._complained = self._complained, offset
+        return before >= 0 and "\n" not in self.source.text[before:offset]
+
+    def span(self, production: Any, symbol: int = 0) -> Span:
+        """Return the span of a symbol of a PLY production; 0 is the whole."""
+        start, end = production.lexspan(symbol)
+        return Span(self.source, start, max(start, end))
+
+    def token_span(self, token: Any) -> Span:
+        """Return the span of a token; None, the end of the text, gives its last visible token."""
+        if token is None:
+            end = len(self.source.text.rstrip())
+            return Span(self.source, max(0, end - 1), end)
+        return Span(self.source, token.lexpos, token.endlexpos)
+
+
+class _Structure:
+    """One pass over the raw tokens."""
+
+    def __init__(self, source: SourceFile, problems: Diagnosis) -> None:
+        self.source = source
+        self.problems = problems
+        self.out: list[Any] = []
+        self.brackets: list[tuple[Any, int]] = []  # opening token, prefix operators round it
+        self.blocks: list[Any] = []  # if, for, elif
+        self.prefixes = 0
+
+    def read(self) -> list[Any]:
+        """Return the tokens; what is wrong with the structure goes to `problems`."""
+        lexer = make_lexer(self.source, self.problems)
+        separator: Any = None
+        while (token := lexer.token()) is not None:
+            token.endlexpos = lexer.lexpos
+            if token.type in ("SEP", "NEWLINE"):
+                # A written ';' wins over the line breaks round it.
+                if separator is None or token.type == "SEP":
+                    separator = token
+                continue
+            if self._separates(separator, token.type):
+                separator.type = "SEP"
+                self._add(separator)
+            separator = None
+            self._add(token)
+        for opener, _ in self.brackets:
+            self._unclosed(opener)
+        for opener in self.blocks:
+            if opener.type != "ELIF":
+                self._report(opener, f"'{opener.value}' is never closed", self._end_hint())
+        return self.out
+
+    def _end_hint(self) -> str:
+        chained = any(
+            a.type == "ELSE" and b.type == "IF"
+            for a, b in zip(self.out, self.out[1:], strict=False)
+        )
+        if chained:
+            return "every 'if' needs its own 'end'; 'elif' continues an 'if' without one"
+        return "add an 'end' after its last statement"
+
+    def _separates(self, separator: Any, following: str) -> bool:
+        if separator is None or not self.out or following in _NEVER_BEFORE:
+            return False
+        previous = self.out[-1].type
+        if separator.type == "SEP":
+            return previous not in _NEVER_AFTER
+        return not self.brackets and previous in _ENDERS and following in _STARTERS
+
+    def _add(self, token: Any) -> None:
+        kind = token.type
+        if len(self.out) >= MOST_TOKENS:
+            raise self._too_much(token, f"the program has more than {MOST_TOKENS} symbols")
+        if self.brackets and kind in _STATEMENT_WORDS:
+            for opener, _ in self.brackets:
+                self._unclosed(opener)
+            self.brackets.clear()
+        if kind in _BOUNDARIES:
+            self.prefixes = self.brackets[-1][1] if self.brackets else 0
+        elif kind == "NOT" or (kind == "MINUS" and self._is_prefix()):
+            self.prefixes += 1
+            if self.prefixes > MOST_PREFIXES:
+                raise self._too_much(
+                    token, f"more than {MOST_PREFIXES} prefix operators in one expression"
+                )
+        elif kind in _OPENERS:
+            self.brackets.append((token, self.prefixes))
+            if len(self.brackets) > DEEPEST_BRACKETS:
+                raise self._too_much(token, f"brackets nest deeper than {DEEPEST_BRACKETS}")
+        elif kind in _CLOSERS:
+            self._close(token)
+        if kind in ("IF", "FOR", "ELIF", "ELSE", "END"):
+            self._block(token)
+        self.out.append(token)
+
+    def _block(self, token: Any) -> None:
+        kind = token.type
+        if kind in ("IF", "FOR"):
+            self.blocks.append(token)
+        elif not self.blocks:
+            self._report(token, f"'{token.value}' without an 'if' or 'for' before it")
+        elif kind == "ELIF":
+            self.blocks.append(token)
+        elif kind == "END":
+            while self.blocks.pop().type == "ELIF":
+                pass
+        if len(self.blocks) > DEEPEST_BLOCKS:
+            raise self._too_much(token, f"blocks nest deeper than {DEEPEST_BLOCKS}")
+
+    def _is_prefix(self) -> bool:
+        return not self.out or self.out[-1].type not in _ENDERS
+
+    def _close(self, token: Any) -> None:
+        if not self.brackets:
+            self._report(token, f"'{token.value}' closes nothing")
+            return
+        opener, self.prefixes = self.brackets.pop()
+        if opener.type != _CLOSERS[token.type]:
+            self._report(
+                token,
+                f"'{token.value}' does not close '{opener.value}'",
+                f"write '{_CLOSED_BY[opener.type]}'",
+            )
+
+    def _unclosed(self, opener: Any) -> None:
+        closer = _CLOSED_BY[opener.type]
+        self._report(opener, f"'{opener.value}' is never closed", f"add the missing '{closer}'")
+
+    def _report(self, token: Any, message: str, hint: str = "") -> None:
+        span = Span(self.source, token.lexpos, token.endlexpos)
+        self.problems.report("syntax error", message, span, hint)
+
+    def _too_much(self, token: Any, message: str) -> Exception:
+        span = Span(self.source, token.lexpos, token.endlexpos)
+        return self.problems.abort("limit", message, span, "split the expression or use a loop")

@@ -1,0 +1,100 @@
+"""Messages for tokens that the grammar has no use for: what may stand there, what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from dipapprox.language.diagnosis import shorten
+from dipapprox.language.lexer import KEYWORDS
+from dipapprox.language.tokens import TokenStream
+
+_SPELLINGS = {
+    "NUMBER": "a number", "NAME": "a name", "ARROW": "'<-'", "LE": "'<='", "GE": "'>='",
+    "NE": "'!='", "LT": "'<'", "GT": "'>'", "EQ": "'='", "PLUS": "'+'", "MINUS": "'-'",
+    "TIMES": "'*'", "DIVIDE": "'/'", "LPAREN": "'('", "RPAREN": "')'", "LBRACK": "'['",
+    "RBRACK": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','", "TILDE": "'~'",
+    "RANGE": "'..'", "SEP": "a new line", "$end": "the end of the text",
+}  # fmt: skip
+
+_ABSENT = {
+    "while": "loops are written 'for i in 1..N do … end'",
+    "return": "assign to an output, then 'exit'",
+    "print": "assign to an output",
+    "let": "assign with 'name <- value'",
+    "var": "assign with 'name <- value'; local variables need no declaration",
+    "def": "a file is one program; there are no functions",
+    "break": "write 'exit' to end the program",
+    "elseif": "write 'elif'",
+    "elsif": "write 'elif'",
+    "endif": "blocks end with 'end'",
+    "begin": "blocks are opened by 'then' and 'do'",
+}
+
+
+def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]) -> None:
+    """Report an unexpected token, or the unexpected end of the text, at most once per line.
+
+    Args:
+        stream: Where the token came from.
+        token: None at the end of the text.
+        expected: The types of the tokens that the parser could have used.
+    """
+    span = stream.token_span(token)
+    if stream.is_same_line(span.start):
+        return
+    what = "unexpected end of the text" if token is None else f"unexpected {_quote(token, span)}"
+    hint = _hint(stream.before, token)
+    if not hint and 0 < len(expected) <= 4:
+        hint = "expected " + " or ".join(sorted(_spell(kind) for kind in expected))
+    stream.problems.report("syntax error", what, span, hint)
+
+
+def _quote(token: Any, span: Any) -> str:
+    return "line break" if span.text == "\n" else f"'{shorten(span.text)}'"
+
+
+def _spell(kind: str) -> str:
+    return _SPELLINGS.get(kind, f"'{kind.lower()}'")
+
+
+def _hint(before: Any, token: Any) -> str:
+    """Guess what was meant from the token and the one before it."""
+    kind = None if token is None else token.type
+    previous = None if before is None else before.type
+    word = str(before.value) if previous == "NAME" else ""
+    here = str(token.value) if kind == "NAME" else ""
+    for name in (word, here):
+        if name in _ABSENT:
+            return _ABSENT[name]
+        if name.lower() in KEYWORDS:
+            return f"keywords are written in lower case: '{name.lower()}'"
+    match previous, kind:
+        case "NUMBER", "NAME" | "LPAREN":
+            return "multiplication is written with '*'"
+        case "NAME", "EQ" | "ARROW" if kind == "EQ":
+            return "loops are written 'for i in 1..N do'"
+        case _, "ARROW":
+            return "'<-' assigns; to compare with a negative number put a space: 'x < -1'"
+        case "PLUS" | "MINUS" | "TIMES" | "DIVIDE", "EQ":
+            return "write the whole assignment, e.g. 'count <- count + 1'"
+        case "TIMES", "TIMES":
+            return "there are no powers; write a product"
+        case _, "THEN":
+            return "'then' follows the condition of an 'if' or 'elif'"
+        case _, "DO":
+            return "'do' follows the range of a 'for'; conditions are followed by 'then'"
+        case _, "LBRACE":
+            return "blocks are written 'then … end' and 'do … end', without braces"
+        case "NAME" | "NUMBER" | "RPAREN" | "RBRACK" | "EXIT" | "SKIP" | "END", (
+            "NAME" | "IF" | "FOR" | "EXIT" | "SKIP"
+        ):
+            return "statements are separated by a new line or ';'"
+        case _, str() if kind.lower() in KEYWORDS and previous in (
+            "PARAM",
+            "FOR",
+            "INPUT",
+            "OUTPUT",
+        ):
+            return f"'{kind.lower()}' is a keyword; choose another name"
+    return ""

@@ -1,0 +1,87 @@
+"""Text to exact values: rationals, parameters, input rows; and back."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.declarations import describe_domain
+from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.lexer import read_decimal
+
+_DECIMAL = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def parse_rational(text: str, what: str) -> Fraction:
+    """Read an exact rational: "3", "-0.1", "1/10", "1e-6".
+
+    Args:
+        text: What the user wrote.
+        what: What it is for, e.g. "delta"; begins the message.
+
+    Raises:
+        UserError: If it is no number, has a zero denominator or is absurdly long.
+    """
+    stripped = text.strip()
+    negative = stripped.startswith("-")
+    parts = stripped.removeprefix("-" if negative else "+").split("/")
+    if len(parts) > 2 or not all(_DECIMAL.fullmatch(part.strip()) for part in parts):
+        raise UserError(
+            f"{what} must be a number, got '{shorten(text)}'",
+            "numbers are written 3, -0.1, 1/10 or 1e-6",
+        )
+    values = []
+    for part in parts:
+        # A digit is put where the strict grammar of programs wants one: "1." and ".5".
+        decimal = re.sub(r"\.(?!\d)", ".0", part.strip())
+        value = read_decimal("0" + decimal if decimal.startswith(".") else decimal)
+        if value is None:
+            raise UserError(
+                f"{what} is too long or too extreme: '{shorten(text)}'",
+                "at most 1000 digits before and after the point are allowed",
+            )
+        values.append(value)
+    if len(values) == 2 and values[1] == 0:
+        raise UserError(f"{what} has a zero denominator: '{shorten(text)}'")
+    quotient = values[0] / values[1] if len(values) == 2 else values[0]
+    return -quotient if negative else quotient
+
+
+def parse_row(text: str, program: Program) -> InputRow:
+    """Read an input row: "0,1", "bot,top"; blanks and one pair of brackets are ignored.
+
+    Raises:
+        UserError: If the length is wrong or a value is not in its cell's domain.
+    """
+    stripped = text.strip()
+    if stripped[:1] + stripped[-1:] in ("()", "[]"):
+        stripped = stripped[1:-1].strip()
+    words = [word.strip() for word in stripped.split(",")] if stripped else []
+    if len(words) != len(program.inputs):
+        names = ", ".join(cell.name for cell in program.inputs[:12])
+        more = ", …" if len(program.inputs) > 12 else ""
+        raise UserError(
+            f"an input of {len(words)} values, but the program has {len(program.inputs)} "
+            f"inputs: '{shorten(text)}'",
+            f"the inputs are {names}{more}" if names else "the program has no inputs",
+        )
+    row: list[Value] = []
+    for word, cell in zip(words, program.inputs, strict=True):
+        named = [value for value in cell.domain if isinstance(value, str)]
+        is_name = word in named or word[:1].isalpha() or word[:1] == "_"
+        value = word if is_name else parse_rational(word, f"input '{cell.name}'")
+        if value not in cell.domain:
+            allowed = f"allowed are {describe_domain(cell.domain)}"
+            raise UserError(
+                f"{shorten(word)} is not in the domain of '{cell.name}'",
+                did_you_mean(word, named, allowed) if is_name else allowed,
+            )
+        row.append(value)
+    return tuple(row)
+
+
+def format_value(value: Value) -> str:
+    """Write a value as programs and rows do: "1", "-1/2", "top"."""
+    return str(value)
