@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from html import escape
 
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.notation import ends, valuation, valuation_text
 
 
 class Answer(Enum):
@@ -58,6 +61,7 @@ class Verdict:
         precision: Bits asked for at the last attempt that was needed.
         engine: What computed the probabilities.
         seconds: From parsed arguments to the verdict.
+        interrupted: Whether the user stopped the run; then the answer is Unknown.
     """
 
     program: str
@@ -75,3 +79,58 @@ class Verdict:
     precision: int
     engine: str
     seconds: float
+    interrupted: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `verify --json`, a contract with other tools."""
+        return {
+            "program": self.program,
+            "params": {name: str(value) for name, value in self.parameters.items()},
+            "eps": str(self.claim.epsilon),
+            "eps_prv": str(self.claim.budget),
+            "delta": str(self.claim.delta),
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "pairs": self.pairs,
+            "outputs": self.outputs,
+            "final_states": self.final_states,
+            "delta_enclosure": ends(self.delta_enclosure),
+            "witness": None if self.witness is None else self._witness_fields(self.witness),
+            "precision": self.precision,
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _witness_fields(self, witness: Witness) -> dict[str, object]:
+        return {
+            "input": valuation(self.inputs, witness.input),
+            "adjacent": valuation(self.inputs, witness.adjacent),
+            "outputs": [valuation(self.output_cells, row.output) for row in witness.rows],
+            "delta_enclosure": ends(witness.delta_enclosure),
+        }
+
+    def _repr_html_(self) -> str:
+        lower, upper = ends(self.delta_enclosure)
+        rows = {
+            "program": self.program,
+            "claim": f"({self.claim.budget}, {self.claim.delta})-DP at ε = {self.claim.epsilon}",
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "largest δ": f"[{lower}, {upper}]",
+            "pairs": self.pairs,
+        }
+        if self.witness is not None:
+            rows["input"] = valuation_text(self.inputs, self.witness.input)
+            rows["adjacent"] = valuation_text(self.inputs, self.witness.adjacent)
+            shown = (valuation_text(self.output_cells, row.output) for row in self.witness.rows)
+            rows["outputs"] = "; ".join(shown)
+        cells = (
+            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
+            for name, value in rows.items()
+            if value is not None
+        )
+        return f"<table>{''.join(cells)}</table>"

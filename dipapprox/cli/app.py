@@ -1,0 +1,95 @@
+"""The command line: choose a command, run it, and turn whatever happens into an exit status.
+
+0 DP or done    1 Not_DP    2 bad input or usage    3 Unknown    130 interrupted
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from rich.console import Console
+
+from dipapprox.cli import arguments, probability, verify
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+
+BAD_INPUT = 2
+UNKNOWN = 3
+INTERRUPTED = 130
+
+_COMMANDS = (verify, probability)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status.
+
+    Args:
+        argv: The words after the program's name; None takes those of the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Greek letters gets '?', not an exception.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    words = arguments.join_negative_values(sys.argv[1:] if argv is None else argv)
+    try:
+        parsed = build_parser().parse_args(words)
+    except SystemExit as end:  # argparse has printed help, the version or the usage
+        return end.code if isinstance(end.code, int) else BAD_INPUT
+    return run(parsed, Console(highlight=False))
+
+
+def run(parsed: argparse.Namespace, console: Console) -> int:
+    """Run the chosen command; no exception leaves, and errors leave standard output empty."""
+    try:
+        return int(parsed.run(parsed.read(parsed), console))
+    except UserError as error:
+        return _fail(error.render(), BAD_INPUT)
+    except LimitReached as limit:
+        return _fail(f"unknown: {limit.reason}", UNKNOWN)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except RecursionError:
+        return _fail("error: the program is nested too deeply", BAD_INPUT)
+    except MemoryError:
+        return _fail("unknown: memory limit: no memory left", UNKNOWN)
+    except BrokenInvariant as bug:
+        return _fail(f"internal invariant failed: {bug} (a bug, please report)", UNKNOWN)
+    except Exception as bug:
+        if os.environ.get("DIPAPPROX_DEBUG"):
+            raise
+        message = f"internal error: {type(bug).__name__}: {bug}"
+        hint = "a bug, please report; DIPAPPROX_DEBUG=1 shows where"
+        return _fail(f"{message} ({hint})", UNKNOWN)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="dipapprox",
+        description="Verify differential privacy of programs with Gaussian and Laplace noise. "
+        "DP and Not_DP are proved; what cannot be decided is Unknown, with the reason.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"dipapprox {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(commands)
+    return parser
+
+
+def _fail(message: str, status: int) -> int:
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:  # nobody reads standard error: the status still tells
+        sys.stderr = None
+    return status
+
+
+def _version() -> str:
+    try:
+        return version("dipapprox")
+    except PackageNotFoundError:
+        return "(not installed)"

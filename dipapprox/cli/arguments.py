@@ -1,0 +1,198 @@
+"""The command line's words: flags, and the values that stand behind them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.values import parse_rational
+from dipapprox.limits import Limits
+from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
+
+_MEMORY_SHARE = 0.6
+"""Of the physical memory, when --max-memory is not given."""
+
+_OPTIMIZERS = {
+    "least-nesting": Strategy.LEAST_NESTING,
+    "paper": Strategy.PAPER,
+    "none": Strategy.NONE,
+}
+
+_NEGATIVE_VALUE = re.compile(r"-[\d.]")
+
+
+def join_negative_values(arguments: Sequence[str]) -> list[str]:
+    """Write `--input -1,0` as `--input=-1,0`, which argparse does not take for another flag.
+
+    No flag begins with a minus sign and a digit, so nothing else is meant.
+    """
+    joined: list[str] = []
+    for argument in arguments:
+        before = joined[-1] if joined else ""
+        if _NEGATIVE_VALUE.match(argument) and re.fullmatch(r"--[a-z][a-z-]*", before):
+            joined[-1] = f"{before}={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Add FILE and its parameters."""
+    parser.add_argument("file", metavar="FILE", help="a program (.dpg, or .dip)")
+    parser.add_argument(
+        "-p",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_computing(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `Options`."""
+    group = parser.add_argument_group("computing")
+    group.add_argument(
+        "--engine",
+        choices=[engine.value for engine in Engine],
+        default=Engine.AUTO.value,
+        help="what computes probabilities (default: %(default)s)",
+    )
+    add_structure(group)
+    group.add_argument(
+        "--precision",
+        type=int,
+        default=FIRST_PRECISION,
+        metavar="BITS",
+        help="first attempt: enclosures at most 2^-BITS wide (default: %(default)s)",
+    )
+    add_limits(parser)
+
+
+def add_structure(group: argparse._ActionsContainer) -> None:
+    """Add the flags that choose how integrals are built."""
+    group.add_argument(
+        "--optimizer",
+        choices=list(_OPTIMIZERS),
+        default="least-nesting",
+        help="how integrals are ordered and pulled apart (default: %(default)s)",
+    )
+    group.add_argument(
+        "--no-optimize",
+        dest="optimizer",
+        action="store_const",
+        const="none",
+        help="the same as --optimizer none",
+    )
+    group.add_argument(
+        "--no-merge", action="store_true", help="keep every final state, as the papers count them"
+    )
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `Limits`."""
+    group = parser.add_argument_group("limits (when one is reached, the answer is Unknown)")
+    group.add_argument("--timeout", type=_positive_float, metavar="SECONDS", help="wall-clock time")
+    group.add_argument(
+        "--max-states",
+        type=_positive_int,
+        default=100_000,
+        metavar="N",
+        help="symbolic states (default: %(default)s)",
+    )
+    group.add_argument(
+        "--max-memory",
+        type=_positive_int,
+        metavar="MB",
+        help="resident memory (default: 60%% of the machine's)",
+    )
+
+
+def parameters_of(arguments: argparse.Namespace) -> dict[str, Fraction]:
+    """Read the -p flags.
+
+    Raises:
+        UserError: If one is not NAME=VALUE, or a name comes twice.
+    """
+    parameters: dict[str, Fraction] = {}
+    for text in arguments.param:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise UserError(f"-p needs NAME=VALUE, got '{text}'", "for example -p N=25")
+        if name in parameters:
+            raise UserError(f"parameter '{name}' is set twice")
+        parameters[name] = rational(value, f"parameter '{name}'")
+    return parameters
+
+
+def rational(text: str, what: str) -> Fraction:
+    """Read an exact rational: 1/2, 0.5, 3.
+
+    Raises:
+        UserError: If it is none; the message names `what`.
+    """
+    try:
+        return parse_rational(text)
+    except UserError as error:
+        raise UserError(f"{what}: {error.message}", error.hint) from None
+
+
+def strategy_of(arguments: argparse.Namespace) -> Strategy:
+    """Read --optimizer."""
+    return _OPTIMIZERS[arguments.optimizer]
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """Read the limits; their clock starts now."""
+    memory = arguments.max_memory
+    return Limits(
+        seconds=arguments.timeout,
+        memory=_default_memory() if memory is None else memory,
+        states=arguments.max_states,
+    )
+
+
+def options_of(arguments: argparse.Namespace, max_precision: int) -> Options:
+    """Read the flags of `add_computing`."""
+    return Options(
+        engine=Engine(arguments.engine),
+        strategy=strategy_of(arguments),
+        precision=arguments.precision,
+        max_precision=max_precision,
+        merge=not arguments.no_merge,
+        limits=limits_of(arguments),
+    )
+
+
+def _default_memory() -> int:
+    """Return a share of the physical memory in MiB."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE) >> 20
+
+
+def _positive_int(text: str) -> int:
+    value = int(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"must be > 0, got {text}")
+    return value
+
+
+def _positive_float(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a positive number, got {text}")
+    return value
+
+
+_positive_int.__name__ = "whole number"
+_positive_float.__name__ = "number"

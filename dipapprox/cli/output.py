@@ -1,0 +1,38 @@
+"""What goes to standard output: complete, once, and never with a traceback.
+
+A result is rendered in memory and written in one piece, so that an error on the way leaves
+nothing behind on standard output; a reader that went away (`| head`) is no error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from rich.console import Console, RenderableType
+
+
+def show(console: Console, *renderables: RenderableType) -> None:
+    """Render for people and write."""
+    # rich turns a broken pipe into exit status 1, which would mean Not_DP: write it ourselves.
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable, markup=False, highlight=False, emoji=False)
+    write(console, capture.get())
+
+
+def show_json(console: Console, fields: dict[str, object]) -> None:
+    """Write one JSON object on one line."""
+    write(console, json.dumps(fields, ensure_ascii=False) + "\n")
+
+
+def write(console: Console, text: str) -> None:
+    """Write text as it is and flush it; quietly if nobody reads any more."""
+    try:
+        console.file.write(text)
+        console.file.flush()
+    except BrokenPipeError:
+        # Python flushes standard output again at exit: let that succeed.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,96 @@
+"""`dipapprox probability`: the output distribution for one input."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from rich.console import Console
+
+from dipapprox.cli import arguments
+from dipapprox.cli.output import show, show_json
+from dipapprox.cli.report import distribution_report
+from dipapprox.language.load import load
+from dipapprox.language.values import parse_row
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy.options import LARGEST_PRECISION, Options
+from dipapprox.privacy.probabilities import output_distribution
+
+_EXAMPLES = """examples:
+  dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
+  dipapprox probability monitor.dpg --eps 1 --input -1,0 --precision 200 --json
+
+exit status: 0 done, 2 bad input or usage, 3 not enclosed or a limit reached, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityCommand:
+    """The command line, read."""
+
+    file: Path
+    parameters: Mapping[str, Fraction]
+    epsilon: Fraction
+    input: str
+    options: Options
+    json: bool
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "probability",
+        help="enclose the probability of every output for one input",
+        description="Enclose the probability of every output for one input.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    arguments.add_program(parser)
+    parser.add_argument(
+        "--eps", required=True, metavar="E", help="the program's ε, exact: 1/2, 0.5"
+    )
+    parser.add_argument(
+        "--input",
+        default="",
+        metavar="ROW",
+        help="values of all input cells in order of declaration: 0,1 or bot,top",
+    )
+    arguments.add_computing(parser)
+    arguments.add_output(parser)
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> ProbabilityCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If a value is malformed or out of range.
+    """
+    return ProbabilityCommand(
+        file=Path(words.file),
+        parameters=arguments.parameters_of(words),
+        epsilon=arguments.rational(words.eps, "eps"),
+        input=words.input,
+        options=arguments.options_of(words, LARGEST_PRECISION),
+        json=words.json,
+    )
+
+
+def run(command: ProbabilityCommand, console: Console) -> int:
+    """Compute, report on `console`, and return the exit status."""
+    program = load(command.file, command.parameters)
+    row = parse_row(command.input, program.inputs)
+    result = output_distribution(program, command.epsilon, row, command.options)
+    if isinstance(result, NotEnclosed):
+        print(f"not enclosed: {result.reason}", file=sys.stderr)
+        return 3
+    if command.json:
+        show_json(console, result.to_dict())
+    else:
+        show(console, distribution_report(result))
+    return 0

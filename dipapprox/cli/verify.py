@@ -1,0 +1,117 @@
+"""`dipapprox verify`: is the program (eps_prv, delta)-differentially private?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from rich.console import Console
+
+from dipapprox.cli import arguments
+from dipapprox.cli.output import show, show_json
+from dipapprox.cli.pairs import select
+from dipapprox.cli.progress import Reporter
+from dipapprox.cli.report import verdict_report
+from dipapprox.language.load import load
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import LAST_PRECISION, Options
+from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verifier import verify
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C: 128 + SIGINT."""
+
+EXIT_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: 3}
+
+_EXAMPLES = """examples:
+  dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
+  dipapprox verify svt_gauss.dpg -p N=25 --eps 1/2 --eps-prv 1.24 --delta 0.01 --pairs single
+  dipapprox verify monitor.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
+
+exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyCommand:
+    """The command line, read: numbers are exact, values not yet checked against the program."""
+
+    file: Path
+    parameters: Mapping[str, Fraction]
+    claim: Claim
+    pairs: str
+    options: Options
+    json: bool
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "verify",
+        help="decide whether a program is differentially private",
+        description="Decide whether a program is (eps_prv, delta)-differentially private.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    arguments.add_program(parser)
+    parser.add_argument(
+        "--eps", required=True, metavar="E", help="the program's ε, exact: 1/2, 0.5"
+    )
+    parser.add_argument("--eps-prv", metavar="P", help="the claimed budget (default: --eps)")
+    parser.add_argument("--delta", required=True, metavar="D", help="the claimed δ in [0, 1]")
+    parser.add_argument(
+        "--pairs",
+        default="all",
+        metavar="PAIRS",
+        help='all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
+        "or a JSON file of ordered pairs",
+    )
+    arguments.add_computing(parser)
+    parser.add_argument(
+        "--max-precision",
+        type=int,
+        default=LAST_PRECISION,
+        metavar="BITS",
+        help="undecided pairs are refined up to this (default: %(default)s)",
+    )
+    arguments.add_output(parser)
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> VerifyCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If a value is malformed or out of range.
+    """
+    budget = words.eps_prv
+    claim = Claim(
+        epsilon=arguments.rational(words.eps, "eps"),
+        delta=arguments.rational(words.delta, "delta"),
+        epsilon_prv=None if budget is None else arguments.rational(budget, "eps_prv"),
+    )
+    return VerifyCommand(
+        file=Path(words.file),
+        parameters=arguments.parameters_of(words),
+        claim=claim,
+        pairs=words.pairs,
+        options=arguments.options_of(words, words.max_precision),
+        json=words.json,
+    )
+
+
+def run(command: VerifyCommand, console: Console) -> int:
+    """Verify, report on `console`, and return the exit status."""
+    program = load(command.file, command.parameters)
+    selection = select(command.pairs, program)
+    with Reporter() as reporter:
+        verdict = verify(program, command.claim, selection, command.options, reporter)
+    if command.json:
+        show_json(console, verdict.to_dict())
+    else:
+        show(console, verdict_report(verdict))
+    return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]

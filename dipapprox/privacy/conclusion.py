@@ -1,0 +1,85 @@
+"""From the end of a search to a verdict: the answer, its reason and its witness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.language.core import Value
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.divergence import certain_outputs, difference_over, likely_outputs
+from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.search import Attempt, Search
+from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a search established."""
+
+    answer: Answer
+    reason: str | None
+    delta_enclosure: Enclosure | None
+    witness: Witness | None
+
+
+def conclude(
+    search: Search, outputs: tuple[tuple[Value, ...], ...], total: int | None, stopped: str | None
+) -> Conclusion:
+    """Turn the state of a search into an answer.
+
+    Args:
+        search: At its end, whatever ended it.
+        outputs: The outputs, in the order of the search's source.
+        total: Number of pairs there are, if known.
+        stopped: Why the search ended early, None if it did not.
+    """
+    if search.violation is not None:
+        witness = _witness(search.violation, outputs, certain=True)
+        return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness)
+    if stopped is None and search.undecided == 0:
+        # The largest of no deltas is 0: without pairs there is nothing to tell apart.
+        delta = search.delta_enclosure() or Enclosure.exact(0)
+        return Conclusion(Answer.DP, None, delta, None)
+    nearest = search.nearest()
+    reasons = []
+    if stopped is not None:
+        reasons.append(f"{stopped}; {_progress(search.checked, total)}")
+    if nearest is not None:
+        reasons.append(_undecided(nearest, search.delta, search.undecided))
+    witness = None if nearest is None else _witness(nearest, outputs, certain=False)
+    return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness)
+
+
+def _witness(
+    attempt: Attempt, outputs: tuple[tuple[Value, ...], ...], *, certain: bool
+) -> Witness | None:
+    """Return the outputs that tell the pair apart; None if no distribution was enclosed."""
+    if not attempt.first:
+        return None
+    first, second, factor = attempt.first, attempt.second, attempt.factor
+    chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
+    rows = tuple(WitnessRow(outputs[i], first[i], second[i]) for i in chosen)
+    difference = difference_over(chosen, first, second, factor)
+    return Witness(attempt.pair[0], attempt.pair[1], rows, difference)
+
+
+def _progress(checked: int, total: int | None) -> str:
+    of = "" if total is None else f" of {total}"
+    return f"{checked}{of} pairs checked"
+
+
+def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
+    where = f"for input {row_text(attempt.pair[0])} and adjacent {row_text(attempt.pair[1])}"
+    others = f" (and {undecided - 1} other undecided pairs)" if undecided > 1 else ""
+    if attempt.obstacle is not None:
+        return f"no enclosure {where}: {attempt.obstacle}{others}"
+    lower, upper = short(attempt.delta)
+    inside = f"delta = {delta} lies inside the enclosure [{lower}, {upper}] of delta_(u,u')"
+    if undecided == 0:  # a limit came first
+        return f"at {attempt.bits} bits {inside} {where}"
+    return (
+        f"critical delta, or precision limit: at {attempt.bits} bits {inside} {where}{others}; "
+        "if delta is not exactly critical, a larger maximal precision decides"
+    )

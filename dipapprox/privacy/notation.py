@@ -1,0 +1,56 @@
+"""Values, rows and enclosures as the plain data that JSON and reports are made of.
+
+Rationals are strings "p/q" (or "p"); ends of enclosures are decimal strings rounded outward;
+finite-domain integers are numbers, other finite-domain values strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dipapprox.language.core import Cell, Value
+from dipapprox.numerics.decimals import outward
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+
+PlainValue = int | str
+Valuation = dict[str, PlainValue | list[PlainValue]]
+
+
+def plain_value(value: Value) -> PlainValue:
+    """Return an integer as int, any other rational as "p/q", a named value as its name."""
+    if isinstance(value, str):
+        return value
+    return value.numerator if value.denominator == 1 else str(value)
+
+
+def valuation(cells: Sequence[Cell], row: Sequence[Value]) -> Valuation:
+    """Name the values of a row: {"q": [0, 1], "t": 2}; arrays are lists in order of index."""
+    named: Valuation = {}
+    for cell, value in zip(cells, row, strict=True):
+        plain = plain_value(value)
+        if cell.index is None:
+            named[cell.variable] = plain
+            continue
+        array = named.setdefault(cell.variable, [])
+        assert isinstance(array, list)
+        array.append(plain)
+    return named
+
+
+def ends(enclosure: Enclosure | None) -> list[str]:
+    """Return [lower, upper] as decimals; of a probability that is not known, ["0", "1"]."""
+    return list(outward(UNIT if enclosure is None else enclosure))
+
+
+def row_text(row: Sequence[Value]) -> str:
+    """Write a row for people: "(0, 1)"."""
+    return f"({', '.join(str(plain_value(value)) for value in row)})"
+
+
+def valuation_text(cells: Sequence[Cell], row: Sequence[Value]) -> str:
+    """Write a named row for people: "q = (0, 1), t = 2"."""
+    parts = []
+    for name, value in valuation(cells, row).items():
+        text = f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
+        parts.append(f"{name} = {text}")
+    return ", ".join(parts)

@@ -1,0 +1,55 @@
+"""How a verification computes: engine, precision, budgets. Complete, no optional holes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dipapprox.errors import UserError
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+
+LARGEST_PRECISION = 20_000
+"""In bits. Beyond, even closed forms take minutes."""
+
+FIRST_PRECISION = 40
+"""Bits of the first attempt: about 12 decimal places."""
+
+LAST_PRECISION = 320
+"""Bits of the last attempt: about 96 decimal places."""
+
+
+class Engine(Enum):
+    """Which engine encloses probabilities; the value is the word on the command line."""
+
+    AUTO = "auto"
+    NESTED = "nested"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything about a run that does not change what is asked.
+
+    Attributes:
+        engine: What encloses probabilities.
+        strategy: How nested integrals are ordered and pulled apart.
+        precision: Bits asked for at the first attempt.
+        max_precision: Bits of the last attempt; at least `precision` is used.
+        merge: Whether final states are merged at join points.
+        limits: Budgets; their clock starts when they are made.
+
+    Raises:
+        UserError: If a precision is out of range.
+    """
+
+    engine: Engine = Engine.AUTO
+    strategy: Strategy = Strategy.LEAST_NESTING
+    precision: int = FIRST_PRECISION
+    max_precision: int = LAST_PRECISION
+    merge: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for name, bits in (("precision", self.precision), ("max precision", self.max_precision)):
+            if not 2 <= bits <= LARGEST_PRECISION:
+                raise UserError(f"{name} must be in [2, {LARGEST_PRECISION}] bits, got {bits}")

@@ -1,0 +1,130 @@
+"""The output distribution of a program for one input, enclosed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+
+from dipapprox.errors import UserError
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_source
+from dipapprox.semantics.execution import execute
+
+
+@dataclass(frozen=True, slots=True)
+class OutputProbability:
+    """One output: its probability and the number of final states that give it for this input."""
+
+    output: tuple[Value, ...]
+    probability: Enclosure
+    final_states: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDistribution:
+    """All outputs that some final state has, in order of first appearance.
+
+    Attributes:
+        precision: Bits that were asked for.
+        seconds: From parsed arguments to the result.
+    """
+
+    program: str
+    epsilon: Fraction
+    inputs: tuple[Cell, ...]
+    output_cells: tuple[Cell, ...]
+    row: InputRow
+    outputs: tuple[OutputProbability, ...]
+    precision: int
+    engine: str
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `probability --json`, a contract with other tools."""
+        return {
+            "program": self.program,
+            "eps": str(self.epsilon),
+            "input": valuation(self.inputs, self.row),
+            "outputs": [
+                {
+                    "output": valuation(self.output_cells, each.output),
+                    "probability": ends(each.probability),
+                    "final_states": each.final_states,
+                }
+                for each in self.outputs
+            ],
+            "precision": self.precision,
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for each in self.outputs:
+            lower, upper = ends(each.probability)
+            output = escape(valuation_text(self.output_cells, each.output))
+            rows.append(f"<tr><td>{output}</td><td>[{lower}, {upper}]</td></tr>")
+        return f"<table><tr><th>output</th><th>probability</th></tr>{''.join(rows)}</table>"
+
+
+def output_distribution(
+    program: Program, epsilon: Fraction, row: InputRow, options: Options
+) -> OutputDistribution | NotEnclosed:
+    """Enclose the probability of every output for one input.
+
+    Raises:
+        UserError: If `epsilon` <= 0 or `row` is not in the domains of the inputs.
+        LimitReached: If a budget runs out.
+    """
+    if epsilon <= 0:
+        raise UserError(f"eps must be > 0, got {epsilon}")
+    check_row(program, row)
+    states = execute(program, options.merge, options.limits)
+    source = open_source(states, epsilon, options)
+    probabilities = source.distribution(row, options.precision)
+    if isinstance(probabilities, NotEnclosed):
+        return probabilities
+    counts = Counter(index for index, _ in Instantiator(states, epsilon).events(row))
+    return OutputDistribution(
+        program=program.name,
+        epsilon=epsilon,
+        inputs=program.inputs,
+        output_cells=program.outputs,
+        row=row,
+        outputs=tuple(
+            OutputProbability(output, probability, counts[index])
+            for index, (output, probability) in enumerate(
+                zip(states.outputs(), probabilities, strict=True)
+            )
+        ),
+        precision=options.precision,
+        engine=source.name,
+        seconds=options.limits.elapsed(),
+    )
+
+
+def check_row(program: Program, row: InputRow) -> None:
+    """Check that a row gives every input cell a value of its domain.
+
+    Raises:
+        UserError: If it does not.
+    """
+    if len(row) != len(program.inputs):
+        raise UserError(f"the program has {len(program.inputs)} input cells, got {len(row)} values")
+    for cell, value in zip(program.inputs, row, strict=True):
+        if value not in cell.domain:
+            raise UserError(
+                f"{value} is not in the domain of '{cell.name}'",
+                f"allowed: {row_text(cell.domain)}",
+            )

@@ -1,0 +1,66 @@
+"""Sources of output distributions: the chosen engine, and a memory for rows."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.language.core import InputRow
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.divergence import Probabilities
+from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.search import ProbabilitySource
+from dipapprox.semantics.state import FinalStates
+
+_REMEMBERED = 200_000
+"""Most enclosures kept, a few hundred bytes each; at least the rows of two pairs are."""
+
+
+class RememberedRows:
+    """A source that keeps the distributions used last: inputs occur in many pairs.
+
+    Args:
+        source: What computes distributions.
+        size: Most enclosures kept.
+    """
+
+    def __init__(self, source: ProbabilitySource, size: int = _REMEMBERED) -> None:
+        self._source = source
+        self._size = size
+        self._known: OrderedDict[tuple[InputRow, int], Probabilities] = OrderedDict()
+        self._kept = 0
+
+    @property
+    def name(self) -> str:
+        """The word of the source."""
+        return self._source.name
+
+    def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
+        """Return the source's answer, computed now or before."""
+        key = row, bits
+        known = self._known.get(key)
+        if known is not None:
+            self._known.move_to_end(key)
+            return known
+        found = self._source.distribution(row, bits)
+        if isinstance(found, NotEnclosed):
+            return found
+        self._known[key] = found
+        self._kept += len(found)
+        while self._kept > self._size and len(self._known) > 4:
+            _, forgotten = self._known.popitem(last=False)
+            self._kept -= len(forgotten)
+        return found
+
+
+def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:
+    """Choose the engine for a program at one epsilon."""
+    match options.engine:
+        case Engine.AUTO | Engine.NESTED:
+            method = Nested(options.strategy)
+        case _:
+            assert_never(options.engine)
+    return RememberedRows(OutputProbabilities(states, epsilon, method, options.limits))

@@ -1,0 +1,84 @@
+"""Program x claim -> verdict: the pipeline from end to end, with every failure an answer."""
+
+from __future__ import annotations
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import Program
+from dipapprox.privacy.adjacency import PairSelection, count_selected, select_pairs
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.conclusion import Conclusion, conclude
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.search import Progress, Search, precisions, silent
+from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+INTERRUPTED = "interrupted"
+
+
+def verify(
+    program: Program,
+    claim: Claim,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> Verdict:
+    """Decide whether `program` satisfies `claim` for the selected pairs of inputs.
+
+    DP and Not_DP are proved. A limit, an interrupt (Ctrl-C) or a broken invariant gives Unknown
+    with what is known by then; nothing but errors of the user propagates.
+
+    Raises:
+        UserError: If the program's adjacency does not suit its inputs.
+    """
+    total = count_selected(program, selection)
+    pairs = select_pairs(program, selection)
+    states: FinalStates | None = None
+    search: Search | None = None
+    engine = options.engine.value
+    stopped: str | None = None
+    bug: str | None = None
+    try:
+        states = execute(program, options.merge, options.limits)
+        source = open_source(states, claim.epsilon, options)
+        engine = source.name
+        search = Search(
+            source,
+            claim.delta,
+            claim.budget,
+            precisions(options.precision, options.max_precision),
+            options.limits,
+        )
+        search.run(pairs, total, progress)
+    except LimitReached as limit:
+        stopped = limit.reason
+    except MemoryError:
+        stopped = "memory limit: no memory left"
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    except BrokenInvariant as broken:
+        bug = f"internal invariant failed: {broken} (a bug, please report)"
+    outputs = () if states is None else states.outputs()
+    if bug is not None or search is None:
+        conclusion = Conclusion(Answer.UNKNOWN, bug or stopped, None, None)
+    else:
+        conclusion = conclude(search, outputs, total, stopped)
+    return Verdict(
+        program=program.name,
+        parameters=program.parameters,
+        claim=claim,
+        inputs=program.inputs,
+        output_cells=program.outputs,
+        answer=conclusion.answer,
+        reason=conclusion.reason,
+        pairs=0 if search is None else search.checked,
+        outputs=len(outputs),
+        final_states=0 if states is None else len(states.states),
+        delta_enclosure=conclusion.delta_enclosure,
+        witness=conclusion.witness,
+        precision=search.bits if search is not None and search.bits else options.precision,
+        engine=engine,
+        seconds=options.limits.elapsed(),
+        interrupted=stopped == INTERRUPTED,
+    )

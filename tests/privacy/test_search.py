@@ -1,0 +1,260 @@
+"""VerifyDP on fake sources whose true distributions are known: the obligations of spec 4.5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.adjacency import Pair
+from dipapprox.privacy.conclusion import Conclusion, conclude
+from dipapprox.privacy.divergence import budget_factor, divergence
+from dipapprox.privacy.search import Search, precisions
+from dipapprox.privacy.verdict import Answer
+
+ZERO, ONE, TWO = ((Fraction(n),) for n in range(3))
+LADDER = precisions(8, 128)
+
+
+@dataclass
+class Fake:
+    """Encloses known distributions; more bits are never wider, and never the exact point."""
+
+    laws: Mapping[InputRow, tuple[Fraction, ...]]
+    failing: frozenset[InputRow] = frozenset()
+    asked: list[tuple[InputRow, int]] = field(default_factory=list)
+    name: str = "fake"
+
+    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        self.asked.append((row, bits))
+        if row in self.failing:
+            return NotEnclosed("the quadrature did not converge")
+        step = Fraction(1, 3 * 2**bits)
+        return tuple(
+            Enclosure(max(p - step, Fraction(0)), min(p + 2 * step, Fraction(1)))
+            if p
+            else Enclosure.exact(0)
+            for p in self.laws[row]
+        )
+
+
+def law(*weights: int) -> tuple[Fraction, ...]:
+    return tuple(Fraction(w, sum(weights)) for w in weights)
+
+
+def run(
+    source: Fake, delta: Fraction, pairs: list[Pair], budget: Fraction = Fraction(1, 2)
+) -> tuple[Search, Conclusion]:
+    search = Search(source, delta, budget, LADDER, Limits())
+    search.run(pairs, len(pairs))
+    outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
+    return search, conclude(search, outputs, len(pairs), None)
+
+
+def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
+    """delta_{u,u'} to 400 bits, from the exact distributions."""
+    p, q = ([Enclosure.exact(v) for v in source.laws[row]] for row in pair)
+    return divergence(p, q, budget_factor(budget, 400))
+
+
+WEIGHTS = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
+SOURCES = st.builds(
+    lambda a, b, c: Fake({ZERO: law(*a), ONE: law(*b), TWO: law(*c)}), WEIGHTS, WEIGHTS, WEIGHTS
+)
+BUDGETS = st.fractions(0, 2, max_denominator=10)
+BOTH = [(ZERO, ONE), (ONE, ZERO)]
+ALL = [(u, v) for u in (ZERO, ONE, TWO) for v in (ZERO, ONE, TWO) if u != v]
+
+
+@given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
+@settings(deadline=None, max_examples=200)
+def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fraction) -> None:
+    _, conclusion = run(source, delta, ALL, budget)
+    largest = [true_delta(source, pair, budget) for pair in ALL]
+    match conclusion.answer:
+        case Answer.DP:
+            assert max(d.lower for d in largest) <= delta
+        case Answer.NOT_DP:
+            assert max(d.upper for d in largest) > delta
+            assert conclusion.witness is not None
+            assert conclusion.witness.delta_enclosure.lower > delta
+        case Answer.UNKNOWN:
+            assert any(abs(d.lower - delta) < Fraction(1, 2**120) for d in largest)
+            assert conclusion.reason is not None
+            assert "critical" in conclusion.reason
+
+
+@given(SOURCES, BUDGETS)
+@settings(deadline=None, max_examples=100)
+def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None:
+    largest = max((true_delta(source, p, budget) for p in ALL), key=lambda d: d.lower)
+    near = Fraction(1, 2**100)
+    if largest.upper + near <= 1:
+        _, above = run(source, largest.upper + near, ALL, budget)
+        assert above.answer is Answer.DP
+        assert above.delta_enclosure is not None
+        # The enclosure of the largest delta holds over all pairs.
+        assert above.delta_enclosure.lower <= largest.lower
+        assert largest.upper <= above.delta_enclosure.upper
+    if largest.lower >= near:
+        _, below = run(source, largest.lower - near, ALL, budget)
+        assert below.answer is Answer.NOT_DP
+
+
+@given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
+@settings(deadline=None, max_examples=100)
+def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -> None:
+    answers = []
+    for bits in (4, 8, 16, 64):
+        search = Search(source, delta, budget, (bits,), Limits())
+        search.run(ALL, None)
+        answers.append(conclude(search, ((), (), ()), None, None).answer)
+    decided = [a for a in answers if a is not Answer.UNKNOWN]
+    assert len(set(decided)) <= 1
+    assert answers == sorted(answers, key=lambda a: a is not Answer.UNKNOWN)
+
+
+def test_critical_delta_is_unknown_and_says_so() -> None:
+    source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
+    search, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None
+    assert conclusion.reason.startswith("critical delta, or precision limit: at 128 bits")
+    assert "for input (0) and adjacent (1) (and 1 other undecided pairs)" in conclusion.reason
+    assert search.bits == 128
+    assert conclusion.witness is not None
+    assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
+
+
+def test_delta_zero_is_decided_when_nothing_is_positive() -> None:
+    # The third output is unreachable: exactly [0, 0] on both sides.
+    source = Fake({ZERO: law(10, 11, 0), ONE: law(11, 10, 0)})
+    _, conclusion = run(source, Fraction(0), BOTH)
+    assert conclusion.answer is Answer.DP
+    assert conclusion.delta_enclosure == Enclosure.exact(0)
+
+
+def test_equal_inputs_need_no_probabilities() -> None:
+    source = Fake({ZERO: law(1, 2)})
+    _, conclusion = run(source, Fraction(0), [(ZERO, ZERO)], budget=Fraction(0))
+    assert conclusion.answer is Answer.DP
+    assert source.asked == []
+
+
+def test_no_pairs_is_private() -> None:
+    _, conclusion = run(Fake({ZERO: law(1, 1)}), Fraction(0), [])
+    assert (conclusion.answer, conclusion.delta_enclosure) == (Answer.DP, Enclosure.exact(0))
+
+
+def test_only_undecided_pairs_climb() -> None:
+    near = (Fraction(1, 2) + Fraction(1, 2**40), Fraction(1, 2) - Fraction(1, 2**40))
+    source = Fake({ZERO: law(1, 1), ONE: law(9, 10), TWO: near})
+    search, conclusion = run(
+        source, Fraction(0), [(ZERO, ONE), (ZERO, TWO)], budget=Fraction(1, 10**12)
+    )
+    assert conclusion.answer is Answer.NOT_DP
+    assert search.checked == 1  # 1/2 against 9/19 at once
+    source.asked.clear()
+    search, conclusion = run(
+        source, Fraction(1, 10), [(ZERO, ONE), (ZERO, TWO)], budget=Fraction(0)
+    )
+    assert conclusion.answer is Answer.DP
+    assert {bits for _, bits in source.asked} == {8}
+    source.asked.clear()
+    _, conclusion = run(source, Fraction(1, 2**41), [(ZERO, TWO)], budget=Fraction(0))
+    assert conclusion.answer is Answer.NOT_DP
+    assert {bits for _, bits in source.asked} == {8, 16, 32, 64}
+
+
+def test_unknown_goes_on_to_a_later_violation() -> None:
+    source = Fake({ZERO: law(1, 1), ONE: law(1, 9), TWO: law(1, 1)}, failing=frozenset([TWO]))
+    pairs = [(ZERO, TWO), (ZERO, ONE)]
+    search, conclusion = run(source, Fraction(1, 10), pairs)
+    assert conclusion.answer is Answer.NOT_DP
+    assert search.checked == 2
+    _, conclusion = run(source, Fraction(9, 10), pairs)
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason == (
+        "no enclosure for input (0) and adjacent (2): the quadrature did not converge"
+    )
+    assert conclusion.delta_enclosure is not None
+    assert conclusion.delta_enclosure.upper == 1
+    assert conclusion.witness is None
+
+
+def test_delta_one_holds_without_enclosures() -> None:
+    source = Fake({ZERO: law(1, 1), ONE: law(1, 1)}, failing=frozenset([ZERO]))
+    _, conclusion = run(source, Fraction(1), BOTH)
+    assert conclusion.answer is Answer.DP
+    assert conclusion.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
+
+
+@dataclass
+class Stopping(Fake):
+    """Raises at a given question, counted from 1."""
+
+    error: BaseException = field(default_factory=lambda: LimitReached("time limit: 5 s"))
+    at: int = 3
+
+    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        if len(self.asked) + 1 == self.at:
+            raise self.error
+        return super().distribution(row, bits)
+
+
+def test_a_limit_keeps_what_is_known() -> None:
+    source = Stopping({ZERO: law(1, 3), ONE: law(3, 1)})
+    search = Search(source, Fraction(1, 2), Fraction(0), LADDER, Limits())
+    with pytest.raises(LimitReached) as stop:
+        search.run(BOTH, 2)
+    conclusion = conclude(search, ((ZERO), (ONE)), 2, stop.value.reason)
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None
+    assert conclusion.reason.startswith("time limit: 5 s; 0 of 2 pairs checked; at 8 bits delta")
+    # One attempt at 8 bits was made, and is honest about what it showed.
+    assert conclusion.delta_enclosure is not None
+    assert Fraction(1, 2) in conclusion.delta_enclosure
+    assert 0 < conclusion.delta_enclosure.width < Fraction(1, 20)
+
+
+def test_time_is_asked_before_every_pair() -> None:
+    source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
+    search = Search(source, Fraction(1), Fraction(0), LADDER, Limits(seconds=0.0, started=0.0))
+    with pytest.raises(LimitReached, match="time limit"):
+        search.run(BOTH, 2)
+    assert search.checked == 0
+    assert search.delta_enclosure() is None
+
+
+def test_contradicting_enclosures_are_a_bug() -> None:
+    class Lying(Fake):
+        def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+            self.laws = {ZERO: law(1, bits), ONE: law(bits, 1)}
+            return super().distribution(row, bits)
+
+    source = Lying({})
+    search = Search(source, Fraction(7, 9), Fraction(0), LADDER, Limits())
+    with pytest.raises(BrokenInvariant, match="disjoint"):
+        search.run(BOTH, 2)
+
+
+def test_progress_counts_pairs() -> None:
+    source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
+    search = Search(source, Fraction(1), Fraction(0), LADDER, Limits())
+    calls: list[tuple[int, int | None]] = []
+    search.run(BOTH, 2, lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 2), (2, 2)]
+
+
+def test_ladder() -> None:
+    assert precisions(40, 320) == (40, 80, 160, 320)
+    assert precisions(40, 100) == (40, 80, 100)
+    assert precisions(400, 320) == (400,)
