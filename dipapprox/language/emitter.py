@@ -1,0 +1,86 @@
+"""Where elaborated statements go: the current block, with a bound on their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from dipapprox.language import ast, core
+from dipapprox.language.constants import Wrong
+from dipapprox.language.declarations import describe_domain
+from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.source import Span
+
+MOST_STATEMENTS = 100_000
+
+Place = core.Variable | core.Element
+
+
+class Emitter:
+    """Collects core statements.
+
+    Attributes:
+        block: Where statements are added now.
+    """
+
+    def __init__(self, domains: Mapping[str, tuple[core.Value, ...]], diagnosis: Diagnosis) -> None:
+        self.block: list[core.Statement] = []
+        self._domains = {name: dict.fromkeys(domain) for name, domain in domains.items()}
+        self._diagnosis = diagnosis
+        self._count = 0
+
+    @contextmanager
+    def inner(self, block: list[core.Statement] | None = None) -> Iterator[list[core.Statement]]:
+        """Collect into `block`, by default a new one, then go back to the current one."""
+        outer, self.block = self.block, [] if block is None else block
+        try:
+            yield self.block
+        finally:
+            self.block = outer
+
+    def emit(self, statement: core.Statement) -> None:
+        """Add a statement."""
+        self.count(1, statement.span)
+        self.block.append(statement)
+
+    def count(self, steps: int, span: Span | None) -> None:
+        """Count statements or turns of loops.
+
+        Raises:
+            SourceError: If there are too many of them.
+        """
+        self._count += steps
+        if self._count > MOST_STATEMENTS:
+            raise self._diagnosis.abort(
+                "limit",
+                f"the program unrolls to more than {MOST_STATEMENTS} statements",
+                span,
+                "use smaller parameters",
+            )
+
+    def store(
+        self,
+        place: Place,
+        value: core.Expression,
+        target: ast.Target | None,
+        span: Span | None,
+    ) -> None:
+        """Add place <- value; a constant must be in the domain of the output `target`.
+
+        Raises:
+            Wrong: If it is not.
+        """
+        domain = None if target is None else self._domains.get(target.name)
+        if (
+            target is not None
+            and domain is not None
+            and isinstance(value, core.Constant)
+            and value.value not in domain
+        ):
+            raise Wrong(
+                "value error",
+                f"{value.value} is not in the domain of output '{target.name}'",
+                span,
+                f"allowed are {describe_domain(tuple(domain))}",
+            )
+        self.emit(core.Assign(place, value, span=span))
