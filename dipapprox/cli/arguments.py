@@ -132,20 +132,8 @@ def parameters_of(arguments: argparse.Namespace) -> dict[str, Fraction]:
             raise UserError(f"-p needs NAME=VALUE, got '{text}'", "for example -p N=25")
         if name in parameters:
             raise UserError(f"parameter '{name}' is set twice")
-        parameters[name] = rational(value, f"parameter '{name}'")
+        parameters[name] = parse_rational(value, f"parameter '{name}'")
     return parameters
-
-
-def rational(text: str, what: str) -> Fraction:
-    """Read an exact rational: 1/2, 0.5, 3.
-
-    Raises:
-        UserError: If it is none; the message names `what`.
-    """
-    try:
-        return parse_rational(text)
-    except UserError as error:
-        raise UserError(f"{what}: {error.message}", error.hint) from None
 
 
 def strategy_of(arguments: argparse.Namespace) -> Strategy:

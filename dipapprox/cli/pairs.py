@@ -68,15 +68,9 @@ def _named(text: str, program: Program) -> tuple[Pair, ...]:
         rows = part.split("~")
         if len(rows) != 2:
             raise UserError(f"--pairs: '{part.strip()}' is not a pair of inputs", _USAGE)
-        first, second = (parse_row(_bare(row), program.inputs) for row in rows)
+        first, second = (parse_row(row, program) for row in rows)
         pairs.append((first, second))
     return tuple(pairs)
-
-
-def _bare(text: str) -> str:
-    """Remove the parentheses of (0,1), which programs write round a row."""
-    text = text.strip()
-    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 def _from_file(path: Path, program: Program) -> tuple[Pair, ...]:

@@ -16,6 +16,7 @@ from dipapprox.cli.pairs import select
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
 from dipapprox.language.load import load
+from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import LAST_PRECISION, Options
 from dipapprox.privacy.verdict import Answer
@@ -90,9 +91,9 @@ def read(words: argparse.Namespace) -> VerifyCommand:
     """
     budget = words.eps_prv
     claim = Claim(
-        epsilon=arguments.rational(words.eps, "eps"),
-        delta=arguments.rational(words.delta, "delta"),
-        epsilon_prv=None if budget is None else arguments.rational(budget, "eps_prv"),
+        epsilon=parse_rational(words.eps, "eps"),
+        delta=parse_rational(words.delta, "delta"),
+        epsilon_prv=None if budget is None else parse_rational(budget, "eps_prv"),
     )
     return VerifyCommand(
         file=Path(words.file),

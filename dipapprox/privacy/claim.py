@@ -26,6 +26,17 @@ class Claim:
     epsilon_prv: Fraction | None = None
 
     def __post_init__(self) -> None:
+        for name in ("epsilon", "delta", "epsilon_prv"):
+            value = getattr(self, name)
+            if value is None and name == "epsilon_prv":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | Fraction):
+                raise UserError(
+                    f"{name} must be an int or a Fraction, got {value!r}",
+                    "write Fraction('0.1') for 0.1",
+                )
+            # An int would turn into a float as soon as it is raised to a negative power.
+            object.__setattr__(self, name, Fraction(value))
         if self.epsilon <= 0:
             raise UserError(f"eps must be > 0, got {self.epsilon}")
         if self.epsilon_prv is not None and self.epsilon_prv < 0:

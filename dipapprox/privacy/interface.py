@@ -1,0 +1,93 @@
+"""The Python interface: what the commands do, as functions with defaults.
+
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, Claim(epsilon=Fraction(1, 2), delta=Fraction(1, 100)))
+    print(verdict.answer, verdict.to_json())
+
+Numbers are exact: int and Fraction. A float is refused, because 0.1 is not 1/10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import InputRow, Program
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse as parse_text
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy import verifier
+from dipapprox.privacy.adjacency import AllPairs, OrderedPairs
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.probabilities import OutputDistribution, check_row, output_distribution
+from dipapprox.privacy.verdict import Verdict
+
+Number = int | Fraction
+Row = Iterable[Number | str]
+
+
+def parse(
+    text: str, parameters: Mapping[str, Number] | None = None, name: str = "program"
+) -> Program:
+    """Read a program from text, with some of its parameters set.
+
+    Raises:
+        SourceError: If the program is wrong; its `diagnostics` say where.
+        UserError: If a parameter does not exist.
+    """
+    exact = {key: _exact(value, key) for key, value in (parameters or {}).items()}
+    return elaborate(parse_text(text), exact, name)
+
+
+def verify(
+    program: Program,
+    claim: Claim,
+    pairs: Iterable[tuple[Row, Row]] | None = None,
+    options: Options | None = None,
+) -> Verdict:
+    """Decide a claim.
+
+    Args:
+        program: From `parse`.
+        claim: What is claimed.
+        pairs: The ordered pairs of inputs to check; by default all that the program calls
+            adjacent.
+        options: How to compute; their limits' clock runs since they were made.
+
+    Raises:
+        UserError: If an input is not in the domains, or the adjacency does not suit them.
+    """
+    selection: AllPairs | OrderedPairs = AllPairs()
+    if pairs is not None:
+        selection = OrderedPairs(tuple((_row(program, u), _row(program, v)) for u, v in pairs))
+    return verifier.verify(program, claim, selection, options or Options())
+
+
+def probabilities(
+    program: Program, epsilon: Number, row: Row = (), options: Options | None = None
+) -> OutputDistribution | NotEnclosed:
+    """Enclose the probability of every output for one input.
+
+    Raises:
+        UserError: If `epsilon` <= 0 or the input is not in the domains.
+        LimitReached: If a limit of `options` is reached.
+    """
+    exact = _exact(epsilon, "eps")
+    return output_distribution(program, exact, _row(program, row), options or Options())
+
+
+def _row(program: Program, values: Row) -> InputRow:
+    row = tuple(v if isinstance(v, str) else _exact(v, "an input value") for v in values)
+    check_row(program, row)
+    return row
+
+
+def _exact(value: Number, what: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise UserError(
+            f"{what} must be an int or a Fraction, got {value!r}",
+            "write Fraction('0.1') for 0.1",
+        )
+    return Fraction(value)
