@@ -6,7 +6,7 @@ immutable or persistent and shared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dipapprox.language import core
@@ -82,7 +82,8 @@ class State:
     """A path in progress.
 
     Attributes:
-        store: Values of the cells assigned so far; inputs are not in it.
+        store: Values of the variables assigned so far; inputs are not in it.
+        outputs: Values of the output cells assigned so far; equal values are one object.
         knowledge: What the path knows about the inputs.
         cone: The guards, when infeasible states are pruned; None to keep every path.
         path: The guards as they were assumed.
@@ -90,6 +91,7 @@ class State:
     """
 
     store: dict[str, StoredValue]
+    outputs: dict[str, core.Value]
     knowledge: Knowledge
     cone: Cone | None
     path: Path | None = None
@@ -97,7 +99,14 @@ class State:
 
     def fork(self) -> State:
         """Return a copy that may be changed independently."""
-        return State(dict(self.store), self.knowledge, self.cone, self.path, self.trail)
+        return State(
+            self.store.copy(),
+            self.outputs.copy(),
+            self.knowledge,
+            self.cone,
+            self.path,
+            self.trail,
+        )
 
     def add_guard(self, guard: Guard) -> None:
         """Append a guard to the path."""
@@ -129,11 +138,16 @@ def split_on_guard(state: State, guard: Guard, points: Points) -> tuple[list[Sta
     return [state], [negative]
 
 
-def is_contradictory(state: State, points: Points) -> bool:
-    """Whether the guards of a path are seen to leave at most a null set."""
-    if state.cone is not None or state.path is None:
-        return False
+def are_contradictory(guards: Iterable[Guard], points: Points) -> bool:
+    """Whether guards are seen to leave at most a null set."""
     cone: Cone | None = Cone()
-    for guard in state.path.guards():
+    for guard in guards:
         cone = cone.assume(guard, points) if cone is not None else None
     return cone is None
+
+
+def is_feasible(state: State, points: Points) -> bool:
+    """Whether the guards of a path may hold; always so where infeasible states are pruned."""
+    if state.cone is not None or state.path is None:
+        return True
+    return not are_contradictory(state.path.guards(), points)

@@ -80,6 +80,9 @@ class Evaluator:
         stored = state.store.get(name)
         if stored is not None:
             return stored
+        output = state.outputs.get(name)
+        if output is not None:
+            return self.constant(output)
         if name not in self._inputs:
             raise PathFault(
                 "value error",

@@ -15,7 +15,7 @@ from typing import assert_never
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.configuration import Cone, State, StoredValue, Trail, is_contradictory
+from dipapprox.semantics.configuration import Cone, State, Trail, is_feasible
 from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
@@ -75,12 +75,13 @@ class _Run:
         self.finals: list[State] = []
         self.outputs: dict[tuple[int, ...], tuple[core.Value, ...]] = {}
         self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
-        self.domains = {cell.name: frozenset(cell.domain) for cell in program.outputs}
+        self.domains = {cell.name: {v: v for v in cell.domain} for cell in program.outputs}
+        self.output_cells = tuple(self.domains)
         self.live = live_cells(program) if merge else {}
         self.numbers: dict[int, int] = {}
 
     def start(self) -> State:
-        return State({}, self.knowledge, Cone() if self.merge else None)
+        return State({}, {}, self.knowledge, Cone() if self.merge else None)
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -133,10 +134,10 @@ class _Run:
                 "value error",
                 f"'{name}' gets {value}, which is not in its domain",
                 statement.span,
-                f"allowed are {', '.join(str(v) for v in self.domain(name))}",
+                f"allowed are {', '.join(map(str, domain))}",
                 name,
             )
-        state.store[name] = self.evaluator.constant(value)
+        state.outputs[name] = domain[value]
 
     def draw(self, statement: core.Draw, state: State) -> None:
         name = self.target(state, statement.target)
@@ -156,9 +157,6 @@ class _Run:
             return target.name
         return self.evaluator.element(target, state)
 
-    def domain(self, name: str) -> tuple[core.Value, ...]:
-        return next(cell.domain for cell in self.program.outputs if cell.name == name)
-
     # --- branches -------------------------------------------------------------------------------
 
     def branch(self, statement: core.If, states: list[State]) -> list[State]:
@@ -174,8 +172,14 @@ class _Run:
         live = self.live.get(id(statement))
         if live is None or len(result) < 2:
             return result
-        cells = (*sorted(live), *self.domains)
-        return self.join(result, lambda state: tuple(map(id, map(state.store.get, cells))))
+        cells = sorted(live)
+        outputs = self.output_cells
+
+        def key(state: State) -> tuple[int, ...]:
+            stored = map(id, map(state.store.get, cells))
+            return (*stored, *map(id, map(state.outputs.get, outputs)))
+
+        return self.join(result, key)
 
     def decide(self, statement: core.If, number: int, state: State) -> Split:
         path, knowledge, trail = state.path, state.knowledge, state.trail
@@ -225,18 +229,20 @@ class _Run:
 
     def finish(self, states: Iterable[State], span: Span | None) -> None:
         for state in states:
-            missing = [name for name in self.domains if name not in state.store]
-            for name in missing:
+            if len(state.outputs) == len(self.output_cells):
+                self.finals.append(state)
+                continue
+            for name in self.output_cells:
+                if name in state.outputs:
+                    continue
                 message = f"output '{name}' is not assigned when the program ends"
                 hint = f"assign '{name}' on every path"
                 self.report(state, PathFault("value error", message, span, hint, name))
-            if not missing:
-                self.finals.append(state)
         self.limits.check_states(len(self.finals))
 
     def report(self, state: State, fault: PathFault) -> None:
         """Record a fault of a feasible path, the first one of each cell and place."""
-        if is_contradictory(state, self.points):
+        if not is_feasible(state, self.points):
             return
         key = (fault.cell or fault.message, fault.kind, fault.span)
         if key not in self.diagnostics:
@@ -253,20 +259,13 @@ class _Run:
         return states
 
     def output_key(self, state: State) -> tuple[int, ...]:
-        return tuple(map(id, map(state.store.__getitem__, self.domains)))
+        return tuple(map(id, map(state.outputs.__getitem__, self.output_cells)))
 
     def final_state(self, state: State) -> FinalState:
-        key = self.output_key(state)
-        outputs = self.outputs.get(key)
-        if outputs is None:
-            values = map(state.store.__getitem__, self.domains)
-            outputs = self.outputs[key] = tuple(map(_concrete, values))
+        values = tuple(map(state.outputs.__getitem__, self.output_cells))
+        outputs = self.outputs.setdefault(tuple(map(id, values)), values)
         decisions: tuple[tuple[int, bool], ...] = ()
         if not self.merge and state.trail is not None:
             steps = [(step.number, step.taken) for step in state.trail.steps()]
             decisions = tuple(reversed(steps))
         return FinalState(outputs, state.knowledge.conditions(), state.path, decisions)
-
-
-def _concrete(value: StoredValue) -> core.Value:
-    return value if isinstance(value, str) else value.constant

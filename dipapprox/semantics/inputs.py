@@ -101,6 +101,8 @@ class Knowledge:
 
     def conditions(self) -> tuple[InputCondition, ...]:
         """The conditions of a final state: those on one cell first, in the order of the cells."""
+        if not self.allowed and not self.linear:
+            return ()
         single = [
             InputCondition(cell=cell, values=self.allowed[cell])
             for cell in self.domains

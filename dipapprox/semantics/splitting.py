@@ -13,7 +13,7 @@ from dipapprox.language.core import Relation
 from dipapprox.semantics.configuration import (
     State,
     StoredValue,
-    is_contradictory,
+    is_feasible,
     split_on_guard,
 )
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
@@ -66,9 +66,9 @@ class Splitter:
         except NeedsValue as need:
             return self._split_each(split_on_input(state, need.cell), comparison)
         except PathFault:
-            if is_contradictory(state, self._points):
-                return [], []
-            raise
+            if is_feasible(state, self._points):
+                raise
+            return [], []
         relation = comparison.relation
         if isinstance(left, str) or isinstance(right, str):
             return self._split_on_names(state, comparison, left, right)

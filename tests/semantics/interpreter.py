@@ -1,9 +1,10 @@
-"""A direct interpreter of core programs on concrete inputs and samples: the oracle for execution."""
+"""A direct interpreter of core programs on concrete inputs and samples, the oracle."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -45,10 +46,8 @@ class Noise:
 def run(program: core.Program, row: core.InputRow, noise: Noise) -> tuple[Value, ...]:
     """Return the outputs of one run, in the order of the output cells."""
     store: dict[str, Value] = {c.name: v for c, v in zip(program.inputs, row, strict=True)}
-    try:
+    with suppress(_Ended):
         _block(program.body, store, noise)
-    except _Ended:
-        pass
     try:
         return tuple(store[cell.name] for cell in program.outputs)
     except KeyError as missing:
@@ -117,9 +116,7 @@ def _holds(condition: core.Condition, store: Mapping[str, Value]) -> bool:
 # --- final states on concrete values ------------------------------------------------------------
 
 
-def states_that_hold(
-    states: FinalStates, row: core.InputRow, noise: Noise
-) -> list[FinalState]:
+def states_that_hold(states: FinalStates, row: core.InputRow, noise: Noise) -> list[FinalState]:
     """Return the final states whose conditions and guards hold."""
     inputs = {c.name: v for c, v in zip(states.program.inputs, row, strict=True)}
     numbers = {name: v for name, v in inputs.items() if isinstance(v, Fraction)}

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-
-from .interpreter import Noise, Unassigned, run, states_that_hold
-from .strategies import programs
+from tests.semantics.interpreter import Noise, run, states_that_hold
+from tests.semantics.strategies import programs
 
 
 def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) -> None:

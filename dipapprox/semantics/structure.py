@@ -1,0 +1,125 @@
+"""The structural columns of the paper's tables, from un-merged final states.
+
+Definitions that reproduce the published numbers (specification section 9): a compound condition is
+one guard; depth counts layers, the nodes on a longest path of the dependency graph, averaged over
+feasible states; a constant compared with a sample is a node, and such states count one less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from dipapprox.semantics.configuration import are_contradictory
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.state import FinalState, FinalStates, Guard, guards_of
+
+_Node = int | LinearForm
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the tables say about a program; averages are exact.
+
+    Attributes:
+        final_states: Paths over the decisions that were made, infeasible ones included.
+        average_guards: Guards per final state, as written.
+        average_depth: Layers of the dependency graph, over feasible states.
+        maximum_depth: The same, largest.
+        average_variables: Samples in the guards, over feasible states: the depth of the integral
+            without optimisation.
+        maximum_variables: The same, largest.
+    """
+
+    final_states: int
+    average_guards: Fraction
+    average_depth: Fraction
+    maximum_depth: int
+    average_variables: Fraction
+    maximum_variables: int
+
+
+def measure_structure(states: FinalStates) -> Structure:
+    """Return the structural columns.
+
+    Args:
+        states: Final states that were not merged. States with equal decisions are the disjoint
+            pieces of one path with compound conditions: they count as one, as deep as the deepest.
+
+    Raises:
+        ValueError: If the states were merged.
+    """
+    if states.merged:
+        raise ValueError("structure is a property of final states that are not merged")
+    points = Points(Knowledge.of(states.program.inputs))
+    guards: list[int] = []
+    depths: list[int] = []
+    variables: list[int] = []
+    for decisions, group in groupby(states.states, key=lambda state: state.decisions):
+        guards.append(len(decisions))
+        feasible = [s for s in group if not are_contradictory(guards_of(s.path), points)]
+        if feasible:
+            depths.append(max(_depth(guards_of(s.path)) for s in feasible))
+            variables.append(max(_count_samples(s) for s in feasible))
+    return Structure(
+        final_states=len(guards),
+        average_guards=_mean(guards),
+        average_depth=_mean(depths),
+        maximum_depth=max(depths, default=0),
+        average_variables=_mean(variables),
+        maximum_variables=max(variables, default=0),
+    )
+
+
+def _mean(numbers: list[int]) -> Fraction:
+    return Fraction(sum(numbers), len(numbers)) if numbers else Fraction(0)
+
+
+def _count_samples(state: FinalState) -> int:
+    return len({sample for guard in guards_of(state.path) for sample in guard.form.samples()})
+
+
+def _depth(guards: Iterable[Guard]) -> int:
+    """Layers of the graph with an edge from the larger to the smaller side of every guard.
+
+    With several samples on a side there is an edge from each; then the graph may have a cycle,
+    and its nodes all nest.
+    """
+    smaller: dict[_Node, set[_Node]] = {}
+    for guard in guards:
+        low: set[_Node] = {s for s, c in guard.form.terms if c > 0 and isinstance(s, int)}
+        high: set[_Node] = {s for s, c in guard.form.terms if c < 0 and isinstance(s, int)}
+        fixed = _fixed_part(guard)
+        if not low:
+            low = {fixed}
+        if not high:
+            high = {-fixed}
+        for node in low | high:
+            smaller.setdefault(node, set())
+        for node in high:
+            smaller[node] |= low
+    layers = _longest_path(smaller)
+    constants = any(isinstance(node, LinearForm) for node in smaller)
+    return (len(smaller) if layers is None else layers) - constants
+
+
+def _fixed_part(guard: Guard) -> LinearForm:
+    terms = tuple((s, c) for s, c in guard.form.terms if isinstance(s, str))
+    return LinearForm(terms, guard.form.constant)
+
+
+def _longest_path(smaller: Mapping[_Node, set[_Node]]) -> int | None:
+    """Count the nodes on a longest path by removing sinks layer by layer; None on a cycle."""
+    left = {node: set(below) for node, below in smaller.items()}
+    layers = 0
+    while left:
+        sinks = {node for node, below in left.items() if not below & left.keys()}
+        if not sinks:
+            return None
+        left = {node: below for node, below in left.items() if node not in sinks}
+        layers += 1
+    return layers
