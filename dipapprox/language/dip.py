@@ -1,7 +1,263 @@
-"""stub"""
+"""Reader for the published tool's `.dip` files.
+
+The result is an ordinary surface program, so that printing it converts the file to `.dpg`:
+inputs become `q[1..n]` in {0, 1}, every two inputs adjacent, outputs `out[1..m]`; indices move
+from 0-based to 1-based, and `gauss(eps/a, m)` to `Gauss(m, a/eps)`.
+"""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from ply import yacc
 
 from dipapprox.language import ast
+from dipapprox.language.diagnosis import Diagnosis, shorten
+from dipapprox.language.dip_lexer import TOKENS, read_dip_tokens
+from dipapprox.language.tokens import TokenStream
+from dipapprox.source import SourceFile, Span
+
+tokens = TOKENS
+
+INPUTS = "q"
+OUTPUTS = "out"
+
+_FAMILIES = {"gauss": "Gauss", "lap": "Lap"}
+
+
+class _File(TokenStream):
+    """The tokens, and what the file declares on the way.
+
+    Attributes:
+        inputs: Value of INPUTSIZE.
+        outputs: Length of the OUTPUT array.
+        values: What the outputs are set to.
+        uses: Array elements that occur: array, 0-based index, place.
+    """
+
+    def __init__(self, source: SourceFile) -> None:
+        problems = Diagnosis()
+        super().__init__(source, problems, read_dip_tokens(source, problems))
+        self.inputs: int | None = None
+        self.outputs: int | None = None
+        self.values: set[Fraction] = set()
+        self.uses: list[tuple[str, int, Span]] = []
 
 
 def parse_dip(text: str, name: str = "<text>") -> ast.Program:
-    raise NotImplementedError
+    """Parse a `.dip` program.
+
+    Args:
+        text: The program.
+        name: What messages call it.
+
+    Raises:
+        SourceError: With every error found, in source order.
+    """
+    file = _File(SourceFile(name, text))
+    body = _parser().parse(lexer=file, tracking=True)
+    if body is None and not file.problems:
+        span = file.token_span(None)
+        file.problems.report("syntax error", "unexpected end of the text", span)
+    file.problems.finish()
+    _check(file)
+    domains = [ast.Number(Fraction(0)), ast.Number(Fraction(1))]
+    values = [_literal(value, None) for value in sorted(file.values)]
+    declarations: tuple[ast.Declaration, ...] = (
+        ast.Input((_array(INPUTS, file.inputs),), tuple(domains)),
+        ast.Output((_array(OUTPUTS, file.outputs),), tuple(values)),
+        ast.AdjacentRule("all", None),
+    )
+    return ast.Program(declarations, tuple(body))
+
+
+def _check(file: _File) -> None:
+    """Check that the arrays are declared and indices are in range."""
+    sizes = {INPUTS: file.inputs, OUTPUTS: file.outputs}
+    spelled = {INPUTS: "INPUT", OUTPUTS: "OUTPUT"}
+    for name, example in ((INPUTS, "INPUTSIZE 2;"), (OUTPUTS, "OUTPUT = [0, 0];")):
+        if not sizes[name]:
+            span = Span(file.source, 0, 0)
+            message = f"the file declares no {spelled[name].lower()}s"
+            file.problems.report("syntax error", message, span, f"add e.g. '{example}'")
+    file.problems.finish()
+    for name, index, span in file.uses:
+        size = sizes[name]
+        if size is not None and index >= size:
+            file.problems.report(
+                "value error",
+                f"index {index} of '{spelled[name]}' is out of range",
+                span,
+                f"allowed are 0..{size - 1}",
+            )
+    file.problems.finish()
+
+
+def _array(name: str, size: int | None) -> ast.Declared:
+    return ast.Declared(name, ast.Number(Fraction(size or 0)))
+
+
+def _literal(value: Fraction, span: Span | None) -> ast.Expression:
+    number = ast.Number(abs(value), span=span)
+    return ast.Negative(number, span=span) if value < 0 else number
+
+
+@cache
+def _parser() -> Any:
+    return build_dip_parser(debug=False, errorlog=yacc.NullLogger())
+
+
+def build_dip_parser(**options: Any) -> Any:
+    """Build the tables. They are never written to disk."""
+    return yacc.yacc(
+        module=sys.modules[__name__], write_tables=False, tabmodule="no_table", **options
+    )
+
+
+# --- statements ---------------------------------------------------------------------------------
+
+
+def p_items(p: Any) -> None:
+    """items : items item
+    | empty"""
+    p[0] = p[1] or []
+    if len(p) == 3 and p[2] is not None:
+        p[0].extend(p[2])
+
+
+def p_empty(p: Any) -> None:
+    """empty :"""
+
+
+def p_input_size(p: Any) -> None:
+    """item : INPUTSIZE natural SEMICOLON"""
+    if p.lexer.inputs is not None or p[2] == 0:
+        message = "INPUTSIZE is given twice" if p[2] else "INPUTSIZE must be at least 1"
+        p.lexer.problems.report("value error", message, p.lexer.span(p))
+    p.lexer.inputs = p[2]
+
+
+def p_outputs(p: Any) -> None:
+    """item : OUTPUT EQ LBRACK numbers RBRACK SEMICOLON"""
+    if p.lexer.outputs is not None:
+        p.lexer.problems.report("value error", "OUTPUT is declared twice", p.lexer.span(p))
+    p.lexer.outputs = len(p[4])
+    p.lexer.values.update(p[4])
+    span = p.lexer.span(p)
+    p[0] = [
+        ast.Assign((_element(OUTPUTS, i, span),), _literal(value, span), span=span)
+        for i, value in enumerate(p[4])
+    ]
+
+
+def p_numbers(p: Any) -> None:
+    """numbers : number
+    | numbers COMMA number"""
+    p[0] = p[1] if len(p) == 4 else []
+    p[0].append(p[len(p) - 1])
+
+
+def p_set_output(p: Any) -> None:
+    """item : OUTPUT LBRACK natural RBRACK EQ number SEMICOLON"""
+    span = Span(p.lexer.source, p.lexpos(1), p.lexspan(4)[1])
+    p.lexer.uses.append((OUTPUTS, p[3], span))
+    p.lexer.values.add(p[6])
+    target = _element(OUTPUTS, p[3], span)
+    p[0] = [ast.Assign((target,), _literal(p[6], p.lexer.span(p, 6)), span=p.lexer.span(p))]
+
+
+def p_assign(p: Any) -> None:
+    """item : NUMERIC NAME EQ constant SEMICOLON
+    | NUMERIC NAME EQ input SEMICOLON
+    | RANDOM NAME EQ name SEMICOLON
+    | RANDOM NAME EQ draw SEMICOLON"""
+    target = ast.Name(p[2], span=p.lexer.span(p, 2))
+    p[0] = [ast.Assign((target,), p[4], span=p.lexer.span(p))]
+
+
+def p_draw(p: Any) -> None:
+    """draw : FAMILY LPAREN EPS DIVIDE number COMMA operand RPAREN"""
+    divisor = _literal(p[5], p.lexer.span(p, 5))
+    span = Span(p.lexer.source, p.lexpos(3), p.lexspan(5)[1])
+    scale = ast.Product((divisor, ast.Name("eps", span=span)), ("/",), span=span)
+    p[0] = ast.Call(_FAMILIES[p[1]], (p[7], scale), span=p.lexer.span(p))
+
+
+def p_if(p: Any) -> None:
+    """item : IF condition THEN LBRACE items RBRACE
+    | IF condition THEN LBRACE items RBRACE ELSE LBRACE items RBRACE"""
+    branch = ast.Branch(p[2], tuple(p[5]), span=p.lexer.span(p, 2))
+    otherwise = tuple(p[9]) if len(p) == 11 else ()
+    p[0] = [ast.If((branch,), otherwise, span=p.lexer.span(p, 1))]
+
+
+def p_condition(p: Any) -> None:
+    """condition : operand LT operand
+    | operand LE operand
+    | operand GT operand
+    | operand GE operand"""
+    p[0] = ast.Comparison((p[1], p[3]), (p[2],), span=p.lexer.span(p))
+
+
+# --- operands -----------------------------------------------------------------------------------
+
+
+def p_operand(p: Any) -> None:
+    """operand : constant
+    | name
+    | input"""
+    p[0] = p[1]
+
+
+def p_constant(p: Any) -> None:
+    """constant : number"""
+    p[0] = _literal(p[1], p.lexer.span(p))
+
+
+def p_name(p: Any) -> None:
+    """name : NAME"""
+    p[0] = ast.Name(p[1], span=p.lexer.span(p))
+
+
+def p_input(p: Any) -> None:
+    """input : INPUT LBRACK natural RBRACK"""
+    span = p.lexer.span(p)
+    p.lexer.uses.append((INPUTS, p[3], span))
+    p[0] = _element(INPUTS, p[3], span)
+
+
+def _element(name: str, index: int, span: Span) -> ast.Index:
+    return ast.Index(name, ast.Number(Fraction(index + 1), span=span), span=span)
+
+
+def p_number(p: Any) -> None:
+    """number : NUMBER
+    | PLUS NUMBER
+    | MINUS NUMBER"""
+    p[0] = -p[2] if p[1] == "-" else p[len(p) - 1]
+
+
+def p_natural(p: Any) -> None:
+    """natural : NUMBER"""
+    p[0] = int(p[1])
+    if p[1] != p[0]:
+        span = p.lexer.span(p)
+        p.lexer.problems.report("value error", f"'{span.text}' must be a whole number", span)
+
+
+def p_item_error(p: Any) -> None:
+    """item : error SEMICOLON"""
+
+
+def p_error(token: Any) -> None:
+    """Report an unexpected token; PLY then resumes after the next semicolon."""
+    if token is not None:  # the end of the text: `parse_dip` reports it
+        span = token.lexer.token_span(token)
+        hint = ""
+        if token.type in ("AND", "OR", "NOT", "TRUE", "FALSE"):
+            hint = "conditions in '.dip' files are single comparisons; '.dpg' files have more"
+        message = f"unexpected '{shorten(span.text)}'"
+        token.lexer.problems.report("syntax error", message, span, hint)

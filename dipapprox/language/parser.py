@@ -10,7 +10,7 @@ from ply import yacc
 
 from dipapprox.language import ast, expression_grammar, statement_grammar
 from dipapprox.language.lexer import TOKENS
-from dipapprox.language.tokens import TokenStream
+from dipapprox.language.tokens import read_tokens
 from dipapprox.language.unexpected import report_unexpected
 from dipapprox.source import SourceFile
 
@@ -25,7 +25,7 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
     Raises:
         SourceError: With every syntax error found, in source order.
     """
-    stream = TokenStream(SourceFile(name, text))
+    stream = read_tokens(SourceFile(name, text))
     program = _parser().parse(lexer=stream, tracking=True)
     if program is None and not stream.problems:
         report_unexpected(stream, None, ())

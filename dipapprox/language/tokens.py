@@ -7,6 +7,7 @@ are enforced here, before any tree exists: what passes is shallow enough for rec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dipapprox.language.diagnosis import Diagnosis
@@ -42,13 +43,12 @@ class TokenStream:
         lexpos: Offset just after the token last read.
     """
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, problems: Diagnosis, tokens: Iterable[Any]) -> None:
         self.source = source
-        self.problems = Diagnosis()
+        self.problems = problems
         self.lineno = 1
         self.lexpos = 0
-        self._tokens = iter(_Structure(source, self.problems).read())
-        self.problems.finish()
+        self._tokens = iter(tokens)
         self.before: Any = None  # the token before `last`
         self.last: Any = None
         self._complained = -1
@@ -75,6 +75,18 @@ class TokenStream:
             end = len(self.source.text.rstrip())
             return Span(self.source, max(0, end - 1), end)
         return Span(self.source, token.lexpos, token.endlexpos)
+
+
+def read_tokens(source: SourceFile) -> TokenStream:
+    """Read the tokens of a `.dpg` text.
+
+    Raises:
+        SourceError: With all that is wrong with its spelling, brackets and blocks.
+    """
+    problems = Diagnosis()
+    tokens = _Structure(source, problems).read()
+    problems.finish()
+    return TokenStream(source, problems, tokens)
 
 
 class _Structure:

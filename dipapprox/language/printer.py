@@ -1,0 +1,171 @@
+"""Surface trees to text: the inverse of the parser, `parse(print_program(p)) == p`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.language import ast
+
+# Binding strengths; an operand that binds less than its place demands gets brackets.
+_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _ATOM = range(8)
+
+_INDENT = "    "
+
+
+def print_program(program: ast.Program) -> str:
+    """Write a program in the style of `programs/`, one statement per line."""
+    lines = [_declaration(declaration) for declaration in program.declarations]
+    if lines and program.body:
+        lines.append("")
+    _block(program.body, "", lines)
+    return "\n".join(lines) + "\n"
+
+
+# --- declarations -------------------------------------------------------------------------------
+
+
+def _declaration(node: ast.Declaration) -> str:
+    match node:
+        case ast.Parameter(name, default):
+            return f"param {name}" + ("" if default is None else f" = {print_expression(default)}")
+        case ast.Input(variables, domain):
+            return f"input {_variables(variables)} in {_domain(domain)}"
+        case ast.Output(variables, domain):
+            return f"output {_variables(variables)} in {_domain(domain)}"
+        case ast.AdjacentRule(rule, radius):
+            return f"adjacent {rule}" + ("" if radius is None else f" {print_expression(radius)}")
+        case ast.AdjacentPairs(pairs):
+            rows = "; ".join(f"{_row(pair.left)} ~ {_row(pair.right)}" for pair in pairs)
+            return f"adjacent {{ {rows} }}"
+        case _:
+            assert_never(node)
+
+
+def _variables(variables: tuple[ast.Declared, ...]) -> str:
+    return ", ".join(
+        v.name if v.size is None else f"{v.name}[{print_expression(v.size)}]" for v in variables
+    )
+
+
+def _domain(domain: tuple[ast.Expression | ast.Range, ...]) -> str:
+    elements = (
+        f"{print_expression(e.first)}..{print_expression(e.last)}"
+        if isinstance(e, ast.Range)
+        else print_expression(e)
+        for e in domain
+    )
+    return "{" + ", ".join(elements) + "}"
+
+
+def _row(row: tuple[ast.Expression, ...]) -> str:
+    return "(" + ", ".join(print_expression(value) for value in row) + ")"
+
+
+# --- statements ---------------------------------------------------------------------------------
+
+
+def _block(block: ast.Block, indent: str, lines: list[str]) -> None:
+    for statement in block:
+        _statement(statement, indent, lines)
+
+
+def _statement(node: ast.Statement, indent: str, lines: list[str]) -> None:
+    match node:
+        case ast.Assign(targets, value):
+            places = ", ".join(print_expression(target) for target in targets)
+            lines.append(f"{indent}{places} <- {print_expression(value)}")
+        case ast.If(branches, otherwise):
+            for position, branch in enumerate(branches):
+                word = "elif" if position else "if"
+                lines.append(f"{indent}{word} {print_expression(branch.condition)} then")
+                _block(branch.body, indent + _INDENT, lines)
+            if otherwise:
+                lines.append(f"{indent}else")
+                _block(otherwise, indent + _INDENT, lines)
+            lines.append(f"{indent}end")
+        case ast.For(variable, first, last, body):
+            bounds = f"{print_expression(first)}..{print_expression(last)}"
+            lines.append(f"{indent}for {variable} in {bounds} do")
+            _block(body, indent + _INDENT, lines)
+            lines.append(f"{indent}end")
+        case ast.Skip():
+            lines.append(f"{indent}skip")
+        case ast.Exit():
+            lines.append(f"{indent}exit")
+        case _:
+            assert_never(node)
+
+
+# --- expressions --------------------------------------------------------------------------------
+
+
+def print_expression(node: ast.Expression) -> str:
+    """Write an expression with as few brackets as the grammar allows."""
+    return _write(node)[0]
+
+
+def _write(node: ast.Expression) -> tuple[str, int]:
+    """Return the text of an expression and how strongly it binds."""
+    match node:
+        case ast.Number(value):
+            return print_decimal(value), _ATOM
+        case ast.Truth(value):
+            return "true" if value else "false", _ATOM
+        case ast.Name(name):
+            return name, _ATOM
+        case ast.Index(name, index):
+            return f"{name}[{print_expression(index)}]", _ATOM
+        case ast.Call(name, arguments):
+            return f"{name}({', '.join(print_expression(a) for a in arguments)})", _ATOM
+        case ast.Negative(operand):
+            return "-" + _bracketed(operand, _NEGATIVE), _NEGATIVE
+        case ast.Not(operand):
+            return "not " + _bracketed(operand, _NOT), _NOT
+        case ast.Sum(operands, operators):
+            return _chain(operands, operators, _SUM), _SUM
+        case ast.Product(operands, operators):
+            return _chain(operands, operators, _PRODUCT), _PRODUCT
+        case ast.Comparison(operands, operators):
+            return _chain(operands, operators, _COMPARISON), _COMPARISON
+        case ast.And(operands):
+            return _chain(operands, ("and",) * (len(operands) - 1), _AND), _AND
+        case ast.Or(operands):
+            return _chain(operands, ("or",) * (len(operands) - 1), _OR), _OR
+        case _:
+            assert_never(node)
+
+
+def _chain(operands: tuple[ast.Expression, ...], operators: tuple[str, ...], level: int) -> str:
+    words = [_bracketed(operands[0], level + 1)]
+    for operator, operand in zip(operators, operands[1:], strict=True):
+        words += [operator, _bracketed(operand, level + 1)]
+    return " ".join(words)
+
+
+def _bracketed(node: ast.Expression, least: int) -> str:
+    text, strength = _write(node)
+    return text if strength >= least else f"({text})"
+
+
+def print_decimal(value: Fraction) -> str:
+    """Write a number >= 0 whose decimal expansion ends, exactly and without an exponent.
+
+    Raises:
+        ValueError: If the expansion does not end or the number is negative.
+    """
+    places = 0
+    denominator = value.denominator
+    for prime in (2, 5):
+        power = 0
+        while denominator % prime == 0:
+            denominator //= prime
+            power += 1
+        places = max(places, power)
+    if denominator != 1 or value < 0:
+        raise ValueError(f"{value} is not an unsigned decimal")
+    digits = str(value.numerator * 10**places // value.denominator)
+    if not places:
+        return digits
+    digits = digits.rjust(places + 1, "0")
+    return f"{digits[:-places]}.{digits[-places:]}"
