@@ -33,23 +33,27 @@ class Cone:
     order: Order = field(default_factory=Order)
     others: Mapping[_Terms, Guard] = field(default_factory=dict, hash=False)
 
-    def assume(self, guard: Guard, points: Points) -> Cone | None:
-        """Add a guard; None if it leaves at most a null set; the same cone if it is implied."""
+    def decides(self, guard: Guard, points: Points) -> bool | None:
+        """Whether a guard follows (True), leaves a null set (False) or neither (None)."""
         pair = points.pair(guard)
         if pair is not None:
-            order = self.order.assume(pair, points)
-            if order is None:
-                return None
-            return self if order is self.order else Cone(order, self.others)
+            return self.order.decides(pair, points)
         form = guard.form
         parallel = self.others.get(form.terms)
         if parallel is not None and parallel.form.constant >= form.constant:
-            return self
+            return True
         opposite = self.others.get((-form).terms)
         # terms <= -constant and -terms <= -constant' leave no more than a hyperplane
         if opposite is not None and opposite.form.constant + form.constant >= 0:
-            return None
-        return Cone(self.order, {**self.others, form.terms: guard})
+            return False
+        return None
+
+    def assume(self, guard: Guard, points: Points) -> Cone:
+        """Add an undecided guard."""
+        pair = points.pair(guard)
+        if pair is not None:
+            return Cone(self.order.assume(pair, points), self.others)
+        return Cone(self.order, {**self.others, guard.form.terms: guard})
 
     def guards(self, points: Points) -> Iterator[Guard]:
         """Yield guards that say the same, without those that others imply."""
@@ -85,17 +89,29 @@ class State:
         store: Values of the variables assigned so far; inputs are not in it.
         outputs: Values of the output cells assigned so far; equal values are one object.
         knowledge: What the path knows about the inputs.
-        cone: The guards, when infeasible states are pruned; None to keep every path.
+        cone: The guards but for `pending`, when infeasible states are pruned; None to keep all.
+        pending: The newest guard, not yet in the cone: many states end before it is needed.
         path: The guards as they were assumed.
         trail: The decisions.
+        fingerprint: Equal for equal outputs, and rarely for others: a hash that follows them.
     """
 
     store: dict[str, StoredValue]
     outputs: dict[str, core.Value]
     knowledge: Knowledge
     cone: Cone | None
+    pending: Guard | None = None
     path: Path | None = None
     trail: Trail | None = None
+    fingerprint: int = 0
+
+    def set_output(self, name: str, value: core.Value) -> None:
+        """Assign an output cell. `value` must be the one object that stands for equal values."""
+        before = self.outputs.get(name)
+        if before is not None:
+            self.fingerprint ^= hash((name, id(before)))
+        self.fingerprint ^= hash((name, id(value)))
+        self.outputs[name] = value
 
     def fork(self) -> State:
         """Return a copy that may be changed independently."""
@@ -104,9 +120,18 @@ class State:
             self.outputs.copy(),
             self.knowledge,
             self.cone,
+            self.pending,
             self.path,
             self.trail,
+            self.fingerprint,
         )
+
+    def settle(self, points: Points) -> Cone | None:
+        """Take the pending guard into the cone, and return it."""
+        if self.cone is not None and self.pending is not None:
+            self.cone = self.cone.assume(self.pending, points)
+            self.pending = None
+        return self.cone
 
     def add_guard(self, guard: Guard) -> None:
         """Append a guard to the path."""
@@ -120,30 +145,27 @@ def split_on_guard(state: State, guard: Guard, points: Points) -> tuple[list[Sta
     The state is used up. With a cone, a part that is null is left out and the other part needs no
     new guard; without, both parts are always there.
     """
-    opposite = complement(guard)
-    negative_cone = positive_cone = None
-    if state.cone is not None:
-        positive_cone = state.cone.assume(guard, points)
-        if positive_cone is None:
-            return [], [state]
-        if positive_cone is state.cone:
-            return [state], []
-        negative_cone = state.cone.assume(opposite, points)
-        if negative_cone is None:
-            return [state], []
+    cone = state.settle(points)
+    verdict = None if cone is None else cone.decides(guard, points)
+    if verdict is not None:
+        return ([state], []) if verdict else ([], [state])
     negative = state.fork()
-    state.cone, negative.cone = positive_cone, negative_cone
-    state.add_guard(guard)
-    negative.add_guard(opposite)
+    for part, added in ((state, guard), (negative, complement(guard))):
+        part.pending = added if cone is not None else None
+        part.add_guard(added)
     return [state], [negative]
 
 
 def are_contradictory(guards: Iterable[Guard], points: Points) -> bool:
     """Whether guards are seen to leave at most a null set."""
-    cone: Cone | None = Cone()
+    cone = Cone()
     for guard in guards:
-        cone = cone.assume(guard, points) if cone is not None else None
-    return cone is None
+        verdict = cone.decides(guard, points)
+        if verdict is False:
+            return True
+        if verdict is None:
+            cone = cone.assume(guard, points)
+    return False
 
 
 def is_feasible(state: State, points: Points) -> bool:

@@ -73,7 +73,7 @@ class _Run:
         self.samples: dict[tuple[object, ...], Sample] = {}
         self.drawn: dict[tuple[object, ...], LinearForm] = {}
         self.finals: list[State] = []
-        self.outputs: dict[tuple[int, ...], tuple[core.Value, ...]] = {}
+        self.outputs: dict[int, list[tuple[core.Value, ...]]] = {}
         self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
         self.domains = {cell.name: {v: v for v in cell.domain} for cell in program.outputs}
         self.output_cells = tuple(self.domains)
@@ -137,7 +137,7 @@ class _Run:
                 f"allowed are {', '.join(map(str, domain))}",
                 name,
             )
-        state.outputs[name] = domain[value]
+        state.set_output(name, domain[value])
 
     def draw(self, statement: core.Draw, state: State) -> None:
         name = self.target(state, statement.target)
@@ -173,13 +173,7 @@ class _Run:
         if live is None or len(result) < 2:
             return result
         cells = sorted(live)
-        outputs = self.output_cells
-
-        def key(state: State) -> tuple[int, ...]:
-            stored = map(id, map(state.store.get, cells))
-            return (*stored, *map(id, map(state.outputs.get, outputs)))
-
-        return self.join(result, key)
+        return self.join(result, lambda state: tuple(map(id, map(state.store.get, cells))))
 
     def decide(self, statement: core.If, number: int, state: State) -> Split:
         path, knowledge, trail = state.path, state.knowledge, state.trail
@@ -199,22 +193,28 @@ class _Run:
         return held, failed
 
     def join(self, states: list[State], key: Callable[[State], tuple[int, ...]]) -> list[State]:
-        """Merge states with equal keys as far as possible; the first state stands for them."""
-        groups: dict[tuple[int, ...], list[State]] = {}
+        """Merge states with equal outputs and keys as far as possible; the first stands for all."""
+        groups: dict[tuple[int, tuple[int, ...]], list[list[State]]] = {}
         for state in states:
-            groups.setdefault(key(state), []).append(state)
-        if len(groups) == len(states):
-            return states
+            alike = groups.setdefault((state.fingerprint, key(state)), [])
+            for group in alike:
+                if group[0].outputs == state.outputs:
+                    group.append(state)
+                    break
+            else:
+                alike.append([state])
         result: list[State] = []
-        for group in groups.values():
-            result += self.merged(group) if len(group) > 1 else group
+        for alike in groups.values():
+            for group in alike:
+                result += self.merged(group) if len(group) > 1 else group
         return result
 
     def merged(self, group: list[State]) -> list[State]:
         regions = []
         for place, state in enumerate(group):
-            assert state.cone is not None
-            regions.append(Region(state.knowledge, state.cone, place))
+            cone = state.settle(self.points)
+            assert cone is not None, "states are merged only where infeasible ones are pruned"
+            regions.append(Region(state.knowledge, cone, place))
         result = []
         for region in merge_regions(regions, self.points, self.limits):
             state = group[region.member]
@@ -251,19 +251,22 @@ class _Run:
     def final_states(self) -> Iterable[FinalState]:
         finals = self.finals
         if self.merge:
-            finals = self.join(finals, self.output_key)
+            finals = self.join(finals, lambda state: ())
         states = [self.final_state(state) for state in finals]
         if not self.merge:
             # Lexicographic in the decisions: the order of a depth-first execution.
             states.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
         return states
 
-    def output_key(self, state: State) -> tuple[int, ...]:
-        return tuple(map(id, map(state.outputs.__getitem__, self.output_cells)))
-
     def final_state(self, state: State) -> FinalState:
-        values = tuple(map(state.outputs.__getitem__, self.output_cells))
-        outputs = self.outputs.setdefault(tuple(map(id, values)), values)
+        outputs = tuple(map(state.outputs.__getitem__, self.output_cells))
+        alike = self.outputs.setdefault(state.fingerprint, [])
+        for known in alike:
+            if known == outputs:
+                outputs = known
+                break
+        else:
+            alike.append(outputs)
         decisions: tuple[tuple[int, bool], ...] = ()
         if not self.merge and state.trail is not None:
             steps = [(step.number, step.taken) for step in state.trail.steps()]

@@ -115,14 +115,15 @@ def _union(orders: Sequence[Order], points: Points) -> Order | None:
 
 def _without_idle_points(order: Order, points: Points) -> Order | None:
     """Build an order anew from its comparisons with samples; None if they do not generate it."""
-    rebuilt: Order | None = Order()
+    rebuilt = Order()
     for large, mask in order.covers().items():
         for small in bits(mask):
-            if not (points.fixed >> small & points.fixed >> large & 1) and rebuilt is not None:
-                rebuilt = rebuilt.assume((small, large), points)
-    if rebuilt is None or rebuilt.with_fixed(order.fixed, points) != order:
-        return None
-    return rebuilt
+            if not points.fixed >> small & points.fixed >> large & 1:
+                verdict = rebuilt.decides((small, large), points)
+                assert verdict is not False, "covers of an order contradict each other"
+                if verdict is None:
+                    rebuilt = rebuilt.assume((small, large), points)
+    return rebuilt if rebuilt.with_fixed(order.fixed, points) == order else None
 
 
 def _with_order(region: Region, order: Order) -> Region:

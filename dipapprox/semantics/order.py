@@ -129,41 +129,55 @@ class Order:
 
     Attributes:
         below: For each point that has smaller ones, the mask of all of them. No mask is 0.
+        lower: Mask of the points that have a larger one: the union of all masks.
         fixed: Mask of the fixed points that occur.
     """
 
     below: Mapping[int, int] = field(default_factory=dict, hash=False)
+    lower: int = 0
     fixed: int = 0
 
     def has(self, pair: Pair) -> bool:
         """Whether `pair` is a consequence of the order."""
         return bool(self.below.get(pair[1], 0) >> pair[0] & 1)
 
-    def assume(self, pair: Pair, points: Points) -> Order | None:
-        """Add a pair and its consequences; None if it contradicts. Itself if it is implied."""
-        mentioned = (1 << pair[0] | 1 << pair[1]) & points.fixed
-        order = self.with_fixed(mentioned, points)
-        if order.has((pair[1], pair[0])):
-            return None
+    def decides(self, pair: Pair, points: Points) -> bool | None:
+        """Whether `pair` follows (True), contradicts (False) or neither (None)."""
+        order = self._with_points_of(pair, points)
         if order.has(pair):
-            # Perhaps only by the place of a new fixed point among the others; then the order
-            # without that point says the same.
-            return self
-        return Order(_closed(order.below, pair), order.fixed)
+            return True
+        return False if order.has((pair[1], pair[0])) else None
+
+    def assume(self, pair: Pair, points: Points) -> Order:
+        """Add an undecided pair and its consequences."""
+        return self._with_points_of(pair, points)._closed(pair)
 
     def with_fixed(self, mask: int, points: Points) -> Order:
         """Add fixed points, with what is known about their places."""
-        if not mask & ~self.fixed:
-            return self
-        below, fixed = self.below, self.fixed
-        for point in bits(mask & ~fixed):
+        order = self
+        for point in bits(mask & ~self.fixed):
             smaller, larger = points.known(point)
-            for other in bits(smaller & fixed):
-                below = _closed(below, (other, point))
-            for other in bits(larger & fixed):
-                below = _closed(below, (point, other))
-            fixed |= 1 << point
-        return Order(below, fixed)
+            for other in bits(smaller & order.fixed):
+                order = order._closed((other, point))
+            for other in bits(larger & order.fixed):
+                order = order._closed((point, other))
+            order = Order(order.below, order.lower, order.fixed | 1 << point)
+        return order
+
+    def _with_points_of(self, pair: Pair, points: Points) -> Order:
+        return self.with_fixed((1 << pair[0] | 1 << pair[1]) & points.fixed, points)
+
+    def _closed(self, pair: Pair) -> Order:
+        """Add a pair that does not contradict, and close under transitivity."""
+        small, large = pair
+        below = dict(self.below)
+        gain = below.get(small, 0) | 1 << small
+        if self.lower >> large & 1:
+            for point, mask in self.below.items():
+                if mask >> large & 1:
+                    below[point] = mask | gain
+        below[large] = below.get(large, 0) | gain
+        return Order(below, self.lower | gain, self.fixed)
 
     def covers(self) -> dict[int, int]:
         """The transitive reduction: for each point with smaller ones, the mask of the next ones."""
@@ -180,22 +194,15 @@ class Order:
 
     def common(self, other: Order) -> Order:
         """The pairs that both orders have."""
-        mine, theirs = self.below, other.below
-        shared = {p: m & theirs[p] for p, m in mine.items() if p in theirs and m & theirs[p]}
-        return Order(shared, self.fixed & other.fixed)
+        shared = {}
+        lower = 0
+        for point, mask in self.below.items():
+            both = mask & other.below.get(point, 0)
+            if both:
+                shared[point] = both
+                lower |= both
+        return Order(shared, lower, self.fixed & other.fixed)
 
     def key(self) -> frozenset[Pair]:
         """A hashable value that is equal for equal orders."""
         return frozenset(self.below.items())
-
-
-def _closed(below: Mapping[int, int], pair: Pair) -> Mapping[int, int]:
-    """Add a pair that does not contradict, and close under transitivity."""
-    small, large = pair
-    gain = below.get(small, 0) | 1 << small
-    result = dict(below)
-    for point, mask in below.items():
-        if mask >> large & 1:
-            result[point] = mask | gain
-    result[large] = result.get(large, 0) | gain
-    return result

@@ -1,0 +1,46 @@
+"""Final states partition inputs and samples, and agree with a direct interpreter."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from tests.semantics.interpreter import Noise, run, states_that_hold
+from tests.semantics.strategies import programs
+
+
+def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) -> None:
+    """For every input row and random samples exactly one state holds, with the right outputs."""
+    states = execute(program, merge, Limits())
+    generator = random.Random(seed)
+    rows = list(product(*(cell.domain for cell in program.inputs)))
+    for _ in range(rounds):
+        noise = Noise(generator)
+        for row in generator.sample(rows, min(12, len(rows))):
+            expected = run(program, row, noise)
+            held = states_that_hold(states, row, noise)
+            assert [state.outputs for state in held] == [expected]
+
+
+@pytest.mark.parametrize("merge", [False, True])
+@settings(max_examples=1000, deadline=None)
+@given(program=programs(), seed=st.integers(0, 2**32))
+def test_states_partition_and_agree_with_the_interpreter(
+    merge: bool, program: core.Program, seed: int
+) -> None:
+    check_partition(program, merge, seed, 3)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(program=programs(orders_only=True), seed=st.integers(0, 2**32))
+def test_merged_orders_partition_and_agree_with_the_interpreter(
+    program: core.Program, seed: int
+) -> None:
+    check_partition(program, True, seed, 6)
