@@ -136,6 +136,18 @@ def parameters_of(arguments: argparse.Namespace) -> dict[str, Fraction]:
     return parameters
 
 
+def epsilon_of(arguments: argparse.Namespace) -> Fraction:
+    """Read --eps.
+
+    Raises:
+        UserError: If it is not a number > 0.
+    """
+    epsilon = parse_rational(arguments.eps, "eps")
+    if epsilon <= 0:
+        raise UserError(f"eps must be > 0, got {epsilon}")
+    return epsilon
+
+
 def strategy_of(arguments: argparse.Namespace) -> Strategy:
     """Read --optimizer."""
     return _OPTIMIZERS[arguments.optimizer]

@@ -15,7 +15,7 @@ from dipapprox.cli import arguments
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.report import distribution_report
 from dipapprox.language.load import load
-from dipapprox.language.values import parse_rational, parse_row
+from dipapprox.language.values import parse_row
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.options import LARGEST_PRECISION, Options
 from dipapprox.privacy.probabilities import output_distribution
@@ -74,7 +74,7 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
     return ProbabilityCommand(
         file=Path(words.file),
         parameters=arguments.parameters_of(words),
-        epsilon=parse_rational(words.eps, "eps"),
+        epsilon=arguments.epsilon_of(words),
         input=words.input,
         options=arguments.options_of(words, LARGEST_PRECISION),
         json=words.json,

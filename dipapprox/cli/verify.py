@@ -91,7 +91,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
     """
     budget = words.eps_prv
     claim = Claim(
-        epsilon=parse_rational(words.eps, "eps"),
+        epsilon=arguments.epsilon_of(words),
         delta=parse_rational(words.delta, "delta"),
         epsilon_prv=None if budget is None else parse_rational(budget, "eps_prv"),
     )

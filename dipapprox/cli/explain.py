@@ -1,0 +1,110 @@
+"""`dipapprox explain`: final states, guards, dependencies, and integrals before and after."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from rich.console import Console
+
+from dipapprox.cli import arguments
+from dipapprox.cli.explanation import explain
+from dipapprox.cli.explanation_view import as_dot, as_fields, as_latex, as_text
+from dipapprox.cli.output import show_json, write
+from dipapprox.errors import UserError
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.core import InputRow, Program
+from dipapprox.language.load import load
+from dipapprox.language.values import parse_row
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+
+_FORMATS = {"text": as_text, "latex": as_latex, "dot": as_dot}
+
+_EXAMPLES = """examples:
+  dipapprox explain svt_gauss.dpg
+  dipapprox explain svt_gauss.dpg -p N=5 --no-merge --json      the columns of the papers' tables
+  dipapprox explain svt_gauss.dpg --eps 0.5 --input 0,1 --format latex
+  dipapprox explain svt_gauss.dpg --format dot | dot -Tsvg > dependencies.svg
+
+Integrals are shown at one input (default: the first value of every domain) and ε (default: 1).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainCommand:
+    """The command line, read."""
+
+    file: Path
+    parameters: Mapping[str, Fraction]
+    epsilon: Fraction
+    input: str | None
+    merge: bool
+    strategy: Strategy
+    limits: Limits
+    format: str
+    json: bool
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "explain",
+        help="show final states, guards, dependencies and integrals",
+        description="Show final states, guards, dependencies, and integrals before and after "
+        "optimisation.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    arguments.add_program(parser)
+    parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
+    parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")
+    arguments.add_structure(parser)
+    parser.add_argument(
+        "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
+    )
+    arguments.add_limits(parser)
+    arguments.add_output(parser)
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> ExplainCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If a value is malformed or out of range.
+    """
+    return ExplainCommand(
+        file=Path(words.file),
+        parameters=arguments.parameters_of(words),
+        epsilon=arguments.epsilon_of(words),
+        input=words.input,
+        merge=not words.no_merge,
+        strategy=arguments.strategy_of(words),
+        limits=arguments.limits_of(words),
+        format=words.format,
+        json=words.json,
+    )
+
+
+def run(command: ExplainCommand, console: Console) -> int:
+    """Explain on `console` and return the exit status."""
+    program = load(command.file, command.parameters)
+    row = _first_row(program) if command.input is None else parse_row(command.input, program)
+    states = execute(program, command.merge, command.limits)
+    explanation = explain(states, command.epsilon, row, command.strategy, command.limits)
+    if command.json:
+        show_json(console, as_fields(explanation))
+    else:
+        write(console, _FORMATS[command.format](explanation) + "\n")
+    return 0
+
+
+def _first_row(program: Program) -> InputRow:
+    if any(not cell.domain for cell in program.inputs):
+        raise UserError("an input has an empty domain")
+    return tuple(cell.domain[0] for cell in program.inputs)

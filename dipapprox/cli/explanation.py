@@ -1,0 +1,266 @@
+"""What there is to say about a program's final states, as data: guards, dependencies, integrals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.distributions import Scale
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.reduce import connected_parts
+from dipapprox.integrals import plan as plans
+from dipapprox.integrals.dependency import order_edges
+from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
+from dipapprox.integrals.optimizer import Strategy, plan
+from dipapprox.language.core import InputRow, Value
+from dipapprox.limits import Limits
+from dipapprox.privacy.notation import row_text
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import (
+    FinalState,
+    FinalStates,
+    Guard,
+    InputCondition,
+    Sample,
+    guards_of,
+)
+from dipapprox.semantics.structure import measure_structure
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedState:
+    """One final state, in words; integrals are those at the explanation's epsilon and row.
+
+    Attributes:
+        outputs: Values of the output cells.
+        conditions: Comparisons of inputs under which the state exists.
+        guards: Comparisons of samples.
+        samples: "rT ~ Gauss(0, 2/eps)" for every sample in the guards.
+        names: The samples' names; plans and dependencies refer to them by index.
+        dependencies: (larger, smaller) for guards that compare two samples.
+        before: The literal integral; None if `obstacle` says why.
+        after: The optimised integral.
+        obstacle: Why there are no integrals.
+    """
+
+    outputs: tuple[Value, ...]
+    conditions: tuple[str, ...]
+    guards: tuple[str, ...]
+    samples: tuple[str, ...]
+    names: tuple[str, ...]
+    dependencies: tuple[tuple[int, int], ...]
+    before: Plan | None
+    after: Plan | None
+    obstacle: str | None
+
+    @property
+    def depth(self) -> int:
+        """Nested integrals after optimisation."""
+        return nesting(self.after)
+
+    @property
+    def depth_unoptimised(self) -> int:
+        """Nested integrals of the literal integral: one for each sample."""
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A program's final states with averages over them.
+
+    Without merging these are the columns of the papers' tables (see `semantics.structure`); with
+    merging, plain averages over the states of guards, of nested integrals, and of samples.
+    """
+
+    states: FinalStates
+    epsilon: Fraction
+    row: InputRow
+    final_states: int
+    average_guards: Fraction
+    average_depth: Fraction
+    average_depth_unoptimised: Fraction
+    details: tuple[ExplainedState, ...]
+
+
+def explain(
+    states: FinalStates, epsilon: Fraction, row: InputRow, strategy: Strategy, limits: Limits
+) -> Explanation:
+    """Explain all final states, with the integrals at one epsilon and input.
+
+    Raises:
+        LimitReached: If the time or the memory runs out.
+    """
+    names = sample_names(states.samples)
+    instantiator = Instantiator(states, epsilon)
+    numbers = instantiator.numbers(row)
+    laws = instantiator.laws(numbers)
+    admitted = {id(outline) for outline in instantiator.admitted(row, numbers)}
+    details = []
+    for state, outline in zip(states.states, instantiator.outlines, strict=True):
+        limits.check()
+        event = None
+        if id(outline) in admitted:
+            forms = tuple(form.at(numbers) for form in outline.guards)
+            event = Event(tuple(laws[i] for i in outline.samples), forms)
+        details.append(
+            _explain_state(state, states, names, outline.samples, event, strategy, limits)
+        )
+    if states.merged:
+        shown = [d for d in details if d.after is not None]
+        return Explanation(
+            states,
+            epsilon,
+            row,
+            len(details),
+            _mean([len(detail.guards) for detail in details]),
+            _mean([detail.depth for detail in shown]),
+            _mean([detail.depth_unoptimised for detail in details]),
+            tuple(details),
+        )
+    structure = measure_structure(states)
+    return Explanation(
+        states,
+        epsilon,
+        row,
+        structure.final_states,
+        structure.average_guards,
+        structure.average_depth,
+        structure.average_variables,
+        tuple(details),
+    )
+
+
+def sample_names(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """Name samples after their variables; several of one variable are numbered: r[1], r[2]."""
+    times = Counter(sample.label for sample in samples)
+    seen: Counter[str] = Counter()
+    names = []
+    for label in (sample.label for sample in samples):
+        seen[label] += 1
+        if times[label] == 1:
+            names.append(label)
+        elif label.endswith("]"):
+            names.append(f"{label[:-1]},{seen[label]}]")
+        else:
+            names.append(f"{label}[{seen[label]}]")
+    return tuple(names)
+
+
+def _explain_state(
+    state: FinalState,
+    states: FinalStates,
+    names: Sequence[str],
+    samples: tuple[int, ...],
+    event: Event | None,
+    strategy: Strategy,
+    limits: Limits,
+) -> ExplainedState:
+    before: Plan | None = None
+    after: Plan | None = None
+    obstacle: str | None = None
+    edges: tuple[tuple[int, int], ...] = ()
+    if event is None:
+        obstacle = "the state does not exist for this input"
+    else:
+        edges = order_edges(event)
+        try:
+            before = plan(event, Strategy.NONE, limits)
+            after = _optimised(event, strategy, limits)
+        except LimitReached as limit:
+            limits.check()  # the time and the memory end the run, a piece limit only this state
+            obstacle = limit.reason
+    return ExplainedState(
+        outputs=state.outputs,
+        conditions=tuple(condition_text(condition) for condition in state.conditions),
+        guards=tuple(guard_text(guard, names) for guard in guards_of(state.path)),
+        samples=tuple(sample_text(states.samples[i], names[i]) for i in samples),
+        names=tuple(names[i] for i in samples),
+        dependencies=edges,
+        before=before,
+        after=after,
+        obstacle=obstacle,
+    )
+
+
+def _optimised(event: Event, strategy: Strategy, limits: Limits) -> Plan:
+    """Plan the independent parts, over the numbering of the whole event."""
+    if strategy is Strategy.NONE:
+        return plan(event, strategy, limits)
+    parts = connected_parts(event)
+    if parts is None:
+        return Add(())
+    factors = tuple(_renumbered(plan(part, strategy, limits), own) for own, part in parts)
+    return factors[0] if len(factors) == 1 else Multiply(factors)
+
+
+def _renumbered(part: Plan, own: tuple[int, ...]) -> Plan:
+    """Replace variable k by own[k] throughout."""
+
+    def name(symbol: Symbol) -> Symbol:
+        return own[symbol] if isinstance(symbol, int) else symbol
+
+    def bound(form: LinearForm | None) -> LinearForm | None:
+        return None if form is None else form.renamed(name)
+
+    match part:
+        case Integral(level, body):
+            moved = replace(
+                level,
+                variable=own[level.variable],
+                lower=bound(level.lower),
+                upper=bound(level.upper),
+            )
+            return Integral(moved, None if body is None else _renumbered(body, own))
+        case Multiply(factors):
+            return Multiply(tuple(_renumbered(factor, own) for factor in factors))
+        case Add(terms):
+            return Add(tuple(_renumbered(term, own) for term in terms))
+        case _:
+            assert_never(part)
+
+
+def _mean(numbers: list[int]) -> Fraction:
+    return Fraction(sum(numbers), len(numbers)) if numbers else Fraction(0)
+
+
+def guard_text(guard: Guard, names: Sequence[str]) -> str:
+    """Write a guard as a comparison without minus signs: "rT <= r#1"."""
+    return comparison_text(guard.form, guard.strict, names)
+
+
+def condition_text(condition: InputCondition) -> str:
+    """Write a condition on the inputs."""
+    if condition.values is not None:
+        values = sorted(condition.values, key=lambda v: (isinstance(v, str), v))
+        return f"{condition.cell} in {{{row_text(values)[1:-1]}}}"
+    assert condition.form is not None
+    return comparison_text(condition.form, condition.strict, ())
+
+
+def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str:
+    """Write form <= 0 (or < 0) with every term on the side where it is positive."""
+    left = LinearForm(tuple(t for t in form.terms if t[1] > 0), max(form.constant, Fraction(0)))
+    relation = "<" if strict else "<="
+    return f"{plans.form_text(left, names)} {relation} {plans.form_text(left - form, names)}"
+
+
+def sample_text(sample: Sample, name: str) -> str:
+    """Write a draw: "rT ~ Gauss(0, 2/eps)"."""
+    mean = plans.form_text(sample.mean, ())
+    return f"{name} ~ {sample.family.value}({mean}, {scale_text(sample.scale)})"
+
+
+def scale_text(scale: Scale) -> str:
+    """Write a scale: "2/eps", "3"."""
+    match scale.power:
+        case 0:
+            return str(scale.coefficient)
+        case -1:
+            return f"{scale.coefficient}/eps"
+        case power:
+            return f"{scale.coefficient} * eps^{power}"

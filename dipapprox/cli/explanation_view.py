@@ -1,0 +1,150 @@
+"""Explanations as text, LaTeX, DOT and JSON fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dipapprox.cli.explanation import ExplainedState, Explanation
+from dipapprox.integrals import plan as plans
+from dipapprox.privacy.notation import valuation, valuation_text
+
+_MOST_STATES = 50
+"""States shown in full as text; JSON has all of them."""
+
+
+def as_text(explanation: Explanation) -> str:
+    """Write everything, one block for each state."""
+    lines = [_headline(explanation), _averages(explanation), _where(explanation)]
+    for number, state in enumerate(explanation.details[:_MOST_STATES], 1):
+        lines += ["", *_state_lines(explanation, state, number)]
+    if len(explanation.details) > _MOST_STATES:
+        lines += ["", f"… {len(explanation.details) - _MOST_STATES} more states (--json has all)"]
+    return "\n".join(lines)
+
+
+def as_latex(explanation: Explanation) -> str:
+    """Write each state's probability as its integral before and after optimisation."""
+    blocks = [f"% {_headline(explanation)}", f"% {_where(explanation)}"]
+    for number, state in enumerate(explanation.details, 1):
+        output = valuation_text(explanation.states.program.outputs, state.outputs)
+        blocks.append(f"% state {number}: {output}: {' and '.join(state.guards) or 'true'}")
+        if state.before is None or state.after is None:
+            blocks.append(f"% {state.obstacle}")
+            continue
+        before = plans.latex(state.before, state.names)
+        after = plans.latex(state.after, state.names)
+        blocks.append(f"\\begin{{align*}}\n  & {before} \\\\\n  &= {after}\n\\end{{align*}}")
+    return "\n".join(blocks)
+
+
+def as_dot(explanation: Explanation) -> str:
+    """Write the dependency graphs, an edge from the larger to the smaller sample."""
+    lines = ["digraph dependencies {"]
+    for number, state in enumerate(explanation.details, 1):
+        output = valuation_text(explanation.states.program.outputs, state.outputs)
+        lines.append(f"  subgraph cluster_{number} {{")
+        lines.append(f'    label="{_quoted(f"state {number}: {output}")}";')
+        lines += [
+            f'    s{number}_{i} [label="{_quoted(name)}"];' for i, name in enumerate(state.names)
+        ]
+        lines += [f"    s{number}_{a} -> s{number}_{b};" for a, b in state.dependencies]
+        lines.append("  }")
+    return "\n".join([*lines, "}"])
+
+
+def as_fields(explanation: Explanation) -> dict[str, object]:
+    """Return the fields of `explain --json`."""
+    program = explanation.states.program
+    averages: dict[str, object] = {}
+    for name, value in (
+        ("average_guards", explanation.average_guards),
+        ("average_depth", explanation.average_depth),
+        ("average_depth_unoptimised", explanation.average_depth_unoptimised),
+    ):
+        averages[name] = str(value)
+        averages[f"{name}_decimal"] = round(float(value), 4)
+    return {
+        "program": program.name,
+        "params": {name: str(value) for name, value in program.parameters.items()},
+        "merged": explanation.states.merged,
+        "final_states": explanation.final_states,
+        **averages,
+        "eps": str(explanation.epsilon),
+        "input": valuation(program.inputs, explanation.row),
+        "states": [_state_fields(explanation, state) for state in explanation.details],
+    }
+
+
+def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, object]:
+    known = state.before is not None and state.after is not None
+    return {
+        "output": valuation(explanation.states.program.outputs, state.outputs),
+        "conditions": list(state.conditions),
+        "guards": list(state.guards),
+        "samples": list(state.samples),
+        "dependencies": [[state.names[a], state.names[b]] for a, b in state.dependencies],
+        "depth": state.depth if known else None,
+        "depth_unoptimised": state.depth_unoptimised,
+        "integral_before": None
+        if state.before is None
+        else plans.text(state.before, state.names).split("\n"),
+        "integral_after": None
+        if state.after is None
+        else plans.text(state.after, state.names).split("\n"),
+        "obstacle": state.obstacle,
+    }
+
+
+def _headline(explanation: Explanation) -> str:
+    program = explanation.states.program
+    how = "merged" if explanation.states.merged else "not merged"
+    parameters = ", ".join(f"{name} = {value}" for name, value in program.parameters.items())
+    shown = f" ({parameters})" if parameters else ""
+    number = explanation.final_states
+    return f"{program.name}{shown}: {number} final state{'' if number == 1 else 's'}, {how}"
+
+
+def _averages(explanation: Explanation) -> str:
+    depths = (
+        f"{_average(explanation.average_depth)}, not optimised "
+        f"{_average(explanation.average_depth_unoptimised)}"
+    )
+    return f"averages: guards {_average(explanation.average_guards)}, depth {depths}"
+
+
+def _average(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{value} ≈ {float(value):.2f}"
+
+
+def _where(explanation: Explanation) -> str:
+    row = valuation_text(explanation.states.program.inputs, explanation.row)
+    return f"integrals at ε = {explanation.epsilon}" + (f", {row}" if row else "")
+
+
+def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -> Iterator[str]:
+    output = valuation_text(explanation.states.program.outputs, state.outputs)
+    yield f"state {number}: {output or 'no outputs'}"
+    if state.conditions:
+        yield f"  inputs   {' and '.join(state.conditions)}"
+    yield f"  guards   {' and '.join(state.guards) or 'true'}"
+    if state.samples:
+        yield f"  samples  {', '.join(state.samples)}"
+    if state.dependencies:
+        edges = (f"{state.names[a]} -> {state.names[b]}" for a, b in state.dependencies)
+        yield f"  depends  {', '.join(edges)}"
+    if state.before is None or state.after is None:
+        yield f"  integral {state.obstacle}"
+        return
+    yield f"  before   depth {state.depth_unoptimised}"
+    yield from _indented(plans.text(state.before, state.names))
+    yield f"  after    depth {state.depth}"
+    yield from _indented(plans.text(state.after, state.names))
+
+
+def _indented(text: str) -> Iterator[str]:
+    return (f"    {line}" for line in text.split("\n"))
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
