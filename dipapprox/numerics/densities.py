@@ -113,20 +113,24 @@ class _Gaussian:
     def pdf_bound(self, box: Box, side: int) -> arb:
         # |exp(-(x + iy)²/2)| = exp((y² - x²)/2), largest at the x nearest 0.
         nearest = _nearest_to_zero(box)
-        return _growth((box.height * box.height - nearest * nearest) / 2) * _HALF
+        return (_growth((box.height * box.height - nearest * nearest) / 2) * _HALF).upper()
 
     def cdf_bound(self, box: Box, side: int) -> arb:
         return self.survival_bound(Box(-box.high, -box.low, box.height), side)
 
     def survival_bound(self, box: Box, side: int) -> arb:
         # S(z) is the integral of the density from z to the right along a horizontal line, where its
-        # modulus is exp(y²/2) times the real density: |S(x+iy)| <= exp(y²/2) S(x). Left of the
-        # mean the same bound for 1 - S is the smaller one.
-        growth = _growth(box.height * box.height / 2)
-        if box.low < 0 and not box.is_real:
-            left = 1 + growth * self.cdf(box.high, 0)
-            return _smallest(left, growth * self.survival(box.low, 0))
-        return (growth * self.survival(box.low, 0)).upper()
+        # modulus is exp(y²/2) times the real density: |S(x+iy)| <= exp(y²/2) S(x), and
+        # S(x) <= exp(-x²/2) / 2 for x >= 0 (Chernoff). The exponents are joined before they can
+        # overflow. Left of the mean the same bound for 1 - S is the smaller one.
+        if box.is_real:
+            return self.survival(box.low, 0).upper()
+        square = box.height * box.height
+        if box.low >= 0:
+            return (_growth((square - box.low * box.low) / 2) * _HALF).upper()
+        if box.high <= 0:
+            return (1 + _growth((square - box.high * box.high) / 2) * _HALF).upper()
+        return _growth(square / 2)
 
     def cutoff_guess(self, bits: int) -> arb:
         # Chernoff: S(c) <= exp(-c²/2) / 2.
@@ -154,7 +158,7 @@ class _Laplace:
 
     def pdf_bound(self, box: Box, side: int) -> arb:
         # |exp(z)| = exp(Re z): no growth in the imaginary direction.
-        return _growth(box.high if side < 0 else -box.low) * _HALF
+        return (_growth(box.high if side < 0 else -box.low) * _HALF).upper()
 
     def cdf_bound(self, box: Box, side: int) -> arb:
         bound = self.pdf_bound(box, side)

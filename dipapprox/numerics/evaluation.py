@@ -15,8 +15,9 @@ A node can be asked two things.
   [m ± r] integrates between the exact midpoints and adds the rest as a ball of radius
   r · sup |f B| over the end: no integral with inexact ends is ever computed.
 - `bound` of the modulus for complex balls of any size, in closed form, without quadrature:
-  |∫ from l to u of f B| <= |F(u) - F(l)| sup |B| on the real line, where every branch of f is
-  positive, and <= |u - l| sup |f| sup |B| off it, the suprema over the convex hull of both ends.
+  the path from l to u goes l -> Re l -> Re u -> u. On the real piece every branch of f is positive,
+  so it gives at most |F(Re u) - F(Re l)| sup |B|; an upright piece at most |Im u| sup |f B|. So the
+  bound stays small far from everything narrow, even if something narrow lies between the ends.
 """
 
 from __future__ import annotations
@@ -244,19 +245,21 @@ class _NestEvaluator:
         return (density * self.body.bound(at)).upper()
 
     def bound(self, at: list[arb | acb]) -> arb:
+        # Along the path l -> Re l -> Re u -> u; the outer pieces are upright, as long as |Im|.
+        inner = list(at)
         lower, upper = self.lower.complex(at), self.upper.complex(at)
-        low, high = ((end - self.mean) / self.scale for end in (lower, upper))
-        low_box, high_box = Box.around(low), Box.around(high)
-        hull = list(at)
-        if low_box.is_real and high_box.is_real:
-            mass = mass_bound(self.law, low_box, high_box, self.side, self.side)
-            hull[self.depth] = _hull(lower, upper)
-            return (mass * self.body.bound(hull)).upper()
-        length = acb(high - low).abs_upper()
-        return (length * self._density_bound(_hull(lower, upper), hull)).upper()
+        low, high = _real_part(lower), _real_part(upper)
+        ends = [Box.around((end - self.mean) / self.scale) for end in (low, high)]
+        total = mass_bound(self.law, ends[0], ends[1], self.side, self.side)
+        inner[self.depth] = low.union(high)
+        total = total * self.body.bound(inner)
+        for end in (lower, upper):
+            if isinstance(end, acb) and not end.imag.is_zero():
+                height = end.imag.abs_upper()
+                upright = acb(end.real, arb(0, height))
+                total = total + height * self._density_bound(upright, inner) / self.scale
+        return total.upper()
 
 
-def _hull(first: arb | acb, second: arb | acb) -> arb | acb:
-    if isinstance(first, arb) and isinstance(second, arb):
-        return first.union(second)
-    return acb(first).union(acb(second))
+def _real_part(value: arb | acb) -> arb:
+    return value if isinstance(value, arb) else value.real

@@ -31,12 +31,10 @@ from dipapprox.numerics.nest import (
     Node,
     build_node,
     children,
-    open_ends,
-    resolution,
-    truncate,
 )
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.quadrature import Effort
+from dipapprox.numerics.truncation import open_ends, resolution, truncate
 
 _ATTEMPTS = 3
 _OUTER_EVALUATIONS = 60_000
@@ -60,10 +58,14 @@ class Nested:
 
     def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; see `Method.enclose`."""
-        return enclose_plan(event, plan(event, self.strategy, limits), bits, limits)
+        found = plan(event, self.strategy, limits)
+        literal = self.strategy is Strategy.NONE
+        return enclose_plan(event, found, bits, limits, literal=literal)
 
 
-def enclose_plan(event: Event, plan: Plan, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+def enclose_plan(
+    event: Event, plan: Plan, bits: int, limits: Limits, *, literal: bool = False
+) -> Enclosure | NotEnclosed:
     """Enclose the value of a plan: the probability of `event`.
 
     Args:
@@ -71,6 +73,7 @@ def enclose_plan(event: Event, plan: Plan, bits: int, limits: Limits) -> Enclosu
         plan: Its nested integrals must keep their promise lower <= upper.
         bits: Wanted width: at most 2**-bits. What comes back is proved even if it is wider.
         limits: Asked at every evaluation of an integrand.
+        literal: Evaluate the integrals exactly as they are nested: the published tool's shape.
 
     Returns:
         An enclosure inside [0, 1], or why there is none.
@@ -78,7 +81,7 @@ def enclose_plan(event: Event, plan: Plan, bits: int, limits: Limits) -> Enclosu
     Raises:
         LimitReached: If `limits` run out.
     """
-    tree = build_node(plan, event)
+    tree = build_node(plan, event, literal=literal)
     best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")
     for attempt in range(_ATTEMPTS):
         limits.check()
@@ -110,7 +113,7 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure |
         found = to_enclosure(make_evaluator(truncated, settings).value(start))
     if isinstance(found, NotEnclosed):
         return found
-    # The module `nest` proves: truncated value <= probability <= truncated value + tails.
+    # The module `truncation` proves: truncated value <= probability <= truncated value + tails.
     return _clipped(Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits)))
 
 
