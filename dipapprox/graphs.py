@@ -16,6 +16,7 @@ from igraph import Graph
 Edge = tuple[int, int]
 
 _EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root is a good guess
+_ROOTS_TRIED = 32  # of those, in order of falling degree, when it is a guess
 
 
 def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
@@ -114,8 +115,8 @@ class EliminationForest:
 def elimination_forest(size: int, edges: Iterable[Edge]) -> EliminationForest:
     """Return a forest of least depth: exact for trees and for parts of up to 12 vertices.
 
-    Larger parts are taken apart at the vertex that leaves the smallest largest component, until
-    they are small or trees.
+    Larger parts are taken apart at the vertex, among those of highest degree, that leaves the
+    smallest largest component, until they are small or trees.
     """
     neighbours = [0] * size
     for a, b in edges:
@@ -178,7 +179,8 @@ def _best_root(neighbours: Sequence[int], part: int, depths: dict[int, int]) -> 
             cost = max(piece.bit_count() for piece in pieces)
         return cost, -degrees[vertex]
 
-    return min(degrees, key=remaining)
+    candidates = sorted(degrees, key=lambda vertex: -degrees[vertex])
+    return min(candidates if size <= _EXACT_UP_TO else candidates[:_ROOTS_TRIED], key=remaining)
 
 
 def _tree_depth(neighbours: Sequence[int], part: int, known: dict[int, int]) -> int:

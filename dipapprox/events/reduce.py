@@ -25,11 +25,10 @@ def reduce(event: Event) -> Reduced:
         `Impossible` exactly if the event has probability 0; otherwise its independent factors in
         order of their least sample. A factor's samples are renumbered from 0.
     """
-    guards = irredundant(event.guards)
-    if guards is None:
+    parts = connected_parts(event)
+    if parts is None:
         return Impossible()
-    factors = connected_parts(Event(event.samples, guards))
-    return Independent(tuple(as_comparisons(factor) for factor in factors))
+    return Independent(tuple(as_comparisons(part) for _, part in parts))
 
 
 def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
@@ -55,12 +54,19 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
     return tuple(form for k, form in enumerate(forms) if k not in dropped)
 
 
-def connected_parts(event: Event) -> tuple[Event, ...]:
-    """Split an event into connected events; samples that no guard mentions are dropped."""
-    parts = connected_samples(len(event.samples), event.guards)
-    if len(parts) == 1 and len(parts[0][0]) == len(event.samples):
-        return (event,)
-    return tuple(_restricted(event, samples, guards) for samples, guards in parts)
+def connected_parts(event: Event) -> tuple[tuple[tuple[int, ...], Event], ...] | None:
+    """Split an event into irredundant connected events, with the samples as they were.
+
+    Returns:
+        For each part the samples it is about, ascending, and the event over them, renumbered from
+        0 in this order; None if the event has probability 0. Samples that no guard needs are in
+        no part.
+    """
+    guards = irredundant(event.guards)
+    if guards is None:
+        return None
+    found = connected_samples(len(event.samples), guards)
+    return tuple((samples, _restricted(event, samples, forms)) for samples, forms in found)
 
 
 def connected_samples(
@@ -71,7 +77,7 @@ def connected_samples(
     for guard in guards:
         samples = guard.samples()
         edges += [(samples[0], other) for other in samples[1:]]
-    if len(edges) == len(guards) == size - 1 and _is_forest(edges):
+    if guards and len(edges) == len(guards) == size - 1 and _is_forest(edges):
         return [(tuple(range(size)), list(guards))]  # a tree: the common case, at once
     parts = graphs.components(size, edges)
     home = {sample: k for k, part in enumerate(parts) for sample in part}
@@ -83,6 +89,8 @@ def connected_samples(
 
 def _restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearForm]) -> Event:
     """Keep `samples`, renumbered in this order, and `guards`, which mention no others."""
+    if len(samples) == len(event.samples):
+        return Event(event.samples, tuple(guards))
     local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
     return Event(
         tuple(event.samples[sample] for sample in samples),

@@ -1,0 +1,111 @@
+"""Random events and points for property tests; exact rationals throughout."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.semantics.linear import LinearForm
+
+SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
+
+
+def laws(families: tuple[Family, ...] = tuple(Family)) -> st.SearchStrategy[Distribution]:
+    """A distribution with a small mean and scale; few values, so that coincidences occur."""
+    return st.builds(
+        Distribution,
+        st.sampled_from(families),
+        st.sampled_from([Fraction(0), Fraction(1), Fraction(-1, 2)]),
+        st.sampled_from([Fraction(1), Fraction(2), Fraction(4, 3)]),
+    )
+
+
+@st.composite
+def _guards(draw: st.DrawFn, size: int, general: bool) -> LinearForm:
+    kinds = ["order"] * 4 + ["bound", "offset"] + (["linear", "linear"] if general else [])
+    kind = draw(st.sampled_from(kinds))
+    if kind == "bound" or size == 1:
+        sign = Fraction(draw(st.sampled_from([1, -1])))
+        return LinearForm.of({draw(st.integers(0, size - 1)): sign}, draw(SMALL))
+    if kind == "linear":
+        some = draw(st.lists(SMALL, min_size=size, max_size=size).filter(any))
+        return LinearForm.of(dict(enumerate(some)), draw(SMALL))
+    low, high = draw(st.permutations(range(size)))[:2]
+    offset = draw(SMALL) if kind == "offset" else Fraction(0)
+    return LinearForm.of({low: Fraction(1), high: Fraction(-1)}, offset)
+
+
+@st.composite
+def events(
+    draw: st.DrawFn,
+    *,
+    most: int = 5,
+    general: bool = True,
+    families: tuple[Family, ...] = tuple(Family),
+) -> Event:
+    """An event of up to `most` samples: order guards, offsets, bounds, and general forms."""
+    size = draw(st.integers(1, most))
+    samples = draw(st.lists(laws(families), min_size=size, max_size=size))
+    guards = draw(st.lists(_guards(size, general), min_size=1, max_size=size + 1))
+    return Event(tuple(samples), tuple(guards))
+
+
+@st.composite
+def points(draw: st.DrawFn, size: int) -> tuple[Fraction, ...]:
+    """A point off every hyperplane that small numbers define: each has a denominator of its own."""
+    primes = (101, 103, 107, 109, 113, 127, 131, 137)
+    return tuple(
+        Fraction(draw(st.integers(-5 * p, 5 * p).filter(lambda n, p=p: n % p)), p)
+        for p in primes[:size]
+    )
+
+
+def value(form: LinearForm, point: tuple[Fraction, ...]) -> Fraction:
+    """The value of a form at a point."""
+    return form.at(dict(enumerate(point))).constant
+
+
+def contains(event: Event, point: tuple[Fraction, ...]) -> bool:
+    """Whether a point satisfies every guard."""
+    return all(value(guard, point) <= 0 for guard in event.guards)
+
+
+def law_of_guards(event: Event) -> tuple[list[Fraction], list[list[Fraction]]]:
+    """Signed squared standardised means, and signed squared correlations, of the guard forms.
+
+    For Gaussian samples they determine the probability of the event; they do not change when a
+    guard is multiplied by a positive number.
+    """
+    factor = {Family.GAUSSIAN: 1, Family.LAPLACE: 2}
+    variances = [factor[law.family] * law.scale**2 for law in event.samples]
+
+    def covariance(f: LinearForm, g: LinearForm) -> Fraction:
+        return sum((c * g.coefficient(s) * variances[s] for s, c in f.terms), Fraction(0))
+
+    def squared(value: Fraction, scale: Fraction) -> Fraction:
+        return value * abs(value) / scale
+
+    means = [sum((c * event.samples[s].mean for s, c in g.terms), g.constant) for g in event.guards]
+    spread = [covariance(g, g) for g in event.guards]
+    return (
+        [squared(m, v) for m, v in zip(means, spread, strict=True)],
+        [
+            [squared(covariance(f, g), v * w) for g, w in zip(event.guards, spread, strict=True)]
+            for f, v in zip(event.guards, spread, strict=True)
+        ],
+    )
+
+
+def less(low: int, high: int, offset: int = 0) -> LinearForm:
+    return LinearForm.of({low: Fraction(1), high: Fraction(-1)}, Fraction(offset))
+
+
+def gauss(mean: int, scale: int | Fraction = 1) -> Distribution:
+    return Distribution(Family.GAUSSIAN, Fraction(mean), Fraction(scale))
+
+
+def laplace(mean: int, scale: int | Fraction = 1) -> Distribution:
+    return Distribution(Family.LAPLACE, Fraction(mean), Fraction(scale))

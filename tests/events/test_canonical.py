@@ -1,0 +1,88 @@
+"""The normal form: blind to names, shifts, units and mirror images, and never to more."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from event_strategies import SMALL, events, gauss, laplace, law_of_guards, less
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event, Independent
+from dipapprox.events.reduce import reduce
+from dipapprox.semantics.linear import LinearForm
+
+
+def disguised(event: Event, names: list[int], factor: Fraction, shift: Fraction) -> Event:
+    """The same event for x' = factor·x + shift under new names, guards reversed."""
+    laws: list[Distribution] = list(event.samples)
+    for sample, law in enumerate(event.samples):
+        laws[names[sample]] = Distribution(
+            law.family, factor * law.mean + shift, abs(factor) * law.scale
+        )
+    old = LinearForm.constant_form(-shift)
+    guards = [
+        g.substitute(
+            {s: (LinearForm.symbol(names[s]) + old).scaled(1 / factor) for s in g.samples()}
+        )
+        for g in event.guards
+    ]
+    return Event(tuple(laws), tuple(g.scaled(Fraction(2)) for g in reversed(guards)))
+
+
+def fingerprint(event: Event) -> object:
+    means, correlations = law_of_guards(event)
+    return sorted(zip(means, map(sorted, correlations), strict=True))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data(), events(), SMALL.filter(bool), SMALL)
+def test_disguises_do_not_matter(
+    data: st.DataObject, event: Event, factor: Fraction, shift: Fraction
+) -> None:
+    reduced = reduce(event)
+    for factor_event in reduced.factors if isinstance(reduced, Independent) else ():
+        size = len(factor_event.samples)
+        names = list(data.draw(st.permutations(range(size))))
+        normal = canonical(factor_event)
+        assert canonical(disguised(factor_event, names, factor, shift)) == normal
+        assert canonical(normal) == normal
+        assert fingerprint(normal) == fingerprint(factor_event)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event(
+            (gauss(0, 2), *[gauss(k % 2, 4) for k in range(25)]),
+            tuple(less(k, 0) for k in range(1, 26)),
+        ),
+        Event(tuple(laplace(k % 3) for k in range(9)), tuple(less(k, k + 1) for k in range(8))),
+        Event(
+            (gauss(0, 4), gauss(1, 4), *[laplace(k % 2) for k in range(8)]),
+            tuple(g for k in range(2, 10) for g in (less(0, k), less(k, 1))),
+        ),
+        Event((gauss(0),) * 6, tuple(less(a, b) for a in (0, 1, 2) for b in (3, 4, 5))),
+    ],
+    ids=["star", "chain", "range monitor", "three below three"],
+)
+def test_larger_events_in_disguise(event: Event) -> None:
+    normal = canonical(event)
+    generator = random.Random(1)
+    for _ in range(10):
+        names = list(range(len(event.samples)))
+        generator.shuffle(names)
+        factor = Fraction(generator.choice([-3, 2]), 5)
+        assert canonical(disguised(event, names, factor, Fraction(7, 3))) == normal
+
+
+def test_different_events_stay_different() -> None:
+    two_below = Event((gauss(0), gauss(0), gauss(1)), (less(0, 2), less(1, 2)))
+    two_above = Event((gauss(0), gauss(0), gauss(1)), (less(2, 0), less(2, 1)))
+    wider = Event((gauss(0), gauss(0, 2), gauss(1)), (less(0, 2), less(1, 2)))
+    other = Event((laplace(0), gauss(0), gauss(1)), (less(0, 2), less(1, 2)))
+    assert len({canonical(e) for e in (two_below, two_above, wider, other)}) == 4

@@ -1,0 +1,146 @@
+"""From final states to events, one by one and in bulk: the two roads agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family, Scale
+from dipapprox.events.canonical import canonical
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.event import Independent
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.reduce import reduce
+from dipapprox.language.core import Cell, Everyone, InputRow, Program, Value
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import (
+    FinalState,
+    FinalStates,
+    Guard,
+    InputCondition,
+    Path,
+    Sample,
+)
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def path(*forms: LinearForm) -> Path | None:
+    found: Path | None = None
+    for form in forms:
+        found = Path(found, Guard(form, False), 1 if found is None else found.length + 1)
+    return found
+
+
+def final_states(
+    samples: tuple[Sample, ...], states: list[FinalState], cells: int, domain: tuple[Value, ...]
+) -> FinalStates:
+    inputs = tuple(Cell(f"q[{k}]", "q", k, domain) for k in range(1, cells + 1))
+    outputs = (Cell("out", "out", None, tuple(Fraction(k) for k in range(len(states)))),)
+    program = Program("example", {}, inputs, outputs, (), Everyone())
+    return FinalStates(program, samples, tuple(states), False)
+
+
+def sparse_vector(size: int, noisy_guards: bool) -> FinalStates:
+    """SVT; the queries enter the means, or, if `noisy_guards`, the guards."""
+    threshold = Sample(Family.LAPLACE, LinearForm.constant_form(0), Scale(Fraction(2), -1), 0, "rT")
+    queries = [LinearForm.symbol(f"q[{k}]") for k in range(1, size + 1)]
+    nothing = LinearForm.constant_form(0)
+    samples = [threshold] + [
+        Sample(Family.LAPLACE, nothing if noisy_guards else q, Scale(Fraction(4), -1), k, f"r{k}")
+        for k, q in enumerate(queries, 1)
+    ]
+    above = [
+        LinearForm.symbol(0) - LinearForm.symbol(k) - (q if noisy_guards else nothing)
+        for k, q in enumerate(queries, 1)
+    ]
+    states = [
+        FinalState((Fraction(k),), (), path(*(-form for form in above[:k]), *above[k : k + 1]))
+        for k in range(size + 1)
+    ]
+    return final_states(tuple(samples), states, size, (ZERO, ONE))
+
+
+@pytest.mark.parametrize("noisy_guards", [False, True])
+def test_the_catalogue_agrees_with_events_made_one_by_one(noisy_guards: bool) -> None:
+    states = sparse_vector(4, noisy_guards)
+    epsilon = Fraction(1, 2)
+    instantiator, catalogue = Instantiator(states, epsilon), Catalogue(states, epsilon)
+    for row in product((ZERO, ONE), repeat=4):
+        expected = []
+        for output, event in instantiator.events(row):
+            reduced = reduce(event)
+            assert isinstance(reduced, Independent)
+            expected.append((output, Counter(map(canonical, reduced.factors))))
+        found = [
+            (output, Counter(catalogue.events[number] for number in numbers))
+            for output, numbers in catalogue.row(row)
+        ]
+        assert found == expected
+    # It only matters how many of the k leaves below the threshold have mean 1: k + 1 cases, twice
+    # where one leaf is above.
+    assert len(catalogue.events) == 2 * (1 + 2 + 3 + 4) + 5
+
+
+def test_rows_share_events_with_shifted_inputs() -> None:
+    # r1 < r2 only depends on the difference of the means
+    samples = tuple(
+        Sample(Family.GAUSSIAN, LinearForm.symbol(f"q[{k}]"), Scale(ONE, 0), k, f"r{k}")
+        for k in (1, 2)
+    )
+    form = LinearForm.symbol(0) - LinearForm.symbol(1)
+    states = [FinalState((Fraction(k),), (), path(f)) for k, f in enumerate((form, -form))]
+    domain = tuple(Fraction(k) for k in range(5))
+    catalogue = Catalogue(final_states(samples, states, 2, domain), ONE)
+    for row in product(domain, repeat=2):
+        assert len(list(catalogue.row(row))) == 2
+    assert len(catalogue.events) == 9  # mean(r1) - mean(r2) from -4 to 4
+
+
+def test_means_scales_and_conditions_are_exact() -> None:
+    mean = LinearForm.of({"q[1]": Fraction(2), "q[2]": Fraction(-1, 3)}, Fraction(1, 7))
+    sample = Sample(Family.GAUSSIAN, mean, Scale(Fraction(3, 2), -1), 0, "r")
+    less_than_two = InputCondition(form=LinearForm.of({"q[1]": ONE}, Fraction(-2)), strict=True)
+    at_most_two = InputCondition(form=LinearForm.of({"q[1]": ONE}, Fraction(-2)))
+    guard = LinearForm.of({0: ONE, "q[2]": Fraction(5)})
+    states = [
+        FinalState((ZERO,), (less_than_two,), None),
+        FinalState((ONE,), (at_most_two,), path(guard)),
+    ]
+    instantiator = Instantiator(
+        final_states((sample,), states, 2, (ONE, Fraction(2))), Fraction(1, 4)
+    )
+    ((output, event),) = instantiator.events((Fraction(2), ONE))
+    assert output == 1
+    assert event.samples == (
+        Distribution(Family.GAUSSIAN, Fraction(4) - Fraction(1, 3) + Fraction(1, 7), Fraction(6)),
+    )
+    assert event.guards == (LinearForm.of({0: ONE}, Fraction(5)),)
+    assert [output for output, _ in instantiator.events((ONE, ONE))] == [0, 1]
+
+
+def test_named_values_select_states() -> None:
+    def when(*values: Value) -> tuple[InputCondition, ...]:
+        return (InputCondition(cell="q[1]", values=frozenset(values)),)
+
+    states = [
+        FinalState((ZERO,), when("top"), None),
+        FinalState((ONE,), when("bot", "unknown"), None),
+    ]
+    instantiator = Instantiator(final_states((), states, 1, ("bot", "top", "unknown")), ONE)
+    rows: tuple[InputRow, ...] = (("top",), ("bot",), ("unknown",))
+    assert [[o for o, _ in instantiator.events(row)] for row in rows] == [[0], [1], [1]]
+
+
+def test_impossible_states_are_left_out_of_rows() -> None:
+    # out = 1 if r < q and r > q + 1
+    sample = Sample(Family.GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "r")
+    r, q = LinearForm.symbol(0), LinearForm.symbol("q[1]")
+    never = path(r - q, q - r + LinearForm.constant_form(1))
+    states = [FinalState((ZERO,), (), path(r - q)), FinalState((ONE,), (), never)]
+    catalogue = Catalogue(final_states((sample,), states, 1, (ZERO, ONE)), ONE)
+    for row in ((ZERO,), (ONE,)):
+        assert [output for output, _ in catalogue.row(row)] == [0]

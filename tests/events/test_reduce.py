@@ -1,0 +1,131 @@
+"""Reduction keeps the event: pointwise where samples stay, in law where they are rewritten."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from event_strategies import (
+    contains,
+    events,
+    gauss,
+    laplace,
+    law_of_guards,
+    less,
+    points,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Family
+from dipapprox.events.event import Event, Impossible, Independent
+from dipapprox.events.polyhedra import implies
+from dipapprox.events.reduce import connected_parts, irredundant, reduce
+from dipapprox.events.rewriting import as_comparisons, sum_of_squares
+from dipapprox.semantics.linear import LinearForm
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data(), events())
+def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Event) -> None:
+    parts = connected_parts(event)
+    for _ in range(6):
+        point = data.draw(points(len(event.samples)))
+        inside = parts is not None and all(
+            contains(part, tuple(point[s] for s in samples)) for samples, part in parts
+        )
+        assert contains(event, point) == inside
+
+
+@settings(deadline=None, max_examples=100)
+@given(events())
+def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
+    guards = irredundant(event.guards)
+    for position, guard in enumerate(guards or ()):
+        others = (guards or ())[:position] + (guards or ())[position + 1 :]
+        assert not implies(others, guard)
+
+
+@settings(deadline=None, max_examples=150)
+@given(events())
+def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
+    for _, part in connected_parts(event) or ():
+        rewritten = as_comparisons(part)
+        assert law_of_guards(rewritten) == law_of_guards(part)
+        assert len(rewritten.samples) <= len(part.samples)
+        kept = [law for law in part.samples if law.family is Family.LAPLACE]
+        assert len(kept) == sum(law.family is Family.LAPLACE for law in rewritten.samples)
+
+
+@settings(deadline=None, max_examples=100)
+@given(events())
+def test_factors_are_connected_and_use_their_samples(event: Event) -> None:
+    reduced = reduce(event)
+    for factor in reduced.factors if isinstance(reduced, Independent) else ():
+        assert {s for g in factor.guards for s in g.samples()} == set(range(len(factor.samples)))
+        parts = connected_parts(factor)
+        assert parts is not None
+        assert len(parts) == 1
+
+
+def test_a_strict_cycle_is_impossible() -> None:
+    event = Event((gauss(0),) * 3, (less(0, 1), less(1, 2), less(2, 0)))
+    assert reduce(event) == Impossible()
+
+
+def test_the_empty_conjunction_is_certain() -> None:
+    assert reduce(Event((gauss(0),), ())) == Independent(())
+
+
+def test_a_shortcut_is_dropped_and_a_free_sample_disappears() -> None:
+    event = Event((laplace(0),) * 4, (less(0, 3), less(0, 1), less(1, 3)))
+    reduced = reduce(event)
+    assert reduced == Independent((Event((laplace(0),) * 3, (less(0, 1), less(1, 2))),))
+
+
+def test_bounds_can_disconnect() -> None:
+    # x <= 1 and y <= 2 imply x + y <= 3
+    x, y = LinearForm.symbol(0), LinearForm.symbol(1)
+    guards = tuple(f - LinearForm.constant_form(c) for f, c in ((x, 1), (y, 2), (x + y, 3)))
+    reduced = reduce(Event((laplace(0), laplace(0)), guards))
+    assert isinstance(reduced, Independent)
+    assert [len(factor.samples) for factor in reduced.factors] == [1, 1]
+
+
+def test_scaled_and_shifted_comparisons_become_plain() -> None:
+    # 2a + 1 <= 3b and b + c <= 5 for Laplace samples: the sum needs a reflection
+    guards = (
+        LinearForm.of({0: Fraction(2), 1: Fraction(-3)}, Fraction(1)),
+        LinearForm.of({1: Fraction(1), 2: Fraction(1)}, Fraction(-5)),
+    )
+    event = as_comparisons(Event((laplace(0), laplace(1), laplace(2)), guards))
+    for guard in event.guards:
+        assert sorted(c for _, c in guard.terms) == [-1, 1]
+        assert guard.constant == 0
+
+
+def test_gaussian_sums_merge_where_the_deviation_is_rational() -> None:
+    # 3a + 4b <= c and c <= d: 3a + 4b ~ N(0, 5)
+    guards = (
+        LinearForm.of({0: Fraction(3), 1: Fraction(4), 2: Fraction(-1)}),
+        less(2, 3),
+    )
+    event = as_comparisons(Event((gauss(0), gauss(0), laplace(0), gauss(1)), guards))
+    assert len(event.samples) == 3
+    assert gauss(0, 5) in event.samples
+    assert all(len(guard.terms) == 2 for guard in event.guards)
+
+
+def test_many_gaussians_become_few_squares() -> None:
+    # ten standard Gaussians: variance 10 = 3² + 1²
+    form = LinearForm.of(dict.fromkeys(range(10), Fraction(1)), Fraction(-1))
+    event = as_comparisons(Event((gauss(0),) * 10, (form,)))
+    assert sorted(law.scale for law in event.samples) == [1, 3]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(1, 500), st.integers(1, 40))
+def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
+    squares = sum_of_squares(Fraction(p, q), 4)
+    assert squares is not None
+    assert sum(s * s for s in squares) == Fraction(p, q)
+    assert all(s > 0 for s in squares)

@@ -1,0 +1,242 @@
+"""Every decomposition and every plan is exact: pointwise, each point of an event counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import assert_never
+
+import pytest
+from event_strategies import contains, events, gauss, laplace, less, points, value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox import graphs
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event
+from dipapprox.events.reduce import irredundant
+from dipapprox.integrals.builder import build_integrals
+from dipapprox.integrals.dependency import layers, mentioned
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
+from dipapprox.integrals.optimizer import Strategy, comparison_edges, elimination_order, plan
+from dipapprox.limits import Limits
+from dipapprox.semantics.linear import LinearForm
+
+Point = tuple[Fraction, ...]
+
+
+def in_range(event: Event, level: Level, point: Point, has_body: bool) -> bool:
+    """Whether the point's coordinate is within the level's bounds; checks what `Level` promises.
+
+    All coordinates of outer levels must be within theirs.
+    """
+    law = event.samples[level.variable]
+    lower = None if level.lower is None else value(level.lower, point)
+    upper = None if level.upper is None else value(level.upper, point)
+    assert lower is None or upper is None or lower <= upper
+    if law.family is Family.LAPLACE:
+        if has_body:
+            assert level.lower_side == level.upper_side
+        if lower is None:
+            assert level.lower_side == -1
+        else:
+            assert (lower - law.mean) * level.lower_side >= 0
+        if upper is None:
+            assert level.upper_side == 1
+        else:
+            assert (upper - law.mean) * level.upper_side >= 0
+        if has_body:
+            assert (lower if level.upper_side > 0 else upper) is not None
+    x = point[level.variable]
+    return (lower is None or lower <= x) and (upper is None or x <= upper)
+
+
+def count(event: Event, found: Plan, point: Point) -> int:
+    """The plan with every density replaced by a unit mass at the point's coordinate."""
+    match found:
+        case Integral(level, body):
+            if not in_range(event, level, point, body is not None):
+                return 0
+            return 1 if body is None else count(event, body, point)
+        case Multiply(factors):
+            product = 1
+            for factor in factors:
+                product *= count(event, factor, point)
+            return product
+        case Add(terms):
+            return sum(count(event, term, point) for term in terms)
+        case _:
+            assert_never(found)
+
+
+@settings(deadline=None, max_examples=250)
+@given(st.data(), events(most=4), st.sampled_from(Strategy))
+def test_plans_count_every_point_once(
+    data: st.DataObject, event: Event, strategy: Strategy
+) -> None:
+    found = plan(event, strategy, Limits())
+    for _ in range(8):
+        point = data.draw(points(len(event.samples)))
+        assert count(event, found, point) == contains(event, point)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), events(most=5, general=False), st.sampled_from(Strategy))
+def test_plans_of_irredundant_comparisons(
+    data: st.DataObject, event: Event, strategy: Strategy
+) -> None:
+    guards = irredundant(event.guards)
+    if guards is None:
+        assert plan(event, strategy, Limits()) == Add(())
+        return
+    event = Event(event.samples, guards)
+    found = plan(event, strategy, Limits())
+    for _ in range(10):
+        point = data.draw(points(len(event.samples)))
+        assert count(event, found, point) == contains(event, point)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data(), events(most=4), st.booleans())
+def test_pieces_are_disjoint_and_cover_for_any_order(
+    data: st.DataObject, event: Event, literal: bool
+) -> None:
+    order = data.draw(st.permutations(range(len(event.samples))))
+    pieces = build_integrals(event, order, Limits(), literal=literal)
+    for piece in pieces:
+        assert [level.variable for level in piece.levels] == list(order)
+    for _ in range(6):
+        point = data.draw(points(len(event.samples)))
+        inside = 0
+        for piece in pieces:
+            used = {s for level in piece.levels for s in mentioned(level)}
+            inside += all(
+                in_range(
+                    event, lv, point, lv.variable in used or (literal and lv.variable != order[-1])
+                )
+                for lv in piece.levels
+            )
+        assert inside == contains(event, point)
+
+
+@settings(deadline=None, max_examples=80)
+@given(events(most=5))
+def test_least_nesting_bounds_mention_ancestors_only(event: Event) -> None:
+    forest = graphs.elimination_forest(len(event.samples), comparison_edges(event))
+    found = plan(event, Strategy.LEAST_NESTING, Limits())
+    assert nesting(found) <= forest.depth
+
+    def check(node: Plan, outside: tuple[int, ...]) -> None:
+        match node:
+            case Integral(level, body):
+                assert set(mentioned(level)) <= set(outside)
+                if body is not None:
+                    check(body, (*outside, level.variable))
+            case Multiply(parts) | Add(parts):
+                for part in parts:
+                    check(part, outside)
+            case _:
+                assert_never(node)
+
+    check(found, ())
+
+
+def star(
+    size: int, make: Callable[[int, int], Distribution] = gauss, into_centre: bool = True
+) -> Event:
+    samples = (make(0, 2), *(make(k % 2, 4) for k in range(size)))
+    return Event(
+        samples,
+        tuple(less(0, k) if into_centre else less(k, 0) for k in range(1, size + 1)),
+    )
+
+
+def chain(size: int) -> Event:
+    return Event((gauss(0),) * size, tuple(less(k, k + 1) for k in range(size - 1)))
+
+
+CYCLE = Event((gauss(0),) * 4, tuple(less(a, b) for a in (0, 1) for b in (2, 3)))
+RANGE = Event((gauss(0),) * 6, tuple(g for k in range(2, 6) for g in (less(0, k), less(k, 1))))
+LINEAR = Event(
+    (gauss(0),) * 3,
+    (LinearForm.of({0: Fraction(2), 1: Fraction(-1, 2), 2: Fraction(-1)}, Fraction(1)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "least", "paper", "literal", "published"),
+    [
+        # All leaves above the centre are sources: Algorithm 5 nests every one of them.
+        ("star into the centre", star(6), 2, 7, 7, 2),
+        ("star out of the centre", star(6, into_centre=False), 2, 2, 7, 2),
+        ("directed path of 4", chain(4), 3, 4, 4, 4),
+        ("two lowers below two uppers", CYCLE, 3, 3, 4, 2),
+        ("range monitor with 4 leaves", RANGE, 3, 6, 6, 3),
+        ("2*a - b/2 + 1 <= c", LINEAR, 3, 3, 3, 1),
+    ],
+)
+def test_reference_depths(
+    name: str, event: Event, least: int, paper: int, literal: int, published: int
+) -> None:
+    depths = [nesting(plan(event, strategy, Limits())) for strategy in Strategy]
+    assert depths == [least, paper, literal], name
+    assert layers(event) == published
+
+
+def test_a_laplace_star_over_two_means_needs_three_ranges() -> None:
+    event = star(25, laplace)
+    found = plan(event, Strategy.LEAST_NESTING, Limits())
+    assert nesting(found) == 2
+    assert isinstance(found, Add)
+    assert len(found.terms) == 3  # centre below 0, between 0 and 1, above 1
+    assert (
+        len(build_integrals(event, elimination_order(event, Strategy.PAPER)[::-1], Limits())) == 3
+    )
+
+
+def test_independent_kinks_multiply_as_sums() -> None:
+    # Six legs of two samples on one centre: each inner sample is split at its mean.
+    legs = tuple(g for k in range(1, 12, 2) for g in (less(0, k), less(k, k + 1)))
+    event = Event((laplace(0),) * 13, legs)
+    found = plan(event, Strategy.LEAST_NESTING, Limits())
+    pieces = build_integrals(event, elimination_order(event, Strategy.LEAST_NESTING), Limits())
+
+    def integrals(node: Plan | None) -> int:
+        match node:
+            case None:
+                return 0
+            case Integral(_, body):
+                return 1 + integrals(body)
+            case Multiply(parts) | Add(parts):
+                return sum(map(integrals, parts))
+            case _:
+                assert_never(node)
+
+    assert nesting(found) == 3
+    assert len(pieces) > 2**6
+    assert integrals(found) < 60
+
+
+def test_limits_are_respected() -> None:
+    event = Event(
+        tuple(laplace(k) for k in range(8)),
+        tuple(less(a, b) for a in range(4) for b in range(4, 8)),
+    )
+    with pytest.raises(LimitReached, match="piece limit"):
+        plan(event, Strategy.NONE, Limits(pieces=20))
+    with pytest.raises(LimitReached, match="nesting limit"):
+        plan(chain(150), Strategy.NONE, Limits())
+    with pytest.raises(LimitReached, match="nesting limit"):
+        plan(chain(150), Strategy.PAPER, Limits())
+    with pytest.raises(LimitReached, match="time limit"):
+        plan(event, Strategy.NONE, Limits(seconds=0))
+
+
+def test_the_sure_and_the_impossible_event() -> None:
+    sure = Event((gauss(0),), ())
+    never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
+    for strategy in Strategy:
+        assert plan(Event((), ()), strategy, Limits()) == Multiply(())
+        assert plan(sure, strategy, Limits()) == Integral(Level(0, None, None), None)
+        assert plan(never, strategy, Limits()) == Add(())

@@ -1,0 +1,129 @@
+"""Laws of the graph algorithms: least depth against brute force, labels under renaming."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox import graphs
+
+Edges = tuple[tuple[int, int], ...]
+
+
+@st.composite
+def small_graphs(draw: st.DrawFn, most: int = 6) -> tuple[int, Edges]:
+    size = draw(st.integers(1, most))
+    pairs = list(combinations(range(size), 2))
+    return size, tuple(p for p in pairs if draw(st.booleans()))
+
+
+@st.composite
+def trees(draw: st.DrawFn, most: int = 9) -> tuple[int, Edges]:
+    size = draw(st.integers(1, most))
+    return size, tuple((draw(st.integers(0, k - 1)), k) for k in range(1, size))
+
+
+def brute_force_depth(vertices: frozenset[int], edges: Edges) -> int:
+    """The definition: components take the maximum, a connected graph loses its best vertex."""
+    if not vertices:
+        return 0
+    inside = [(a, b) for a, b in edges if a in vertices and b in vertices]
+    part = {min(vertices)}
+    while grown := {v for e in inside if part & set(e) for v in e} - part:
+        part |= grown
+    if part != vertices:
+        rest = vertices - part
+        return max(brute_force_depth(frozenset(part), edges), brute_force_depth(rest, edges))
+    return 1 + min(brute_force_depth(vertices - {v}, edges) for v in vertices)
+
+
+def assert_valid(forest: graphs.EliminationForest, size: int, edges: Edges) -> None:
+    assert sorted(forest.order) == list(range(size))
+    ancestors: dict[int, set[int]] = {}
+    for vertex in forest.order:
+        parent = forest.parents[vertex]
+        ancestors[vertex] = set() if parent is None else ancestors[parent] | {parent}
+    for a, b in edges:
+        assert a in ancestors[b] or b in ancestors[a]
+
+
+@settings(deadline=None, max_examples=60)
+@given(small_graphs())
+def test_elimination_forest_has_least_depth(graph: tuple[int, Edges]) -> None:
+    size, edges = graph
+    forest = graphs.elimination_forest(size, edges)
+    assert_valid(forest, size, edges)
+    assert forest.depth == brute_force_depth(frozenset(range(size)), edges)
+
+
+@settings(deadline=None, max_examples=30)
+@given(trees())
+def test_trees_have_least_depth(tree: tuple[int, Edges]) -> None:
+    size, edges = tree
+    forest = graphs.elimination_forest(size, edges)
+    assert_valid(forest, size, edges)
+    assert forest.depth == brute_force_depth(frozenset(range(size)), edges)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "edges", "depth"),
+    [
+        ("star of 26", 26, [(k, 0) for k in range(1, 26)], 2),
+        # A path of n vertices has tree-depth ceil(log2(n + 1)): Nešetřil and Ossona de Mendez.
+        ("path of 4", 4, [(k, k + 1) for k in range(3)], 3),
+        ("path of 1000", 1000, [(k, k + 1) for k in range(999)], 10),
+        ("complete graph of 7", 7, list(combinations(range(7), 2)), 7),
+        ("cycle of 4: two lowers below two uppers", 4, [(0, 2), (0, 3), (1, 2), (1, 3)], 3),
+        ("range monitor with 40 leaves", 42, [(j, k) for k in range(2, 42) for j in (0, 1)], 3),
+    ],
+)
+def test_known_depths(name: str, size: int, edges: list[tuple[int, int]], depth: int) -> None:
+    forest = graphs.elimination_forest(size, edges)
+    assert_valid(forest, size, tuple(edges))
+    assert forest.depth == depth, name
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), small_graphs(7))
+def test_canonical_labels_do_not_see_names(data: st.DataObject, graph: tuple[int, Edges]) -> None:
+    size, edges = graph
+    colours = data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
+    renaming = data.draw(st.permutations(range(size)))
+    renamed_colours = [0] * size
+    for vertex, name in enumerate(renaming):
+        renamed_colours[name] = colours[vertex]
+    renamed_edges = data.draw(st.permutations([(renaming[a], renaming[b]) for a, b in edges]))
+
+    def form(edges: list[tuple[int, int]], colours: list[int]) -> object:
+        labels = graphs.canonical_labels(size, edges, colours)
+        assert sorted(labels) == list(range(size))
+        painted = {labels[v]: colour for v, colour in enumerate(colours)}
+        return painted, {frozenset((labels[a], labels[b])) for a, b in edges}
+
+    assert form(list(edges), colours) == form(renamed_edges, renamed_colours)
+
+
+def test_components_sources_and_longest_path() -> None:
+    edges = [(0, 1), (1, 2), (0, 2), (4, 3)]
+    assert graphs.components(6, edges) == ((0, 1, 2), (3, 4), (5,))
+    assert graphs.sources(6, edges) == (0, 4, 5)
+    assert graphs.longest_path(6, edges) == 3
+    assert graphs.longest_path(2, []) == 1
+    with pytest.raises(ValueError, match="acyclic"):
+        graphs.longest_path(2, [(0, 1), (1, 0)])
+
+
+@settings(deadline=None, max_examples=40)
+@given(small_graphs())
+def test_downward_order_puts_tails_first(graph: tuple[int, Edges]) -> None:
+    size, edges = graph
+    order = graphs.downward_order(size, edges)
+    assert sorted(order) == list(range(size))
+    assert all(order.index(tail) < order.index(head) for tail, head in edges)
+
+
+def test_downward_order_survives_cycles() -> None:
+    assert sorted(graphs.downward_order(3, [(0, 1), (1, 0), (1, 2)])) == [0, 1, 2]
