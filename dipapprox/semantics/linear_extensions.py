@@ -55,7 +55,7 @@ def _components(covers: dict[int, int]) -> list[int]:
 
 
 def _component_share(order: Order, covers: dict[int, int], component: int) -> Fraction | None:
-    inner = [p for p in bits(component) if p in covers]
+    inner = [p for p in covers if component >> p & 1]
     if _are_disjoint(covers[p] for p in inner):
         # No point has two upper covers: Π 1 / |points up to and including p|.
         return Fraction(1, prod(order.below[p].bit_count() + 1 for p in inner))

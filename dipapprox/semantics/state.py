@@ -101,7 +101,8 @@ class FinalStates:
 
     Attributes:
         samples: Guards refer to them by index.
-        states: In the order of execution, then-branches first.
+        states: In the order of execution, then-branches first. States with equal outputs share
+            one tuple object, so outputs may be told apart by identity.
         merged: Whether states were merged at join points (else: the paper's states).
     """
 
@@ -112,4 +113,5 @@ class FinalStates:
 
     def outputs(self) -> tuple[tuple[Value, ...], ...]:
         """The distinct output valuations of the states, in order of first appearance."""
-        return tuple(dict.fromkeys(state.outputs for state in self.states))
+        # By identity: hashing a thousand fractions for each of a thousand states is slow.
+        return tuple({id(state.outputs): state.outputs for state in self.states}.values())

@@ -19,6 +19,7 @@ from tests.semantics.strategies import programs
 def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) -> None:
     """For every input row and random samples exactly one state holds, with the right outputs."""
     states = execute(program, merge, Limits())
+    assert len(states.outputs()) == len({state.outputs for state in states.states})
     generator = random.Random(seed)
     rows = list(product(*(cell.domain for cell in program.inputs)))
     for _ in range(rounds):

@@ -1,0 +1,126 @@
+"""How far merging goes, and that it stays exact where fixed points decide disjointness."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.errors import LimitReached
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import Guard, guards_of
+from tests.semantics.examples import (
+    assign,
+    cells,
+    choose,
+    compare,
+    draw,
+    noisy_extreme,
+    program,
+    sparse_vector,
+)
+from tests.semantics.test_execution import check_partition
+
+BIT = cells("out", 1, (0, 1))
+BELOW_ONE = Guard(LinearForm(((0, Fraction(1)),), Fraction(-1)), False)  # sample 0 is at most 1
+
+
+def merged_guards(example: core.Program) -> list[tuple[Guard, ...]]:
+    return [guards_of(state.path) for state in execute(example, True, Limits()).states]
+
+
+@pytest.mark.parametrize(("size", "test"), [(2, ">"), (6, "<"), (40, ">")])
+def test_argmax_chain_becomes_one_event_per_winner(size: int, test: str) -> None:
+    """The 2^(N-1) paths merge into "v[i] beats every other"."""
+    states = execute(noisy_extreme(size, test), True, Limits())
+    assert len(states.states) == len(states.outputs()) == size
+    for state in states.states:
+        winner = int(Fraction(state.outputs[0])) - 1
+        sign = 1 if test == ">" else -1
+        beaten = {
+            (Guard(LinearForm.of({i: Fraction(sign), winner: Fraction(-sign)}).normalised(), False))
+            for i in range(size)
+            if i != winner
+        }
+        assert {Guard(guard.form, False) for guard in guards_of(state.path)} == beaten
+
+
+def test_irrelevant_branches_vanish() -> None:
+    """A test whose outcome is never used again leaves no guard, for any kind of condition."""
+    for condition in (
+        compare("r", "<", "s"),
+        compare("r", "<", 1),
+        compare("r", "<", "q[1]"),
+        compare("q[1]", "=", 1),
+        compare(core.Sum(core.Variable("q[1]"), core.Variable("q[2]")), "<", 1),
+        compare(core.Sum(core.Variable("r"), core.Variable("s")), "<=", 0),
+        core.All((compare("r", "<", "s"), compare("r", ">", 0))),
+    ):
+        branch = choose(condition, [assign("x", 1)], [assign("x", 2)])
+        body = [draw("r", 0, 0), draw("s", "q[1]", 1), branch, assign("out[1]", 0)]
+        example = program(cells("q", 2, (0, 1)), BIT, body)
+        states = execute(example, True, Limits()).states
+        if isinstance(condition, core.All):
+            # r >= s, or 0 <= r... : up to null sets everything, but not piece by piece convex
+            assert sum(len(guards_of(state.path)) for state in states) <= 4
+        else:
+            assert [guards_of(state.path) for state in states] == [()]
+            assert states[0].conditions == ()
+
+
+def test_gap_between_constants_is_kept() -> None:
+    """r < 0 and r > 1 have equal outputs and opposite directions, but do not fill the line."""
+    outside = choose(compare("r", ">", 1), [assign("out[1]", 0)], [assign("out[1]", 1)])
+    body = [draw("r", 0, 0), choose(compare("r", "<", 0), [assign("out[1]", 0)], [outside])]
+    example = program((), BIT, body)
+    assert len(merged_guards(example)) == 3
+    check_partition(example, True, 1, 200)
+
+
+def test_pieces_between_constants_merge() -> None:
+    """r < 0 and 0 <= r < 1 are r < 1, since 0 < 1 is known."""
+    inner = choose(compare("r", "<", 1), [assign("out[1]", 0)], [assign("out[1]", 1)])
+    body = [draw("r", 0, 0), choose(compare("r", "<", 0), [assign("out[1]", 0)], [inner])]
+    example = program((), BIT, body)
+    assert merged_guards(example)[0] == (BELOW_ONE,)
+    assert len(merged_guards(example)) == 2
+    check_partition(example, True, 1, 200)
+
+
+def test_contradictory_states_are_dropped() -> None:
+    """x < 0, y > 1, y < x; also a cycle of three samples; also opposite bounds of a sum."""
+    total = core.Sum(core.Variable("x"), core.Variable("y"))
+    for conditions in (
+        (compare("x", "<", 0), compare("y", ">", 1), compare("y", "<", "x")),
+        (compare("x", "<", "y"), compare("y", "<", "z"), compare("z", "<", "x")),
+        (compare("x", "<", "q[1]"), compare("y", ">=", 1), compare("y", "<", "x")),
+        (compare(total, "<", 0), compare(total, ">", 1)),
+    ):
+        body = [draw(name, 0, site) for site, name in enumerate("xyz")]
+        hit = choose(core.All(conditions), [assign("out[1]", 1)], [assign("out[1]", 0)])
+        example = program(cells("q", 1, (0, 1)), BIT, [*body, hit])
+        assert execute(example, True, Limits()).outputs() == ((Fraction(0),),)
+        assert len(execute(example, False, Limits()).outputs()) == 2
+
+
+def test_sparse_vector_stays_linear() -> None:
+    states = execute(sparse_vector(200), True, Limits())
+    assert len(states.states) == 201
+    # Persistent paths: one guard object per branch and side, whatever the number of states.
+    nodes = set()
+    for state in states.states:
+        path = state.path
+        while path is not None:
+            nodes.add(id(path))
+            path = path.parent
+    assert len(nodes) == 400
+
+
+def test_limits_are_kept() -> None:
+    with pytest.raises(LimitReached, match="path limit"):
+        execute(noisy_extreme(12), False, Limits(states=1000))
+    with pytest.raises(LimitReached, match="time limit"):
+        execute(noisy_extreme(60), True, Limits(seconds=0.0))
