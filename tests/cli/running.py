@@ -1,0 +1,37 @@
+"""Running command lines inside the test process, as `app.main` does."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from dipapprox.cli import app
+from dipapprox.cli.arguments import join_negative_values
+from dipapprox.numerics.enclosure import Enclosure
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Run a command line; return the status and what went to standard output."""
+    out = StringIO()
+    parsed = app.build_parser().parse_args(join_negative_values(words))
+    status = app.run(parsed, Console(file=out, width=100, color_system=None))
+    return status, out.getvalue()
+
+
+def run_json(*words: str) -> tuple[int, dict[str, Any]]:
+    """Run a command line with --json; its output is one object on one line."""
+    status, text = run(*words, "--json")
+    assert text.count("\n") == 1
+    fields = json.loads(text, parse_constant=pytest.fail)
+    assert isinstance(fields, dict)
+    return status, fields
+
+
+def enclosure(ends: list[str]) -> Enclosure:
+    """Read an enclosure's two decimal strings."""
+    return Enclosure(Fraction(ends[0]), Fraction(ends[1]))

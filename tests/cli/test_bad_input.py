@@ -1,0 +1,163 @@
+"""Bad input: a clear message on stderr, nothing on stdout, exit status 2, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dipapprox.cli import app
+from dipapprox.cli.arguments import join_negative_values
+from dipapprox.numerics.probability import OutputProbabilities
+from tests.cli.running import run
+
+pytestmark = pytest.mark.usefixtures("files")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("verify svt.dpg --eps 0 --delta 0", "eps must be > 0, got 0"),
+        ("verify svt.dpg --eps -1 --delta 0", "eps must be > 0, got -1"),
+        ("verify svt.dpg --eps x --delta 0", "eps must be a number, got 'x'"),
+        ("verify svt.dpg --eps nan --delta 0", "eps must be a number"),
+        ("verify svt.dpg --eps 1/0 --delta 0", "zero denominator"),
+        ("verify svt.dpg --eps 1 --delta 3/2", "delta must be in [0, 1], got 3/2"),
+        ("verify svt.dpg --eps 1 --delta -0.1", "delta must be in [0, 1]"),
+        ("verify svt.dpg --eps 1 --eps-prv -1 --delta 0", "eps_prv must"),
+        ("verify nowhere.dpg --eps 1 --delta 0", "no file 'nowhere.dpg'"),
+        ("verify . --eps 1 --delta 0", "is a directory"),
+        ("verify svt.dpg CLAIM -p M=3", "M"),
+        ("verify svt.dpg CLAIM -p N", "-p needs NAME=VALUE"),
+        ("verify svt.dpg CLAIM -p N=2 -p N=3", "twice"),
+        ("verify svt.dpg CLAIM -p N=two", "'two'"),
+        ("verify svt.dpg CLAIM --pairs 0,0", "cannot read"),
+        ("verify svt.dpg CLAIM --pairs ''", "--pairs is empty"),
+        ("verify svt.dpg CLAIM --pairs 0,0~0,7", "7 is not in"),
+        ("verify svt.dpg CLAIM --pairs 0~1", "of 1 values"),
+        ("verify svt.dpg CLAIM --pairs 0,0~0,1~1,1", "not a pair"),
+        ("verify signed.dpg CLAIM --pairs single", "single needs 1"),
+        ("verify svt.dpg CLAIM --precision 1", "precision must be"),
+        ("probability svt.dpg --eps 1 --input 0", "of 1 values"),
+        ("probability svt.dpg --eps 1", "of 0 values"),
+        ("probability svt.dpg --eps -1 --input 0,1", "eps must be > 0"),
+        ("explain svt.dpg --input 0,2", "2 is not in the domain"),
+    ],
+)
+def test_a_clean_message(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(*shlex.split(words.replace("CLAIM", "--eps 1 --delta 0")))
+    error = capsys.readouterr().err
+    assert (status, out) == (2, "")
+    assert message in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[[0,0],[0,1]]", "pairs.json:1:15: not JSON"),
+        ("[[[0,0],[0,1],[1,1]]]", "pair 1 is not a list of two inputs"),
+        ("[[[0,0],[0,1]], [[0,0],[0]]]", "pair 2, input 2: expected 2 values, got 1"),
+        ("[[[0,0],[0,5]]]", "pair 1, input 2: 5 is not in the domain of 'q[2]'"),
+        ("[[[0,0],[0,true]]]", "'q[2]' is neither a number nor a name"),
+        ("[[[0,0],[0,NaN]]]", "NaN is not in the domain"),
+        ('{"a": 1}', "expected a list of pairs"),
+        ("[" * 100_000, "not a list of pairs"),
+        ("", "not JSON"),
+    ],
+)
+def test_a_malformed_pairs_file(
+    text: str, message: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / "pairs.json").write_text(text)
+    status, out = run("verify", "svt.dpg", "--eps", "1", "--delta", "0", "--pairs", "pairs.json")
+    assert (status, out) == (2, "")
+    assert message in capsys.readouterr().err
+
+
+def test_a_source_error_has_its_caret(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "bad.dpg").write_text("input q in {0, 1}\noutput o in {0, 1}\no <- z\n")
+    assert run("verify", "bad.dpg", "--eps", "1", "--delta", "0") == (2, "")
+    error = capsys.readouterr().err
+    assert error.startswith("bad.dpg:3:6: ")
+    assert "^" in error
+
+
+def test_a_bug_is_not_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(OutputProbabilities, "distribution", broken)
+    assert run("verify", "svt.dpg", "--eps", "1", "--delta", "0") == (3, "")
+    assert "internal error: ZeroDivisionError: oops (a bug" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "frobnicate",
+        "verify",
+        "verify svt.dpg --eps",
+        "verify svt.dpg --eps 1",
+        "verify svt.dpg --eps 1 --delta 0 --timeout -3",
+        "verify svt.dpg --eps 1 --delta 0 --engine magic",
+        "verify svt.dpg --eps 1 --delta 0 --precision many",
+    ],
+)
+def test_usage_errors_exit_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("usage: dipapprox")
+
+
+@pytest.mark.parametrize("command", ["verify", "probability", "explain"])
+def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main([command, "--help"]) == 0
+    assert "examples:\n  dipapprox " + command in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("dipapprox ")
+
+
+def test_negative_values_are_joined_to_their_flags() -> None:
+    assert join_negative_values(["--input", "-1,0", "--eps", "1"]) == ["--input=-1,0", "--eps", "1"]
+    assert join_negative_values(["--pairs", "-.5,0~0,-1"]) == ["--pairs=-.5,0~0,-1"]
+    assert join_negative_values(["-p", "x=-1", "--json", "-p", "y=2"])[-1] == "y=2"
+    assert join_negative_values(["--input=-1", "-1"]) == ["--input=-1", "-1"]
+
+
+def test_a_closed_pipe_keeps_the_verdict(files: Path) -> None:
+    """`dipapprox … | head -0`: no message, and the status still tells the verdict."""
+    read, written = os.pipe()
+    os.close(read)
+    root = Path(app.__file__).parents[2]
+    with os.fdopen(written, "wb") as pipe:
+        ended = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "dipapprox",
+                "verify",
+                "svt.dpg",
+                "--eps",
+                "1",
+                "--delta",
+                "0.5",
+            ],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            cwd=files,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -1,0 +1,201 @@
+"""`verify` and `probability` end to end: exit statuses, the JSON contract, limits, interrupts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.language.core import InputRow
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.probability import OutputProbabilities
+from tests.cli.running import enclosure, run, run_json
+
+CONTRACT = [
+    "program", "params", "eps", "eps_prv", "delta", "verdict", "reason", "pairs", "outputs",
+    "final_states", "delta_enclosure", "witness", "precision", "engine", "seconds",
+]  # fmt: skip
+
+# Specification section 10, items 1 and 2: the pair (0,1) -> (1,0) at budget 1/10.
+DELTA = Fraction("0.0239073584024655635")
+
+
+@pytest.mark.usefixtures("files")
+class TestVerify:
+    def test_private(self) -> None:
+        status, fields = run_json(
+            "verify", "svt.dpg", "--eps", "0.5", "--eps-prv", "1.24", "--delta", "0.01"
+        )
+        assert status == 0
+        assert list(fields) == CONTRACT
+        assert fields["params"] == {"N": "2"}
+        assert (fields["eps"], fields["eps_prv"], fields["delta"]) == ("1/2", "31/25", "1/100")
+        assert (fields["verdict"], fields["reason"], fields["witness"]) == ("DP", None, None)
+        assert (fields["pairs"], fields["outputs"], fields["final_states"]) == (12, 3, 3)
+        assert fields["delta_enclosure"] == ["0", "0"]
+
+    def test_violated_with_witness(self) -> None:
+        status, fields = run_json(
+            "verify", "svt.dpg", "--eps", "1/2", "--eps-prv", "1/10", "--delta", "0.0239",
+            "--pairs", "0,1~1,0",
+        )  # fmt: skip
+        assert status == 1
+        assert fields["verdict"] == "Not_DP"
+        witness = fields["witness"]
+        assert list(witness) == ["input", "adjacent", "outputs", "delta_enclosure"]
+        assert witness["input"] == {"q": [0, 1]}
+        assert witness["adjacent"] == {"q": [1, 0]}
+        assert witness["outputs"] == [{"out": [0, 1]}]
+        for ends in (fields["delta_enclosure"], witness["delta_enclosure"]):
+            delta = enclosure(ends)
+            assert delta.lower <= DELTA + Fraction(1, 10**18)
+            assert DELTA - Fraction(1, 10**18) <= delta.upper
+            assert delta.width < Fraction(1, 10**11)
+            assert delta.lower > Fraction("0.0239")
+
+    @pytest.mark.parametrize(
+        ("delta", "status"), [("0.02390735840246", 1), ("0.02390735840247", 0)]
+    )
+    def test_either_side_of_the_boundary(self, delta: str, status: int) -> None:
+        pair = ("--pairs", "0,1~1,0")
+        words = ("verify", "svt.dpg", "--eps", "1/2", "--eps-prv", "1/10", "--delta", delta)
+        assert run(*words, *pair)[0] == status
+        assert run(*words)[0] == status  # it is the worst of all pairs
+
+    def test_eps_prv_is_eps_by_default(self) -> None:
+        _, fields = run_json("verify", "svt.dpg", "--eps", "3/4", "--delta", "0.01")
+        assert fields["eps_prv"] == "3/4"
+
+    @pytest.mark.parametrize(
+        ("delta", "statuses"), [("0.499999", {1}), ("1/2", {0, 3}), ("0.500001", {0})]
+    )
+    def test_critical_delta(self, delta: str, statuses: set[int]) -> None:
+        status, fields = run_json(
+            "verify", "coin.dpg", "--eps", "1", "--eps-prv", "0", "--delta", delta
+        )
+        assert status in statuses
+        if status == 3:
+            assert "critical" in fields["reason"]
+            assert fields["precision"] == 320
+            assert fields["witness"] is not None
+
+    def test_negative_values_three_ways(self) -> None:
+        for pairs in (
+            ["--pairs", "-1,0~0,-1"],
+            ["--pairs=-1,0~0,-1"],
+            ["--pairs", "(-1,0)~(0,-1)"],
+        ):
+            status, fields = run_json(
+                "verify", "signed.dpg", "--eps", "1", "--delta", "0.9", *pairs
+            )
+            assert (status, fields["pairs"]) == (0, 2)
+
+    def test_pairs_file_is_taken_as_it_stands(self, files: Path) -> None:
+        (files / "pairs.json").write_text("[[[-1, 0], [0, -1]]]")
+        _, fields = run_json(
+            "verify", "signed.dpg", "--eps", "1", "--delta", "0.9", "--pairs", "pairs.json"
+        )
+        assert fields["pairs"] == 1
+
+    def test_single_pair_in_both_orders(self) -> None:
+        _, fields = run_json(
+            "verify", "svt.dpg", "--eps", "1", "--delta", "0.9", "--pairs", "single"
+        )
+        assert fields["pairs"] == 2
+
+    def test_parameters(self) -> None:
+        _, fields = run_json(
+            "verify", "svt.dpg", "-p", "N=3", "--eps", "1", "--delta", "0.9", "--pairs", "single"
+        )
+        assert (fields["params"], fields["outputs"]) == ({"N": "3"}, 4)
+
+    def test_time_limit_is_unknown(self) -> None:
+        status, fields = run_json(
+            "verify", "svt.dpg", "--eps", "1", "--delta", "0.5", "--timeout", "1e-9"
+        )
+        assert (status, fields["verdict"]) == (3, "Unknown")
+        assert "time limit" in fields["reason"]
+        assert fields["delta_enclosure"] == ["0", "1"]
+
+    def test_path_limit_is_unknown(self) -> None:
+        status, fields = run_json(
+            "verify", "svt.dpg", "--eps", "1", "--delta", "0.5", "--max-states", "1"
+        )
+        assert (status, fields["verdict"], fields["final_states"]) == (3, "Unknown", 0)
+        assert "path limit" in fields["reason"]
+
+    def test_memory_limit_is_unknown(self) -> None:
+        status, fields = run_json(
+            "verify", "svt.dpg", "--eps", "1", "--delta", "0.5", "--max-memory", "1"
+        )
+        assert (status, fields["verdict"]) == (3, "Unknown")
+        assert "memory limit" in fields["reason"]
+
+    def test_interrupt_reports_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[InputRow] = []
+        compute = OutputProbabilities.distribution
+
+        def interrupted(
+            self: OutputProbabilities, row: InputRow, bits: int
+        ) -> tuple[Enclosure, ...] | NotEnclosed:
+            asked.append(row)
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return compute(self, row, bits)
+
+        monkeypatch.setattr(OutputProbabilities, "distribution", interrupted)
+        status, fields = run_json("verify", "svt.dpg", "--eps", "1", "--delta", "0.5")
+        assert (status, fields["verdict"]) == (130, "Unknown")
+        assert fields["reason"] == "interrupted; 1 of 12 pairs checked"
+
+    def test_engines_and_optimizers_agree(self) -> None:
+        results = []
+        for words in ([], ["--engine", "nested"], ["--no-optimize"], ["--optimizer", "paper"],
+                      ["--no-merge"], ["--precision", "60"]):  # fmt: skip
+            _, fields = run_json(
+                "verify", "svt.dpg", "--eps", "1/2", "--eps-prv", "1/10", "--delta", "0.03", *words
+            )
+            assert fields["verdict"] == "DP"
+            results.append(enclosure(fields["delta_enclosure"]))
+        assert all(a.meets(b) for a in results for b in results)
+
+
+@pytest.mark.usefixtures("files")
+class TestProbability:
+    def test_reference_values(self) -> None:
+        status, fields = run_json("probability", "svt.dpg", "--eps", "1/2", "--input", "0,1")
+        assert status == 0
+        assert fields["input"] == {"q": [0, 1]}
+        assert fields["precision"] == 40
+        # Specification section 10, item 1.
+        expected = {(1, 0): "0.5", (0, 1): "0.2404104725151407021", (0, 0): "0.2595895274848592979"}
+        assert len(fields["outputs"]) == 3
+        for each in fields["outputs"]:
+            assert list(each) == ["output", "probability", "final_states"]
+            assert each["final_states"] == 1
+            probability = enclosure(each["probability"])
+            reference = Fraction(expected[tuple(each["output"]["out"])])
+            assert probability.lower <= reference + Fraction(1, 10**18)
+            assert reference - Fraction(1, 10**18) <= probability.upper
+            assert probability.width <= Fraction(1, 2**40)
+
+    def test_more_bits_are_narrower(self) -> None:
+        _, fields = run_json(
+            "probability", "svt.dpg", "--eps", "1/2", "--input", "0,1", "--precision", "150"
+        )
+        for each in fields["outputs"]:
+            assert enclosure(each["probability"]).width <= Fraction(1, 2**150)
+
+    def test_named_outputs_and_negative_inputs(self) -> None:
+        for words in (["--input", "-1,0"], ["--input=-1,0"]):
+            _, fields = run_json("probability", "signed.dpg", "--eps", "1", *words)
+            assert fields["input"] == {"q": [-1, 0]}
+            assert {each["output"]["out"] for each in fields["outputs"]} == {"bot", "top"}
+
+    def test_a_limit_is_not_a_result(self, capsys: pytest.CaptureFixture[str]) -> None:
+        status, out = run(
+            "probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9"
+        )
+        assert (status, out) == (3, "")
+        assert capsys.readouterr().err.startswith("unknown: time limit")
