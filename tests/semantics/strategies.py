@@ -135,7 +135,7 @@ class _Writer:
         if depth < 2:
             kinds += ["all", "any"]
         if not self.orders_only:
-            kinds += ["finite", "named", "linear", "mixed"]
+            kinds += ["finite", "named", "linear", "mixed", "parallel", "parallel"]
         match self.draw(st.sampled_from(kinds)):
             case "all":
                 return core.All(self.parts(scope, depth))
@@ -150,6 +150,13 @@ class _Writer:
                 return core.Comparison(core.Variable(variable), relation, core.Constant(value))
             case "linear":
                 left, right = self.combination(scope), self.combination(scope)
+            case "parallel":
+                # Few directions and many bounds, so that one test often decides another.
+                first, second = sorted(self.names(scope))[:2]
+                left = core.Sum(core.Variable(first), core.Variable(second))
+                if self.draw(st.booleans()):
+                    left = core.Product(core.Constant(Fraction(-2)), left)
+                right = core.Constant(self.draw(_SMALL))
             case "mixed":
                 left, right = self.real(scope), self.finite(scope)
             case _:
@@ -165,9 +172,11 @@ class _Writer:
         scope.reals.add(name)
         return core.Assign(core.Variable(name), value)
 
+    def names(self, scope: _Scope) -> list[str]:
+        return list(_REALS) if self.faulty else sorted(scope.reals)
+
     def real(self, scope: _Scope) -> core.Expression:
-        names = _REALS if self.faulty else sorted(scope.reals)
-        return core.Variable(self.draw(st.sampled_from(names)))
+        return core.Variable(self.draw(st.sampled_from(self.names(scope))))
 
     def combination(self, scope: _Scope) -> core.Expression:
         first = core.Product(core.Constant(self.draw(_SMALL)), self.real(scope))
