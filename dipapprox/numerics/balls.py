@@ -1,0 +1,258 @@
+"""The ball function algebra: polynomials on panels, at any precision.
+
+On a panel, with u in [-1, 1] its reference variable and H its half-width, a function is p(u) + e(u):
+a polynomial p whose coefficients are balls round constants, and a remainder |e(u)| <= r. The 1-norm
+|p| = Σ |coefficient| bounds p on the panel.
+
+Product: p q cut at the degree n; r = |p| r_q + |q| r_p + r_p r_q + the 1-norm of what is cut.
+Integral: H ∫_{-1}^u p plus the panels before; remainder 2 H r plus what is cut.
+Densities: Taylor polynomials from `density_series`.
+
+A panel where a function is 0 is None. Bounds are upper ends of balls and relative to the function's
+size on the panel: tiny probabilities keep their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, arb_poly
+
+from dipapprox.distributions import Distribution
+from dipapprox.numerics.density_series import DENSITY_SERIES
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.grid import Grid
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+_ZERO = arb(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """p(u) + e(u) on one panel, |e| <= radius; norm >= |p| + radius, both exact."""
+
+    polynomial: arb_poly
+    radius: arb
+    norm: arb
+
+
+BallFunction = tuple[Piece | None, ...]
+"""One piece per panel; None where the function is 0."""
+
+
+class BallAlgebra:
+    """The algebra on one grid at one precision and degree."""
+
+    __slots__ = ("_degree", "_half", "_leaves", "bits", "grid")
+
+    def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
+        """Prepare the grid.
+
+        Args:
+            grid: Panels about as wide as the scales of the laws that vary on them.
+            bits: Working precision, >= 2.
+            degree: Of all polynomials, >= 1; by default chosen for the precision.
+        """
+        self.grid = grid
+        self.bits = bits
+        self._degree = bits // 4 + 12 if degree is None else degree
+        with precision(bits):
+            self._half = [
+                to_ball((high - low) / 2)
+                for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
+            ]
+        self._leaves: dict[tuple[str, Distribution], BallFunction] = {}
+
+    def constant(self, value: Fraction) -> BallFunction:
+        """t -> value."""
+        with precision(self.bits):
+            piece = _constant(to_ball(value)) if value else None
+        return (piece,) * self.grid.panels
+
+    def density(self, law: Distribution) -> BallFunction:
+        """The density of the restricted law."""
+        return self._cached("density", law, lambda: self._density(law))
+
+    def cdf(self, law: Distribution) -> BallFunction:
+        """t -> mass of the restricted law below t."""
+        return self._cached("cdf", law, lambda: self.from_left(self.density(law)))
+
+    def survival(self, law: Distribution) -> BallFunction:
+        """t -> mass of the restricted law above t."""
+        return self._cached("survival", law, lambda: self.from_right(self.density(law)))
+
+    def mass(self, law: Distribution) -> BallFunction:
+        """t -> the total mass of the restricted law."""
+
+        def total() -> BallFunction:
+            with precision(self.bits):
+                value = sum(self._panel_totals(self.density(law)), _ZERO)
+                return (_constant(value),) * self.grid.panels
+
+        return self._cached("mass", law, total)
+
+    def restrict(
+        self, function: BallFunction, lower: Fraction | None, upper: Fraction | None
+    ) -> BallFunction:
+        """t -> function(t) between the bounds, else 0."""
+        first = 0 if lower is None else self.grid.index(lower)
+        last = self.grid.panels if upper is None else self.grid.index(upper)
+        return tuple(
+            piece if first <= panel < last else None for panel, piece in enumerate(function)
+        )
+
+    def product(self, left: BallFunction, right: BallFunction) -> BallFunction:
+        """t -> left(t) right(t)."""
+        with precision(self.bits):
+            return tuple(
+                None if f is None or g is None else self._multiply(f, g)
+                for f, g in zip(left, right, strict=True)
+            )
+
+    def power(self, function: BallFunction, exponent: int) -> BallFunction:
+        """t -> function(t) ** exponent, exponent >= 1, by repeated squaring."""
+        if exponent < 1:
+            raise ValueError(f"exponent must be >= 1, got {exponent}")
+        result: BallFunction | None = None
+        while True:
+            if exponent & 1:
+                result = function if result is None else self.product(result, function)
+            exponent >>= 1
+            if not exponent:
+                assert result is not None
+                return result
+            function = self.product(function, function)
+
+    def combine(self, terms: Sequence[tuple[int, BallFunction]]) -> BallFunction:
+        """t -> Σ coefficient * function(t)."""
+        with precision(self.bits):
+            return tuple(
+                _sum([(weight, f[panel]) for weight, f in terms if weight])
+                for panel in range(self.grid.panels)
+            )
+
+    def from_left(self, function: BallFunction) -> BallFunction:
+        """t -> ∫ function over (-∞, t)."""
+        return self._integrate(function, from_left=True)
+
+    def from_right(self, function: BallFunction) -> BallFunction:
+        """t -> ∫ function over (t, ∞)."""
+        return self._integrate(function, from_left=False)
+
+    def totals(self, functions: Sequence[BallFunction]) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ function over the line, for each function."""
+        with precision(self.bits):
+            return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in functions]
+
+    def bound(self, function: BallFunction) -> Fraction | None:
+        """An upper bound of sup |function|."""
+        norms = [to_enclosure(piece.norm) for piece in function if piece is not None]
+        if any(isinstance(norm, NotEnclosed) for norm in norms):
+            return None
+        return max((n.upper for n in norms if isinstance(n, Enclosure)), default=Fraction(0))
+
+    def value(self, function: BallFunction, panel: int, u: arb) -> arb:
+        """Enclose the function at the point u in [-1, 1] of a panel."""
+        piece = function[panel]
+        if piece is None:
+            return _ZERO
+        with precision(self.bits):
+            return piece.polynomial(u) + _spread(piece.radius)
+
+    def _cached(
+        self, kind: str, law: Distribution, make: Callable[[], BallFunction]
+    ) -> BallFunction:
+        key = (kind, law)
+        if key not in self._leaves:
+            self._leaves[key] = make()
+        return self._leaves[key]
+
+    def _multiply(self, f: Piece, g: Piece) -> Piece:
+        radius = f.norm * g.radius + g.norm * f.radius
+        return self._cut(f.polynomial * g.polynomial, radius)
+
+    def _cut(self, polynomial: arb_poly, radius: arb) -> Piece:
+        """Move the coefficients beyond the degree into the radius."""
+        coefficients = polynomial.coeffs()
+        length = self._degree + 1
+        if len(coefficients) > length:
+            radius = sum((abs(c) for c in coefficients[length:]), radius)
+            polynomial = polynomial.truncate(length)
+        return _piece(polynomial, coefficients[:length], radius)
+
+    def _panel_totals(self, function: BallFunction) -> list[arb]:
+        """∫ over each panel: H (2 p_0 + 2 p_2 / 3 + 2 p_4 / 5 + …) ± 2 H r."""
+        totals = []
+        for piece, half in zip(function, self._half, strict=True):
+            if piece is None:
+                totals.append(_ZERO)
+                continue
+            even = piece.polynomial.coeffs()[::2]
+            value = sum((c / (2 * k + 1) for k, c in enumerate(even)), _ZERO)
+            totals.append(2 * half * (value + _spread(piece.radius)))
+        return totals
+
+    def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
+        with precision(self.bits):
+            totals = self._panel_totals(function)
+            order = range(self.grid.panels)
+            pieces: list[Piece | None] = []
+            before = _ZERO
+            for panel in order if from_left else reversed(order):
+                pieces.append(
+                    self._primitive(function[panel], self._half[panel], before, from_left)
+                )
+                before = before + totals[panel]
+            return tuple(pieces if from_left else reversed(pieces))
+
+    def _primitive(
+        self, piece: Piece | None, half: arb, before: arb, from_left: bool
+    ) -> Piece | None:
+        if piece is None:
+            return None if before.is_zero() else _constant(before)
+        primitive = piece.polynomial.integral() * half
+        if from_left:
+            polynomial = primitive - primitive(arb(-1)) + before
+        else:
+            polynomial = primitive(arb(1)) + before - primitive
+        return self._cut(polynomial, 2 * half * piece.radius)
+
+    def _density(self, law: Distribution) -> BallFunction:
+        span = self.grid.spans[law]
+        marks = self.grid.boundaries
+        with precision(self.bits + 32):
+            scale = to_ball(law.scale)
+            pieces: list[Piece | None] = [None] * self.grid.panels
+            for panel in range(span.first, span.last):
+                center = ((marks[panel] + marks[panel + 1]) / 2 - law.mean) / law.scale
+                half = (marks[panel + 1] - marks[panel]) / 2 / law.scale
+                series = DENSITY_SERIES[law.family]
+                coefficients, remainder = series(center, half, self._degree)
+                coefficients = [c / scale for c in coefficients]
+                pieces[panel] = _piece(arb_poly(coefficients), coefficients, remainder / scale)
+            return tuple(pieces)
+
+
+def _piece(polynomial: arb_poly, coefficients: Sequence[arb], radius: arb) -> Piece:
+    radius = radius.upper()
+    return Piece(polynomial, radius, sum((abs(c) for c in coefficients), radius).upper())
+
+
+def _constant(value: arb) -> Piece:
+    return _piece(arb_poly([value]), [value], _ZERO)
+
+
+def _spread(radius: arb) -> arb:
+    """The ball [-radius, radius]."""
+    return arb(0, radius)
+
+
+def _sum(terms: Sequence[tuple[int, Piece | None]]) -> Piece | None:
+    live = [(weight, piece) for weight, piece in terms if piece is not None]
+    if not live:
+        return None
+    polynomial = sum((piece.polynomial * weight for weight, piece in live), arb_poly([]))
+    radius = sum((piece.radius * abs(weight) for weight, piece in live), _ZERO)
+    return _piece(polynomial, polynomial.coeffs(), radius)

@@ -1,0 +1,154 @@
+"""Grids: where the functions of an event family live.
+
+In: the laws of the samples and the constants they are compared with. Out: panels that cover the
+samples' cut-off intervals, exact, with every kink at a boundary.
+
+An algebra on a grid replaces every law by its *restriction* to a span of panels: the mass outside
+is dropped. For independent samples X_1, X_2, … and any event A, with S = {all X_i in their
+spans},
+
+    Pr[A] - sum_i lost_i  <=  Pr[A and S]  <=  Pr[A],        lost_i >= Pr[X_i not in its span],
+
+because Pr[not S] <= sum_i Pr[X_i not in its span]. All that is proved about a value computed with
+restricted laws is this inequality; the panels' widths are a matter of speed only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.numerics.densities import cutoff
+from dipapprox.numerics.enclosure import NotEnclosed
+
+MAX_PANELS = 4096
+"""More panels than any event within reach needs; a grid that wants more is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Panels first, …, last - 1: where a law is kept.
+
+    Attributes:
+        first: Index of the first panel, which is also the index of its left boundary.
+        last: Index of the right boundary of the last panel.
+        lost: Proved bound on the mass outside.
+    """
+
+    first: int
+    last: int
+    lost: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Panels [boundaries[p], boundaries[p + 1]] and every law's span among them.
+
+    Attributes:
+        boundaries: Exact, strictly increasing; at least two.
+        spans: The laws that may be used on the grid. The means of Laplace laws are boundaries.
+    """
+
+    boundaries: tuple[Fraction, ...]
+    spans: Mapping[Distribution, Span]
+
+    @property
+    def panels(self) -> int:
+        """The number of panels."""
+        return len(self.boundaries) - 1
+
+    def index(self, point: Fraction) -> int:
+        """Return the index of the boundary at `point`, or the nearest end if it lies outside.
+
+        Raises:
+            ValueError: If the point is inside the grid but not a boundary.
+        """
+        place = bisect_left(self.boundaries, point)
+        if place == len(self.boundaries):
+            return self.panels
+        if place > 0 and self.boundaries[place] != point:
+            raise ValueError(f"{point} is not a boundary of the grid")
+        return place
+
+
+def build_grid(
+    laws: Iterable[Distribution],
+    points: Iterable[Fraction],
+    bits: int,
+    fineness: int = 1,
+    max_panels: int = MAX_PANELS,
+) -> Grid | NotEnclosed:
+    """Cover the laws' cut-off intervals by panels narrow enough for each law near its mean.
+
+    Args:
+        laws: All laws that will be used; at least one.
+        points: Constants that functions will be cut at.
+        bits: Each law keeps all but 2**(1 - bits) of its mass.
+        fineness: Divides the panels' widths; >= 1.
+        max_panels: The grid is refused if it would have more.
+
+    Returns:
+        The grid, or why there is none: samples too far apart for their scales.
+    """
+    kept = {law: _cutoff_interval(law, bits) for law in laws}
+    left = min(low for low, _ in kept.values())
+    right = max(high for _, high in kept.values())
+    kinks = {law.mean for law in kept if law.family is Family.LAPLACE}
+    inside = {point for point in points if left < point < right}
+    shapes = [_Shape.of(law, bits, fineness) for law in kept]
+    # Depth first from the left, so that the boundaries come out in order.
+    stack = sorted({left, right} | kinks | inside, reverse=True)
+    boundaries = [stack.pop()]
+    while stack:
+        width = float(stack[-1] - boundaries[-1])
+        if _narrow_enough(shapes, float(boundaries[-1]), width):
+            boundaries.append(stack.pop())
+        else:
+            stack.append((boundaries[-1] + stack[-1]) / 2)
+        if len(boundaries) + len(stack) > max_panels + 1:
+            return NotEnclosed(f"the samples' scales and means need more than {max_panels} panels")
+    marks = tuple(boundaries)
+    lost = Fraction(2, 2**bits)
+    spans = {
+        law: Span(bisect_right(marks, low) - 1, bisect_left(marks, high), lost)
+        for law, (low, high) in kept.items()
+    }
+    return Grid(marks, spans)
+
+
+def _cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
+    reach = cutoff(law.family, bits).distance * law.scale
+    return law.mean - reach, law.mean + reach
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the choice of widths needs to know of a law, in doubles: nothing here is proved."""
+
+    mean: float
+    scale: float
+    reach: float
+    width: float
+    slope: float
+
+    @classmethod
+    def of(cls, law: Distribution, bits: int, fineness: int) -> _Shape:
+        # Widths in scales at distance d: where the density is small, a coarser panel has the same
+        # absolute error.
+        width, slope = _WIDTHS[law.family]
+        reach = float(cutoff(law.family, bits).distance)
+        return cls(float(law.mean), float(law.scale), reach, width / fineness, slope / fineness)
+
+
+_WIDTHS = {Family.GAUSSIAN: (1.15, 0.25), Family.LAPLACE: (2.2, 0.2)}
+
+
+def _narrow_enough(shapes: list[_Shape], start: float, width: float) -> bool:
+    for shape in shapes:
+        beyond = max(start - shape.mean, shape.mean - start - width, 0.0) / shape.scale
+        if beyond < shape.reach and width > shape.scale * (shape.width + shape.slope * beyond):
+            return False
+    return True

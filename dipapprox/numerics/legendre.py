@@ -1,0 +1,119 @@
+"""Gauss-Legendre sampling of analytic functions: nodes, integration matrices and proved errors.
+
+Let x_1 < … < x_n be the Gauss-Legendre nodes in [-1, 1], w_k the weights, l_k the Lagrange
+polynomials and W_jk = ∫_{-1}^{x_j} l_k. For f analytic inside the Bernstein ellipse with
+semi-axes a = (r + 1/r) / 2 and b = (r - 1/r) / 2, r > 1, and |f| <= m in it,
+
+    |∫_{-1}^{1} f - Σ w_k f(x_k)|      <=  8 m r^(1 - 2n) / (r - 1)                            (1)
+    |∫_{-1}^{x_j} f - Σ W_jk f(x_k)|   <=  (2 + λ) 2 m r^(1 - n) / (r - 1)                     (2)
+
+with λ = max_j Σ_k |W_jk|.
+
+Proof. The Chebyshev coefficients satisfy |c_k| <= 2 m r^-k, so q = Σ_{k<N} c_k T_k is within d =
+2 m r^(1-N) / (r - 1) of f on [-1, 1]. Both rules are exact for polynomials of degree < N, where N
+= 2n in (1), N = n in (2). They err by at most (2 + Σ|w_k|) d, resp. (2 + λ) d, on f - q; and Σ
+|w_k| = Σ w_k = 2.
+
+The same W serves integrals from the right, with w_k - W_jk = W_{n+1-j, n+1-k} by symmetry.
+
+References:
+    L. N. Trefethen, Approximation Theory and Approximation Practice, theorems 8.1 and 19.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dipapprox.numerics.precision import precision
+
+Array = NDArray[np.float64]
+
+_BITS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """n nodes and R ellipses. All bounds are rounded up; nodes and matrices to the nearest double.
+
+    Attributes:
+        nodes: x_j, shape (n,); each within 2 u |x_j| of the exact one.
+        from_left: The transpose of W with the column of weights appended, shape (n, n + 1).
+        from_right: The same for integrals from x_j to 1, shape (n, n + 1).
+        norm: Upper bound of λ and of 2.
+        ratios: r, ascending, shape (R,).
+        wide: Upper bounds of a, shape (R,).
+        high: Upper bounds of b, shape (R,).
+        total_error: Upper bounds of the factor of m in (1), shape (R,).
+        partial_error: Upper bounds of the factor of m in (2), shape (R,).
+    """
+
+    nodes: Array
+    from_left: Array
+    from_right: Array
+    norm: float
+    ratios: Array
+    wide: Array
+    high: Array
+    total_error: Array
+    partial_error: Array
+
+
+@cache
+def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
+    """Build the rule with `count` nodes and the ellipses of the given `ratios` > 1."""
+    with precision(_BITS):
+        pairs = [arb.legendre_p_root(count, k, True) for k in reversed(range(count))]
+        nodes, weights = [node for node, _ in pairs], [weight for _, weight in pairs]
+        left = _partial_weights(nodes, weights)
+        rows = [[*(left[j][k] for j in range(count)), weights[k]] for k in range(count)]
+        mirrored = [
+            [*(weights[k] - left[j][k] for j in range(count)), weights[k]] for k in range(count)
+        ]
+        norm = max(
+            _upper(sum((abs(row[k]) for row in matrix), arb(0)))
+            for matrix in (rows, mirrored)
+            for k in range(count + 1)
+        )
+        radii = [arb(ratio) for ratio in ratios]
+        return Rule(
+            nodes=np.array([float(node.mid()) for node in nodes]),
+            from_left=np.array([[float(entry.mid()) for entry in row] for row in rows]),
+            from_right=np.array([[float(entry.mid()) for entry in row] for row in mirrored]),
+            norm=norm,
+            ratios=np.array(ratios),
+            wide=np.array([_upper((r + 1 / r) / 2) for r in radii]),
+            high=np.array([_upper((r - 1 / r) / 2) for r in radii]),
+            total_error=np.array([_upper(8 * r ** (1 - 2 * count) / (r - 1)) for r in radii]),
+            partial_error=np.array(
+                [_upper((2 + arb(norm)) * 2 * r ** (1 - count) / (r - 1)) for r in radii]
+            ),
+        )
+
+
+def _partial_weights(nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
+    """W_jk = w_k Σ_m P_m(x_k) (P_{m+1}(x_j) - P_{m-1}(x_j)) / 2, with P_{-1} = -1.
+
+    The rule is exact up to degree 2n - 1, so l_k = Σ_{m<n} (2m + 1) / 2 w_k P_m(x_k) P_m; and
+    (2m + 1) P_m is the derivative of P_{m+1} - P_{m-1}, which vanishes at -1.
+    """
+    count = len(nodes)
+    values = [[arb(-1), *(x.legendre_p(arb(m)) for m in range(count + 1))] for x in nodes]
+    steps = [[row[m + 2] - row[m] for m in range(count)] for row in values]
+    return [
+        [
+            weights[k] * sum((values[k][m + 1] * step[m] for m in range(count)), arb(0)) / 2
+            for k in range(count)
+        ]
+        for step in steps
+    ]
+
+
+def _upper(value: arb) -> float:
+    """Return a double >= value."""
+    bound = float(value.upper())
+    return bound + abs(bound) * 2.0**-50

@@ -1,0 +1,157 @@
+"""Random operations in both function algebras: the doubles must lie where the balls say.
+
+One *operation* is one operation of the algebra on one panel. `python tests/numerics/soundness.py
+COUNT SEED` runs at least COUNT of them and exits with 1 if any value, majorant or total is
+outside what is proved of it."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.numerics.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.float64 import Float64Algebra
+from dipapprox.numerics.grid import Grid, build_grid
+from dipapprox.numerics.precision import precision
+from dipapprox.numerics.sampled import Sampled
+
+_BITS = 160
+
+
+@dataclass
+class Report:
+    """What a run has seen.
+
+    Attributes:
+        operations: Operations on panels.
+        checks: Comparisons with a ball.
+        sharp: Checks where the ball is at most a tenth as wide as the bound that it tests.
+        violations: Descriptions of values outside their bounds.
+    """
+
+    operations: int = 0
+    checks: int = 0
+    sharp: int = 0
+    violations: list[str] | None = None
+
+    def add(self, where: str) -> None:
+        """Note a violation."""
+        self.violations = [*(self.violations or []), where]
+
+
+Pair = tuple[Sampled, BallFunction]
+
+
+def run(count: int, seed: int) -> Report:
+    """Run at least `count` operations on random programs of the algebra."""
+    report = Report()
+    chance = random.Random(seed)
+    while report.operations < count:
+        grid, points = random_grid(chance)
+        nodes = chance.choice((4, 6, 8, 12, 16, 20))
+        _random_program(grid, points, nodes, chance, report)
+    return report
+
+
+def random_grid(chance: random.Random) -> tuple[Grid, list[Fraction]]:
+    """A grid for one to three random laws and up to two constants."""
+    laws = [
+        Distribution(
+            chance.choice(list(Family)),
+            Fraction(chance.randint(-12, 12), chance.choice((1, 3, 4))),
+            Fraction(chance.randint(1, 40), chance.choice((2, 7, 20))),
+        )
+        for _ in range(chance.randint(1, 3))
+    ]
+    points = [Fraction(chance.randint(-9, 9), 5) for _ in range(chance.randint(0, 2))]
+    grid = build_grid(laws, points, chance.choice((12, 30, 56)), chance.choice((1, 1, 2)))
+    assert isinstance(grid, Grid)
+    return grid, points
+
+
+def _random_program(
+    grid: Grid, points: list[Fraction], nodes: int, chance: random.Random, report: Report
+) -> None:
+    floats, balls = Float64Algebra(grid, nodes), BallAlgebra(grid, _BITS, 44)
+    exact_nodes = [arb.legendre_p_root(nodes, k) for k in reversed(range(nodes))]
+    algebras = (floats, balls)
+    pool: list[Pair] = []
+
+    def keep(name: str, pair: Pair) -> None:
+        pool.append(pair)
+        report.operations += grid.panels
+        _check(name, floats, balls, pair, exact_nodes, chance, report)
+
+    for law in grid.spans:
+        for kind in ("density", "cdf", "survival", "mass"):
+            f, b = (getattr(algebra, kind)(law) for algebra in algebras)
+            keep(kind, (f, b))
+    for _ in range(14):
+        kind = chance.choice(
+            ("product", "product", "from_left", "from_right", "combine", "restrict", "power")
+        )
+        f, b = chance.choice(pool)
+        g, c = chance.choice(pool)
+        match kind:
+            case "product":
+                new = floats.product(f, g), balls.product(b, c)
+            case "combine":
+                k, m = chance.randint(-3, 3), chance.randint(1, 3)
+                new = floats.combine([(k, f), (m, g)]), balls.combine([(k, b), (m, c)])
+            case "power":
+                k = chance.choice((2, 3, 7, 40))
+                new = floats.power(f, k), balls.power(b, k)
+            case "restrict":
+                low, high = (chance.choice([None, *points]) for _ in range(2))
+                new = floats.restrict(f, low, high), balls.restrict(b, low, high)
+            case _:
+                new = getattr(floats, kind)(f), getattr(balls, kind)(b)
+        keep(kind, new)
+
+
+def _check(
+    name: str,
+    floats: Float64Algebra,
+    balls: BallAlgebra,
+    pair: Pair,
+    exact_nodes: list[arb],
+    chance: random.Random,
+    report: Report,
+) -> None:
+    sampled, ball_function = pair
+    values, errors = floats.node_errors(sampled)
+    sups = floats.sups(sampled)
+    with precision(_BITS):
+        for panel in range(floats.grid.panels):
+            if not np.isfinite(errors[panel]):
+                continue
+            j = chance.randrange(len(exact_nodes))
+            ball = balls.value(ball_function, panel, exact_nodes[j])
+            error = arb(float(errors[panel]))
+            report.checks += 1
+            report.sharp += bool(10 * ball.rad() <= error)
+            if abs(ball - arb(float(values[panel, j]))).lower() > error:
+                report.add(f"{name}: panel {panel} node {j}: {values[panel, j]!r} vs {ball}")
+            if abs(ball).lower() > arb(float(sups[panel])):
+                report.add(f"{name}: panel {panel} node {j}: sup {sups[panel]!r} vs {ball}")
+    (total,), (exact,) = floats.totals([sampled]), balls.totals([ball_function])
+    if isinstance(total, Enclosure) and isinstance(exact, Enclosure):
+        report.checks += 1
+        report.sharp += 10 * exact.width <= total.width
+        if not total.meets(exact):
+            report.add(f"{name}: total {float(total.lower)!r} vs {float(exact.lower)!r}")
+
+
+if __name__ == "__main__":
+    result = run(int(sys.argv[1]), int(sys.argv[2]))
+    found = result.violations or []
+    print(f"{result.operations} operations, {result.checks} checks, {result.sharp} sharp")
+    print("\n".join(found) or "no violations")
+    sys.exit(bool(found))
