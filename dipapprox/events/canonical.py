@@ -21,6 +21,8 @@ from dipapprox.events.event import Event
 from dipapprox.events.polyhedra import difference
 from dipapprox.semantics.linear import LinearForm, Symbol
 
+_ZERO = Fraction(0)
+
 Key = tuple[object, ...]
 """Nested tuples of integers and strings of one shape: ordered, but in no meaningful order."""
 
@@ -31,48 +33,62 @@ def canonical(event: Event) -> Event:
     The least mean is 0 and the greatest scale 1; of the event and its mirror image the one that
     sorts first is taken; samples and guards are in canonical order.
     """
-    upright = _in_unit(event)
-    return min((_labelled(upright), _labelled(_in_unit(_mirrored(event)))), key=_description)
+    upright, mirrored = _in_unit(event, 1), _in_unit(event, -1)
+    first, second = _census(upright), _census(mirrored)
+    if first != second:  # the common case: one look at the samples tells which sorts first
+        return _labelled(upright if first < second else mirrored)
+    return min((_labelled(upright), _labelled(mirrored)), key=_description)
 
 
-def _in_unit(event: Event) -> Event:
-    """Substitute x = unit·y + origin: least mean 0, greatest scale 1."""
-    origin = min(law.mean for law in event.samples)
-    unit = max(law.scale for law in event.samples)
-    if unit == 1 and not origin:
-        return event
+def _in_unit(event: Event, sign: int) -> Event:
+    """Substitute x = sign·(unit·y + origin): least mean 0, greatest scale 1.
+
+    The families are symmetric, so a negative sign only negates the means.
+    """
+    known = {_law_key(law): law for law in event.samples}
+    origin = min([sign * law.mean for law in known.values()])
+    unit = max([law.scale for law in known.values()])
     laws = {
-        law: Distribution(law.family, (law.mean - origin) / unit, law.scale / unit)
-        for law in set(event.samples)
+        key: Distribution(law.family, (sign * law.mean - origin) / unit, law.scale / unit)
+        for key, law in known.items()
     }
     return Event(
-        tuple(laws[law] for law in event.samples),
-        tuple(_substituted(guard, unit, origin) for guard in event.guards),
+        tuple([laws[_law_key(law)] for law in event.samples]),
+        tuple([_substituted(guard, unit, origin, sign) for guard in event.guards]),
     )
 
 
-def _substituted(guard: LinearForm, unit: Fraction, origin: Fraction) -> LinearForm:
-    constant = guard.constant
-    if origin:
-        constant += origin * sum(c for _, c in guard.terms)
-    return LinearForm(guard.terms, constant / unit if constant else constant)
+def _substituted(guard: LinearForm, unit: Fraction, origin: Fraction, sign: int) -> LinearForm:
+    """form(sign·(unit·y + origin)) / unit."""
+    terms = guard.terms if sign > 0 else tuple([(s, -c) for s, c in guard.terms])
+    comparison = len(terms) == 2 and difference(guard) is not None  # its coefficients cancel
+    total = _ZERO if comparison or not origin else sum([c for _, c in terms], _ZERO)
+    if not guard.constant and not total:
+        return LinearForm(terms, _ZERO)
+    return LinearForm(terms, (guard.constant + origin * total) / unit)
 
 
-def _mirrored(event: Event) -> Event:
-    """Substitute x = -y; the families are symmetric."""
-    laws = {law: Distribution(law.family, -law.mean, law.scale) for law in set(event.samples)}
-    return Event(
-        tuple(laws[law] for law in event.samples),
-        tuple(LinearForm(tuple((s, -c) for s, c in g.terms), g.constant) for g in event.guards),
-    )
+def _census(event: Event) -> list[Key]:
+    """What can be said of an event without labels: laws and how often they are on which side."""
+    signs = [[0, 0] for _ in event.samples]
+    for guard in event.guards:
+        for sample, coefficient in guard.terms:
+            assert isinstance(sample, int)
+            signs[sample][coefficient.numerator > 0] += 1
+    return sorted((*_law_key(law), *sign) for law, sign in zip(event.samples, signs, strict=True))
 
 
 def _labelled(event: Event) -> Event:
     """Renumber the samples and sort the guards canonically."""
     order = _tree_order(event) or _graph_order(event)
-    label: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(order)}
-    guards = [guard.renamed(label.__getitem__).normalised() for guard in event.guards]
-    return Event(tuple(event.samples[s] for s in order), tuple(sorted(guards, key=_guard_key)))
+    label: dict[Symbol, int] = {sample: k for k, sample in enumerate(order)}
+    guards = []
+    for guard in event.guards:
+        # Labels differ, so sorting never compares coefficients.
+        terms = tuple(sorted([(label[s], c) for s, c in guard.terms]))
+        guards.append(LinearForm(terms, guard.constant).normalised())
+    guards.sort(key=_guard_key)
+    return Event(tuple([event.samples[s] for s in order]), tuple(guards))
 
 
 def _number(value: Fraction) -> tuple[int, int]:
@@ -80,11 +96,18 @@ def _number(value: Fraction) -> tuple[int, int]:
 
 
 def _law_key(law: Distribution) -> Key:
-    return law.family.value, *_number(law.mean), *_number(law.scale)
+    mean, scale = law.mean, law.scale
+    return (
+        law.family.name,
+        mean.numerator,
+        mean.denominator,
+        scale.numerator,
+        scale.denominator,
+    )
 
 
 def _guard_key(guard: LinearForm) -> Key:
-    return tuple((s, _number(c)) for s, c in guard.terms), _number(guard.constant)
+    return tuple([(s, *_number(c)) for s, c in guard.terms]), _number(guard.constant)
 
 
 def _description(event: Event) -> Key:
@@ -119,9 +142,8 @@ def _tree_order(event: Event) -> list[int] | None:
         neighbours[v].append((u, (1, *number)))
     if links != size - 1:
         return None  # connected, hence not a tree
-    keys: dict[Distribution, Key] = {law: _law_key(law) for law in set(event.samples)}
     colours: list[Key] = [
-        (keys[law], tuple(sorted(bounds.get(sample, ()))))
+        (_law_key(law), tuple(sorted(bounds.get(sample, ()))))
         for sample, law in enumerate(event.samples)
     ]
     rooted = [_rooted(colours, neighbours, root) for root in _centres(neighbours)]

@@ -48,10 +48,13 @@ def difference(form: LinearForm) -> Difference | None:
     match form.terms:
         case ((int(x), a),):
             bound = -form.constant / abs(a)
-            return (-1, x, bound) if a > 0 else (x, -1, bound)
-        case ((int(x), a), (int(y), b)) if a == -b:
-            bound = -form.constant / abs(a)
-            return (y, x, bound) if a > 0 else (x, y, bound)
+            return (-1, x, bound) if a.numerator > 0 else (x, -1, bound)
+        case ((int(x), a), (int(y), b)):
+            # a == -b, in integers because this is asked of every guard of every event
+            if a.numerator != -b.numerator or a.denominator != b.denominator:
+                return None
+            bound = -form.constant / abs(a) if form.constant.numerator else _ZERO
+            return (y, x, bound) if a.numerator > 0 else (x, y, bound)
         case _:
             return None
 

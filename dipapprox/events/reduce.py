@@ -36,9 +36,11 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
 
     A guard is form <= 0. The kept guards are `normalised()` and in their first order.
     """
+    forms = tuple(guard.normalised() for guard in guards)
+    if _is_forest_of_differences(forms):
+        return forms
     tightest: dict[tuple[tuple[Symbol, Fraction], ...], Fraction] = {}
-    for guard in guards:
-        form = guard.normalised()
+    for form in forms:
         known = tightest.get(form.terms)
         if known is None or known < form.constant:
             tightest[form.terms] = form.constant
@@ -46,8 +48,6 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
     differences = [d for d in map(difference, forms) if d is not None]
     if len(differences) < len(forms):
         return _irredundant_linear(forms)
-    if _is_forest([(u, v) for u, v, _ in differences]):
-        return forms
     if not has_interior(forms):
         return None
     dropped = _shortcuts(differences)
@@ -98,8 +98,17 @@ def _restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearFor
     )
 
 
+def _is_forest_of_differences(forms: Sequence[LinearForm]) -> bool:
+    """Whether all forms are differences without undirected cycle (0 being a vertex, too).
+
+    Then no bound is implied by others and all can hold: there is nothing to do.
+    """
+    differences = [d for d in map(difference, forms) if d is not None]
+    return len(differences) == len(forms) and _is_forest([(u, v) for u, v, _ in differences])
+
+
 def _is_forest(edges: Iterable[tuple[int, int]]) -> bool:
-    """Whether there is no undirected cycle. Then no bound is implied and all can hold."""
+    """Whether there is no undirected cycle."""
     above: dict[int, int] = {}
 
     def root(vertex: int) -> int:

@@ -39,9 +39,10 @@ def as_comparisons(event: Event) -> Event:
 def _is_plain(form: LinearForm) -> bool:
     match form.terms:
         case ((_, a),):
-            return abs(a) == 1
+            return a.denominator == 1 == abs(a.numerator)
         case ((_, a), (_, b)):
-            return a == -b and abs(a) == 1 and not form.constant
+            units = a.denominator == 1 == b.denominator and abs(a.numerator) == 1
+            return units and a.numerator == -b.numerator and not form.constant.numerator
         case _:
             return False
 

@@ -1,0 +1,89 @@
+"""How plans read: golden texts of the paper's Example 6 and of a general guard."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from event_strategies import gauss, laplace, less
+
+from dipapprox.events.event import Event
+from dipapprox.integrals import plan as plans
+from dipapprox.integrals.builder import build_integrals
+from dipapprox.integrals.integral import Add, Multiply
+from dipapprox.integrals.optimizer import Strategy, elimination_order, plan
+from dipapprox.limits import Limits
+from dipapprox.semantics.linear import LinearForm
+
+LABELS = ("t", "r[1]", "r[2]")
+# DiPApprox Example 6: G = {r1 < rT, r2 >= rT}
+EXAMPLE = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)))
+
+
+def test_text_of_the_example() -> None:
+    found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
+    assert plans.event_text(EXAMPLE, LABELS) == "r[1] <= t and t <= r[2]"
+    assert plans.text(found, LABELS) == (
+        "integral over t of\n  product of\n    Pr[r[1] <= t]\n    Pr[t <= r[2]]"
+    )
+    assert plans.text(plan(EXAMPLE, Strategy.NONE, Limits()), LABELS) == (
+        "integral over r[2] of\n  integral over t <= r[2] of\n    Pr[r[1] <= t]"
+    )
+
+
+def test_latex_of_the_example() -> None:
+    found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
+    assert plans.latex(found, LABELS) == (
+        r"\int_{-\infty}^{\infty} h_{t}(t) "
+        r"\left[ \int_{-\infty}^{t} h_{r_{1}}(r_{1}) \,dr_{1} \right] "
+        r"\left[ \int_{t}^{\infty} h_{r_{2}}(r_{2}) \,dr_{2} \right] \,dt"
+    )
+    assert plans.latex(Add(()), ()) == "0"
+    assert plans.latex(Multiply(()), ()) == "1"
+
+
+def test_dot_of_the_example() -> None:
+    found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
+    assert plans.dot(found, LABELS).splitlines() == [
+        "digraph plan {",
+        "  node [shape=box];",
+        '  n0 [label="t"];',
+        '  n1 [shape=circle, label="×"];',
+        "  n0 -> n1;",
+        '  n2 [label="r[1] <= t"];',
+        "  n1 -> n2;",
+        '  n3 [label="t <= r[2]"];',
+        "  n1 -> n3;",
+        "}",
+    ]
+    order = elimination_order(EXAMPLE, Strategy.LEAST_NESTING)
+    (piece,) = build_integrals(EXAMPLE, order, Limits())
+    assert plans.dependency_dot(piece.levels, ('a"b', "c", "d")).splitlines() == [
+        "digraph dependencies {",
+        '  "a\\"b";',
+        '  "c";',
+        '  "d";',
+        '  "a\\"b" -> "c";',
+        '  "a\\"b" -> "d";',
+        "}",
+    ]
+
+
+def test_general_guards_and_sums_read_naturally() -> None:
+    guard = LinearForm.of({0: Fraction(2), 1: Fraction(-1, 2), 2: Fraction(-1)}, Fraction(1))
+    event = Event((laplace(0),) * 3, (guard,))
+    assert plans.event_text(event, ("a", "b", "c")) == "2*a + 1 <= 1/2*b + c"
+    assert plans.form_text(-guard, ("a", "b", "c")) == "-2*a + 1/2*b + c - 1"
+    assert plans.form_text(LinearForm.constant_form(-3), ()) == "-3"
+    shown = plans.text(plan(event, Strategy.LEAST_NESTING, Limits()), ("a", "b", "c"))
+    assert shown.startswith("sum of\n  integral over ")
+    never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
+    assert plans.text(plan(never, Strategy.PAPER, Limits()), ("a", "b")) == "0"
+
+
+def test_latex_names() -> None:
+    event = Event((gauss(0),), (LinearForm.of({0: Fraction(1)}, Fraction(-1, 2)),))
+    found = plan(event, Strategy.LEAST_NESTING, Limits())
+    assert plans.latex(found, ("noisy_max",)) == (
+        r"\int_{-\infty}^{1/2} h_{\mathrm{noisy\_max}}(\mathrm{noisy\_max}) "
+        r"\,d\mathrm{noisy\_max}"
+    )
