@@ -1,0 +1,183 @@
+"""Standard laws on balls: values, monotone branches, bounds of the modulus, proved cut-offs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from flint import acb, arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Family
+from dipapprox.numerics.densities import (
+    STANDARD_LAWS,
+    Box,
+    cutoff,
+    mass_bound,
+    tail_mass,
+)
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+BITS = 100
+points = st.fractions(-12, 12, max_denominator=64)
+lengths = st.fractions(0, 6, max_denominator=64)
+unit = st.fractions(0, 1, max_denominator=16)
+branches = st.sampled_from([(Family.GAUSSIAN, 0), (Family.LAPLACE, -1), (Family.LAPLACE, 1)])
+
+
+def enclosed(ball: arb) -> Enclosure:
+    found = to_enclosure(ball)
+    assert isinstance(found, Enclosure)
+    return found
+
+
+def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
+    """The branches by flint's own complex functions: an independent route."""
+    if family is Family.GAUSSIAN:
+        root = acb(2).sqrt()
+        return {
+            "pdf": (-z * z / 2).exp() / (2 * acb.pi()).sqrt(),
+            "cdf": (-z / root).erfc() / 2,
+            "survival": (z / root).erfc() / 2,
+        }[name]
+    half = (z if side < 0 else -z).exp() / 2
+    increasing = half if side < 0 else 1 - half
+    return {"pdf": half, "cdf": increasing, "survival": 1 - increasing}[name]
+
+
+def test_every_family_has_a_law() -> None:
+    assert set(STANDARD_LAWS) == set(Family)
+
+
+@given(branches, points, st.sampled_from(["pdf", "cdf", "survival"]))
+@settings(deadline=None, max_examples=150)
+def test_values_agree_with_complex_functions(
+    branch: tuple[Family, int], point: Fraction, name: str
+) -> None:
+    family, side = branch
+    with precision(BITS):
+        x = to_ball(point)
+        found = getattr(STANDARD_LAWS[family], name)(x, side)
+        assert found.overlaps(complex_value(family, side, name, acb(x)).real)
+        assert enclosed(found).width < Fraction(1, 2**60)
+
+
+@pytest.mark.parametrize(
+    ("family", "side", "point", "density", "below"),
+    [
+        # scipy.stats.norm and scipy.stats.laplace, 16 digits
+        (Family.GAUSSIAN, 0, Fraction(0), 0.3989422804014327, 0.5),
+        (Family.GAUSSIAN, 0, Fraction(-3, 2), 0.12951759566589174, 0.06680720126885807),
+        (Family.GAUSSIAN, 0, Fraction(2), 0.05399096651318806, 0.9772498680518208),
+        (Family.LAPLACE, -1, Fraction(-1), 0.18393972058572117, 0.18393972058572117),
+        (Family.LAPLACE, 1, Fraction(3), 0.024893534183931972, 0.9751064658160680),
+    ],
+)
+def test_reference_values(
+    family: Family, side: int, point: Fraction, density: float, below: float
+) -> None:
+    law = STANDARD_LAWS[family]
+    with precision(BITS):
+        x = to_ball(point)
+        assert abs(float(law.pdf(x, side).mid()) - density) < 1e-15
+        assert abs(float(law.cdf(x, side).mid()) - below) < 1e-15
+        assert (law.cdf(x, side) + law.survival(x, side)).overlaps(arb(1))
+
+
+@given(branches, points, lengths, lengths, unit, unit, st.sampled_from(["pdf", "cdf", "survival"]))
+@settings(deadline=None, max_examples=400)
+def test_bounds_hold_in_the_whole_box(
+    branch: tuple[Family, int],
+    low: Fraction,
+    length: Fraction,
+    height: Fraction,
+    across: Fraction,
+    up: Fraction,
+    name: str,
+) -> None:
+    family, side = branch
+    with precision(BITS):
+        box = Box(to_ball(low).lower(), to_ball(low + length).upper(), to_ball(height).upper())
+        z = acb(to_ball(low + across * length), to_ball(up * height))
+        bound = getattr(STANDARD_LAWS[family], name + "_bound")(box, side)
+        value = complex_value(family, side, name, z).abs_lower()
+        assert bound.is_exact()
+        assert not value > bound
+
+
+@given(branches, points, lengths, points, lengths, unit, unit, lengths, unit)
+@settings(deadline=None, max_examples=300)
+def test_mass_bound_holds_for_all_choices_of_the_ends(
+    branch: tuple[Family, int],
+    first: Fraction,
+    first_length: Fraction,
+    second: Fraction,
+    second_length: Fraction,
+    across_first: Fraction,
+    across_second: Fraction,
+    height: Fraction,
+    up: Fraction,
+) -> None:
+    family, side = branch
+    with precision(BITS):
+        tall = to_ball(height).upper()
+        lower = Box(to_ball(first).lower(), to_ball(first + first_length).upper(), tall)
+        upper = Box(to_ball(second).lower(), to_ball(second + second_length).upper(), tall)
+        start = acb(to_ball(first + across_first * first_length), to_ball(-up * height))
+        stop = acb(to_ball(second + across_second * second_length), to_ball(up * height))
+        ends = [complex_value(family, side, "cdf", end) for end in (start, stop)]
+        bound = mass_bound(STANDARD_LAWS[family], lower, upper, side, side)
+        assert not (ends[1] - ends[0]).abs_lower() > bound
+
+
+@given(branches, points, lengths)
+@settings(deadline=None, max_examples=150)
+def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(
+    branch: tuple[Family, int], low: Fraction, length: Fraction
+) -> None:
+    family, side = branch
+    law = STANDARD_LAWS[family]
+    with precision(BITS):
+        start, stop = to_ball(low), to_ball(low + length)
+        mass = law.mass(start, stop, side, side)
+        assert mass.overlaps(law.cdf(stop, side) - law.cdf(start, side))
+    with precision(3 * BITS):
+        fine = law.mass(to_ball(low), to_ball(low + length), side, side)
+    if length:
+        # Far out nothing cancels against 1: the error is small beside the tail itself.
+        tail = max(enclosed(law.cdf(stop, side)).upper, enclosed(fine).upper)
+        if low + length < 0 and side <= 0:
+            assert enclosed(mass).width <= tail * Fraction(1, 2**80)
+        assert mass.overlaps(fine)
+
+
+def test_the_straddling_laplace_mass_takes_both_branches() -> None:
+    law = STANDARD_LAWS[Family.LAPLACE]
+    with precision(BITS):
+        found = law.mass(arb(-1), arb(2), -1, 1)
+        expected = 1 - arb(-1).exp() / 2 - arb(-2).exp() / 2
+        assert found.overlaps(expected)
+        assert enclosed(found).width < Fraction(1, 2**90)
+
+
+@given(st.sampled_from(list(Family)), st.integers(4, 400))
+@settings(deadline=None, max_examples=80)
+def test_cutoffs_are_proved_and_not_wasteful(family: Family, bits: int) -> None:
+    found = cutoff(family, bits)
+    assert found.tail == Fraction(1, 2**bits)
+    assert enclosed(tail_mass(family, found.distance, bits + 80)).upper <= found.tail
+    # One step of the grid inwards and Chernoff's constant are all that is lost.
+    nearer = max(found.distance - Fraction(3, 4), Fraction(0))
+    assert enclosed(tail_mass(family, nearer, bits + 80)).upper > found.tail
+
+
+def test_tail_masses() -> None:
+    laplace = enclosed(tail_mass(Family.LAPLACE, Fraction(0), BITS))
+    assert Fraction(1, 2) in laplace
+    # the reference is from scipy.stats.norm
+    gaussian = enclosed(tail_mass(Family.GAUSSIAN, Fraction(5), BITS))
+    assert abs(float(gaussian.lower) - 2.866515718791939e-07) < 1e-21
+    with pytest.raises(ValueError, match="distance"):
+        tail_mass(Family.GAUSSIAN, Fraction(-1), BITS)

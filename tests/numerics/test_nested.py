@@ -1,0 +1,269 @@
+"""The reference engine against closed forms, permutations, scipy and nasty parameters."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal, norm
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.nested import Nested, enclose_plan
+from dipapprox.semantics.linear import LinearForm
+
+ENGINE = Nested(Strategy.LEAST_NESTING)
+BITS = 40
+both = pytest.mark.parametrize("family", list(Family))
+
+
+def law(family: Family, mean: Fraction | int, scale: Fraction | int) -> Distribution:
+    return Distribution(family, Fraction(mean), Fraction(scale))
+
+
+def gauss(mean: Fraction | int, scale: Fraction | int) -> Distribution:
+    return law(Family.GAUSSIAN, mean, scale)
+
+
+def form(constant: Fraction | int, **coefficients: Fraction | int) -> LinearForm:
+    """form(1, x0=2) is 2 x[0] + 1."""
+    terms = {int(name[1:]): Fraction(c) for name, c in coefficients.items()}
+    return LinearForm.of(dict(terms), Fraction(constant))
+
+
+def below(lesser: int, greater: int) -> LinearForm:
+    return LinearForm.symbol(lesser) - LinearForm.symbol(greater)
+
+
+def chain(family: Family, length: int) -> Event:
+    samples = tuple(law(family, 0, 1) for _ in range(length))
+    return Event(samples, tuple(below(i, i + 1) for i in range(length - 1)))
+
+
+def enclose(event: Event, bits: int = BITS, engine: Nested = ENGINE) -> Enclosure:
+    found = engine.enclose(event, bits, Limits(seconds=60))
+    assert isinstance(found, Enclosure)
+    assert 0 <= found.lower <= found.upper <= 1
+    return found
+
+
+def sharp(event: Event, bits: int = BITS, engine: Nested = ENGINE) -> Enclosure:
+    found = enclose(event, bits, engine)
+    assert found.width <= Fraction(1, 2**bits)
+    return found
+
+
+def assert_near(found: Enclosure, reference: float, tolerance: float = 1e-15) -> None:
+    """The reference, a rounded number, lies in the enclosure up to its own error."""
+    assert found.lower - Fraction(tolerance) <= Fraction(reference)
+    assert found.upper + Fraction(tolerance) >= Fraction(reference)
+
+
+@both
+@pytest.mark.parametrize("length", range(1, 7))
+def test_like_samples_are_ordered_in_every_way_equally_often(family: Family, length: int) -> None:
+    assert Fraction(1, math.factorial(length)) in sharp(chain(family, length))
+
+
+@both
+def test_cyclic_comparison_graph(family: Family) -> None:
+    samples = tuple(law(family, 0, 1) for _ in range(4))
+    event = Event(samples, (below(0, 2), below(0, 3), below(1, 2), below(1, 3)))
+    assert Fraction(1, 6) in sharp(event)
+
+
+@both
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_strategies_agree(family: Family, strategy: Strategy) -> None:
+    samples = (law(family, 0, 1), law(family, Fraction(1, 2), 3), law(family, -1, Fraction(1, 2)))
+    event = Event(samples, (below(0, 1), below(2, 1)))
+    assert sharp(event, 30, Nested(strategy)).meets(sharp(event, 60))
+
+
+SVT_ORACLES = [
+    # paper, sections 4 and 5; threshold Gauss(0, 4), queries Gauss(q, 8), epsilon = 1/2
+    ((0, 0), "0.2179528915755125342"),
+    ((0, 1), "0.2404104725151407021"),
+    ((1, 0), "0.1959001187704576931"),
+    ((1, 1), "0.2163347112413346041"),
+]
+
+
+@pytest.mark.parametrize(("queries", "expected"), SVT_ORACLES)
+def test_svt_gauss_of_two_queries(queries: tuple[int, int], expected: str) -> None:
+    samples = (gauss(0, 4), gauss(queries[0], 8), gauss(queries[1], 8))
+    event = Event(samples, (below(1, 0), below(0, 2)))
+    found = sharp(event, 58)
+    assert found.lower - Fraction(1, 10**19) <= Fraction(expected)
+    assert Fraction(expected) <= found.upper + Fraction(1, 10**19)
+
+
+def test_the_truncated_box_of_example_6() -> None:
+    """∫ over |t| <= 16, x1 in [-32, t], x2 in [t, 33]: three finite ranges, no tails."""
+    t = LinearForm.symbol(0)
+    ends = [LinearForm.constant_form(value) for value in (-16, 16, -32, 33)]
+    body = Multiply((Integral(Level(1, ends[2], t), None), Integral(Level(2, t, ends[3]), None)))
+    event = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (below(1, 0), below(0, 2)))
+    found = enclose_plan(event, Integral(Level(0, ends[0], ends[1]), body), 50, Limits())
+    assert isinstance(found, Enclosure)
+    assert found.width <= Fraction(1, 2**50)
+    assert abs(found.lower - Fraction("0.2403760929249837317")) <= Fraction(1, 2**50)
+
+
+def test_empty_sum_and_empty_product() -> None:
+    event = Event((gauss(0, 1),), ())
+    assert enclose_plan(event, Add(()), 30, Limits()) == Enclosure.exact(0)
+    assert enclose_plan(event, Multiply(()), 30, Limits()) == Enclosure.exact(1)
+
+
+def test_linear_guard_of_gaussians_is_one_normal_variable() -> None:
+    # 2 a - b / 2 + 1 <= c with a ~ N(1, 2), b ~ N(0, 3), c ~ N(2, 1): mean 1, variance 16+9/4+1
+    event = Event(
+        (gauss(1, 2), gauss(0, 3), gauss(2, 1)), (form(1, x0=2, x1=Fraction(-1, 2), x2=-1),)
+    )
+    assert_near(sharp(event), float(norm.cdf(-1 / math.sqrt(16 + 9 / 4 + 1))))
+
+
+def test_laplace_closed_forms() -> None:
+    # x - y of two standard Laplace: P[x - y <= -d] = (1/2 + d/4) e^-d
+    pair = (law(Family.LAPLACE, 0, 1), law(Family.LAPLACE, 0, 1))
+    shifted = Event(pair, (form(3, x0=1, x1=-1),))
+    assert_near(sharp(shifted), (1 / 2 + 3 / 4) * math.exp(-3))
+    # scales 1 and 2: P[y - x > d] = (4 e^(-d/2) - e^-d) / 6
+    unlike = (law(Family.LAPLACE, 0, 1), law(Family.LAPLACE, 0, 2))
+    expected = (4 * math.exp(-1) - math.exp(-2)) / 6
+    assert_near(sharp(Event(unlike, (form(2, x0=1, x1=-1),))), expected)
+
+
+def test_constants_in_guards_cut_ranges_at_known_places() -> None:
+    # x > 1/2, y > x
+    event = Event((gauss(0, 1), gauss(0, 1)), (form(Fraction(1, 2), x0=-1), form(0, x0=1, x1=-1)))
+    assert_near(sharp(event), float(norm.sf(0.5)) ** 2 / 2)
+    laplace = Event(tuple(law(Family.LAPLACE, 0, 1) for _ in range(2)), event.guards)
+    assert_near(sharp(laplace), (math.exp(-0.5) / 2) ** 2 / 2)
+
+
+means = st.fractions(-3, 3, max_denominator=4)
+scales = st.fractions(Fraction(1, 4), 4, max_denominator=4)
+
+
+@given(st.lists(st.tuples(means, scales), min_size=2, max_size=4), st.data())
+@settings(deadline=None, max_examples=15)
+def test_gaussian_order_events_agree_with_scipy(
+    parameters: list[tuple[Fraction, Fraction]], data: st.DataObject
+) -> None:
+    samples = tuple(gauss(mean, scale) for mean, scale in parameters)
+    guards = []
+    for j in range(1, len(samples)):
+        i = data.draw(st.integers(0, j - 1))
+        guards.append(below(i, j) if data.draw(st.booleans()) else below(j, i))
+    found = sharp(Event(samples, tuple(guards)))
+    matrix = np.array([[float(g.coefficient(k)) for k in range(len(samples))] for g in guards])
+    mean = matrix @ [float(m) for m, _ in parameters]
+    spread = matrix @ np.diag([float(s) ** 2 for _, s in parameters]) @ matrix.T
+    reference = multivariate_normal(mean, spread, allow_singular=True, abseps=1e-7, releps=1e-7)
+    assert_near(found, float(reference.cdf(np.zeros(len(guards)))), 2e-6)
+
+
+@given(st.sampled_from(list(Family)), st.lists(st.tuples(means, scales), min_size=2, max_size=3))
+@settings(deadline=None, max_examples=25)
+def test_all_orders_together_have_probability_one(
+    family: Family, parameters: list[tuple[Fraction, Fraction]]
+) -> None:
+    samples = tuple(law(family, mean, scale) for mean, scale in parameters)
+    total = Enclosure.exact(0)
+    for first in range(len(samples)):
+        others = [k for k in range(len(samples)) if k != first]
+        total = total + sharp(Event(samples, tuple(below(k, first) for k in others)))
+    assert 1 in total
+    assert total.width <= Fraction(len(samples), 2**BITS)
+
+
+@given(
+    st.sampled_from(list(Family)),
+    st.lists(st.tuples(means, scales), min_size=3, max_size=3),
+    st.fractions(Fraction(1, 8), 8, max_denominator=8),
+    means,
+)
+@settings(deadline=None, max_examples=20)
+def test_shifts_units_and_reflections_change_nothing(
+    family: Family,
+    parameters: list[tuple[Fraction, Fraction]],
+    unit: Fraction,
+    shift: Fraction,
+) -> None:
+    guards = (below(0, 1), below(0, 2))
+    plain = sharp(Event(tuple(law(family, m, s) for m, s in parameters), guards))
+    moved = tuple(law(family, m * unit + shift, s * unit) for m, s in parameters)
+    assert sharp(Event(moved, guards)).meets(plain)
+    mirrored = tuple(law(family, -m, s) for m, s in parameters)
+    assert sharp(Event(mirrored, (below(1, 0), below(2, 0)))).meets(plain)
+
+
+@both
+def test_more_bits_stay_inside_what_was_known(family: Family) -> None:
+    known = sharp(chain(family, 4), 20)
+    for bits in (40, 70, 120):
+        finer = sharp(chain(family, 4), bits)
+        assert finer.meets(known)
+        assert Fraction(1, 24) in finer
+        known = finer
+
+
+MILLION = 10**6
+TINY = Fraction(1, MILLION)
+NASTY = [
+    # samples as (mean, scale), guards, probability for Gaussian and for Laplace noise
+    ([(0, 1), (MILLION, 1)], [(0, 1)], 1.0, 1.0),
+    ([(0, 1), (MILLION, 1)], [(1, 0)], 0.0, 0.0),
+    ([(0, TINY), (0, MILLION)], [(0, 1)], 0.5, 0.5),
+    ([(5, TINY), (0, 2)], [(0, 1)], float(norm.sf(2.5)), math.exp(-2.5) / 2),
+    # density of x0 at 0, which is flat there, times E[max(x2 - x1, 0)]
+    ([(0, MILLION), (0, TINY), (0, 1)], [(1, 0), (0, 2)], 1 / (2e6 * math.pi), 1 / 4e6),
+]
+
+
+@both
+@pytest.mark.parametrize(("parameters", "guards", "gaussian", "laplace"), NASTY)
+def test_nasty_parameters(
+    family: Family,
+    parameters: list[tuple[Fraction | int, Fraction | int]],
+    guards: list[tuple[int, int]],
+    gaussian: float,
+    laplace: float,
+) -> None:
+    samples = tuple(law(family, mean, scale) for mean, scale in parameters)
+    found = sharp(Event(samples, tuple(below(*pair) for pair in guards)))
+    assert_near(found, gaussian if family is Family.GAUSSIAN else laplace, 1e-11)
+
+
+@both
+@pytest.mark.parametrize("epsilon", [Fraction(1, MILLION), Fraction(50)])
+def test_extreme_epsilons(family: Family, epsilon: Fraction) -> None:
+    samples = (law(family, 0, 2 / epsilon), *(law(family, k % 2, 4 / epsilon) for k in range(4)))
+    event = Event(samples, (below(1, 0), below(2, 0), below(3, 0), below(0, 4)))
+    complement = Event(samples, (below(1, 0), below(2, 0), below(3, 0), below(4, 0)))
+    whole = Event(samples[:4], event.guards[:3])
+    parts = sharp(event) + sharp(complement)
+    assert parts.meets(sharp(whole))
+
+
+@both
+def test_a_star_of_a_thousand_equal_leaves(family: Family) -> None:
+    samples = tuple(law(family, 0, 1) for _ in range(1001))
+    event = Event(samples, tuple(below(k, 0) for k in range(1, 1001)))
+    assert Fraction(1, 1001) in sharp(event)
+
+
+def test_limits_stop_the_quadrature() -> None:
+    with pytest.raises(LimitReached, match="time limit"):
+        ENGINE.enclose(chain(Family.GAUSSIAN, 6), 100, Limits(seconds=0.02))

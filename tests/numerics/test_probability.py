@@ -1,0 +1,201 @@
+"""Output distributions: exact zeros, sums of one, precision, the cache."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Event
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.core import InputRow
+from dipapprox.language.load import load
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.probability import FactorCache, OutputProbabilities, tightened
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import FinalStates
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+HALF = Fraction(1, 2)
+
+
+class Counting:
+    """A method that counts its calls and can be made to fail or to lie."""
+
+    name = "counting"
+
+    def __init__(self, answer: Enclosure | NotEnclosed | None = None) -> None:
+        self.calls = 0
+        self.answer = answer
+        self.engine = Nested(Strategy.LEAST_NESTING)
+
+    def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        self.calls += 1
+        return self.answer or self.engine.enclose(event, bits, limits)
+
+
+def states_of(name: str, merge: bool = True, **parameters: int) -> FinalStates:
+    exact = {key: Fraction(value) for key, value in parameters.items()}
+    return execute(load(PROGRAMS / f"{name}.dpg", exact), merge, Limits())
+
+
+def rows_of(states: FinalStates) -> list[InputRow]:
+    return list(product(*(cell.domain for cell in states.program.inputs)))
+
+
+def distribution(source: OutputProbabilities, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
+    found = source.distribution(row, bits)
+    assert isinstance(found, tuple)
+    assert all(each.lower >= 0 and each.upper <= 1 for each in found)
+    assert all(each.width <= Fraction(1, 2**bits) for each in found)
+    low, high = sum(e.lower for e in found), sum(e.upper for e in found)
+    assert low <= 1 <= high
+    return found
+
+
+def test_svt_gauss_oracles() -> None:
+    states = states_of("svt_gauss", N=2)
+    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
+    expected = {
+        # outputs (1,0), (0,1), (0,0) at epsilon = 1/2: symmetry and bivariate normal integrals
+        (0, 0): ("0.5", "0.2179528915755125342", "0.2820471084244874658"),
+        (0, 1): ("0.5", "0.2404104725151407021", "0.2595895274848592979"),
+        (1, 0): ("0.5445103537446830091", "0.1959001187704576931", "0.2595895274848592979"),
+        (1, 1): ("0.5445103537446830091", "0.2163347112413346041", "0.2391549350139823868"),
+    }
+    order = [states.outputs().index(tuple(map(Fraction, o))) for o in ((1, 0), (0, 1), (0, 0))]
+    for queries, references in expected.items():
+        row = tuple(map(Fraction, queries))
+        found = distribution(source, row, 58)
+        for k, reference in zip(order, references, strict=True):
+            slack = Fraction(1, 10**19)
+            assert found[k].lower - slack <= Fraction(reference) <= found[k].upper + slack
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("svt_gauss", {"N": 5}),
+        ("svt_mix1", {"N": 4}),
+        ("noisy_max_laplace", {}),
+        ("k_min_max_gauss", {}),
+        ("m_range_laplace", {}),
+        ("svt_laplace_leaky_6", {}),
+    ],
+)
+def test_outputs_sum_to_one_for_every_input(
+    name: str, parameters: dict[str, int], merge: bool
+) -> None:
+    states = states_of(name, merge, **parameters)
+    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
+    for row in rows_of(states):
+        assert len(distribution(source, row, 40)) == len(states.outputs())
+
+
+@pytest.mark.parametrize("name", ["noisy_max_gauss", "k_min_max_laplace", "svt_mix2"])
+def test_merging_does_not_change_probabilities(name: str) -> None:
+    merged, raw = (states_of(name, merge) for merge in (True, False))
+    sources = [
+        OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
+        for states in (merged, raw)
+    ]
+    for row in rows_of(merged):
+        first = dict(zip(merged.outputs(), distribution(sources[0], row, 40), strict=True))
+        second = dict(zip(raw.outputs(), distribution(sources[1], row, 40), strict=True))
+        for output in {*first, *second}:
+            zero = Enclosure.exact(0)
+            assert first.get(output, zero).meets(second.get(output, zero))
+
+
+def test_equal_events_are_computed_once() -> None:
+    states = states_of("svt_gauss", N=5)
+    method = Counting()
+    source = OutputProbabilities(states, HALF, method, Limits())
+    rows = rows_of(states)
+    for row in rows:
+        distribution(source, row, 30)
+    # An event depends on the numbers of zeros and ones before the last query, and on that one.
+    assert method.calls < 60 < len(rows) * len(states.outputs())
+    before = method.calls
+    for row in rows:
+        distribution(source, row, 30)
+        distribution(source, row, 20)
+    assert method.calls == before
+    assert all(count == 1 for count in source.state_counts(rows[0]))
+
+
+def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_path: Path) -> None:
+    program = tmp_path / "certain.dpg"
+    program.write_text(
+        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
+        "x <- Gauss(0, 1 / eps)\n"
+        "if q = 1 then\n    out <- 1\nelse\n    if x < x + 1 then\n        out <- 0\n"
+        "    else\n        out <- 1\n    end\nend\n"
+    )
+    states = execute(load(program, {}), True, Limits())
+    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
+    for value in (0, 1):
+        found = distribution(source, (Fraction(value),), 30)
+        for outputs, enclosure in zip(states.outputs(), found, strict=True):
+            assert enclosure == Enclosure.exact(int(outputs == (Fraction(value),)))
+
+
+def test_failures_are_values_and_lies_are_noticed() -> None:
+    states = states_of("svt_gauss", N=2)
+    row = rows_of(states)[0]
+    failing = OutputProbabilities(states, HALF, Counting(NotEnclosed("no idea")), Limits())
+    assert failing.distribution(row, 20) == NotEnclosed("no idea")
+    lying = Counting(Enclosure(Fraction(1, 100), Fraction(1, 50)))
+    with pytest.raises(BrokenInvariant, match="sum"):
+        OutputProbabilities(states, HALF, lying, Limits()).distribution(row, 20)
+
+
+STANDARD = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+
+
+def tail_event(threshold: int) -> Event:
+    form = LinearForm.of({0: Fraction(-1)}, Fraction(threshold))
+    return Event((STANDARD,), (form,))
+
+
+def test_the_cache_keeps_the_best_and_forgets_the_oldest() -> None:
+    method = Counting()
+    cache = FactorCache(method, Limits(), size=2)
+    first = cache.enclose(tail_event(1), 20)
+    assert cache.enclose(tail_event(1), 10) == first
+    assert method.calls == 1
+    finer = cache.enclose(tail_event(1), 200)
+    assert isinstance(first, Enclosure) and isinstance(finer, Enclosure)
+    assert method.calls == 2
+    assert first.lower <= finer.lower <= finer.upper <= first.upper
+    for threshold in (2, 3):
+        cache.enclose(tail_event(threshold), 20)
+    cache.enclose(tail_event(3), 20)
+    assert method.calls == 4
+    cache.enclose(tail_event(1), 20)
+    assert method.calls == 5
+
+
+def test_disjoint_answers_about_one_event_are_a_bug() -> None:
+    method = Counting(Enclosure(Fraction(1, 4), Fraction(1, 2)))
+    cache = FactorCache(method, Limits())
+    cache.enclose(tail_event(0), 20)
+    method.answer = Enclosure(Fraction(3, 4), Fraction(1))
+    with pytest.raises(BrokenInvariant, match="disjoint"):
+        cache.enclose(tail_event(0), 40)
+
+
+def test_sums_tighten_each_other() -> None:
+    wide = Enclosure(Fraction(0), Fraction(1))
+    known = Enclosure(Fraction(1, 4), Fraction(1, 3))
+    assert tightened((wide, known)) == (Enclosure(Fraction(2, 3), Fraction(3, 4)), known)
+    with pytest.raises(BrokenInvariant):
+        tightened((known, known))

@@ -1,0 +1,94 @@
+"""The wrapper of flint's integrator: enclosures, limits and exceptions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from flint import acb, arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Family
+from dipapprox.errors import LimitReached
+from dipapprox.numerics.densities import STANDARD_LAWS, Box
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.quadrature import Effort, integrate
+
+EFFORT = Effort(60, arb(2) ** -20, 20_000)
+GAUSSIAN = STANDARD_LAWS[Family.GAUSSIAN]
+
+
+def density(x: arb) -> arb:
+    return GAUSSIAN.pdf(x, 0)
+
+
+def density_bound(z: acb) -> arb:
+    return GAUSSIAN.pdf_bound(Box.around(z), 0)
+
+
+ends = st.fractions(-9, 9, max_denominator=16)
+
+
+@given(ends, ends)
+@settings(deadline=None, max_examples=40)
+def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fraction) -> None:
+    with precision(100):
+        lower, upper = to_ball(a).mid(), to_ball(b).mid()
+        found = integrate(density, density_bound, lower, upper, EFFORT)
+        assert found.overlaps(GAUSSIAN.mass(lower, upper, 0, 0))
+        enclosure = to_enclosure(found)
+    assert isinstance(enclosure, Enclosure)
+    assert enclosure.width < Fraction(1, 2**54)
+
+
+def test_turning_the_range_round_changes_the_sign() -> None:
+    with precision(100):
+        forward = integrate(density, density_bound, arb(-1), arb(2), EFFORT)
+        backward = integrate(density, density_bound, arb(2), arb(-1), EFFORT)
+        assert (forward + backward).contains(0)
+        assert forward > arb(1) / 2
+
+
+def test_an_empty_range_is_exactly_zero() -> None:
+    assert integrate(density, density_bound, arb(1), arb(1), EFFORT).is_zero()
+
+
+@pytest.mark.parametrize("error", [LimitReached("time limit: 1 s"), KeyboardInterrupt()])
+def test_exceptions_arrive_as_they_were_raised_and_at_once(error: BaseException) -> None:
+    calls = 0
+
+    def failing(x: arb) -> arb:
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise error
+        return density(x)
+
+    with precision(100), pytest.raises(type(error)) as caught:
+        integrate(failing, density_bound, arb(-8), arb(8), EFFORT)
+    assert caught.value is error
+    assert calls == 5
+
+
+def test_exceptions_of_the_bound_arrive_too() -> None:
+    def failing(z: acb) -> arb:
+        raise LimitReached("memory limit: 1 MiB")
+
+    with precision(100), pytest.raises(LimitReached, match="memory"):
+        integrate(density, failing, arb(-8), arb(8), EFFORT)
+
+
+def test_without_any_bound_the_result_is_not_finite() -> None:
+    with precision(100):
+        found = integrate(density, lambda z: arb("inf"), arb(-8), arb(8), EFFORT)
+        assert not found.is_finite()
+
+
+def test_a_tiny_budget_gives_a_wide_but_true_enclosure() -> None:
+    effort = Effort(60, arb(2) ** -20, 2)
+    with precision(100):
+        found = integrate(density, density_bound, arb(-99), arb(99), effort)
+        assert found.overlaps(GAUSSIAN.mass(arb(-99), arb(99), 0, 0))
+        assert found.rad() > arb(2) ** -10

@@ -1,0 +1,109 @@
+"""From plans to truncated trees: hoisting, grouping, cut-offs that never invert a range."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.integrals.integral import Integral, Level, Multiply
+from dipapprox.integrals.optimizer import Strategy, plan
+from dipapprox.limits import Limits
+from dipapprox.numerics.nest import Mass, Nest, Node, Product, build_node, children, variables
+from dipapprox.numerics.truncation import form_range, open_ends, resolution, truncate
+from dipapprox.semantics.linear import LinearForm
+
+NORMAL = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+WIDE = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(8))
+
+
+def below(lesser: int, greater: int) -> LinearForm:
+    return LinearForm.symbol(lesser) - LinearForm.symbol(greater)
+
+
+def test_equal_leaves_become_a_power() -> None:
+    star = Event((NORMAL, *[WIDE] * 5), tuple(below(i, 0) for i in range(1, 6)))
+    tree = build_node(plan(star, Strategy.LEAST_NESTING, Limits()), star)
+    assert isinstance(tree, Nest)
+    assert isinstance(tree.body, Product)
+    ((leaf, power),) = tree.body.factors
+    assert isinstance(leaf, Mass)
+    assert power == 5
+    assert open_ends(tree) == 2
+    assert resolution(tree) == 1
+
+
+def test_what_does_not_depend_on_the_variable_leaves_the_integral() -> None:
+    zero = LinearForm.constant_form(0)
+    inner = Multiply(
+        (
+            Integral(Level(1, None, LinearForm.symbol(0)), None),
+            Integral(Level(2, zero, None), None),
+        )
+    )
+    event = Event((NORMAL, NORMAL, WIDE), (below(1, 0),))
+    hoisted = build_node(Integral(Level(0, None, None), inner), event)
+    assert isinstance(hoisted, Product)
+    assert {type(node) for node, _ in hoisted.factors} == {Nest, Mass}
+    literal = build_node(Integral(Level(0, None, None), inner), event, literal=True)
+    assert isinstance(literal, Nest)
+    assert isinstance(literal.body, Product)
+
+
+def test_an_integral_over_nothing_of_its_own_is_a_mass() -> None:
+    event = Event((NORMAL, NORMAL), ())
+    body = Integral(Level(1, None, LinearForm.constant_form(0)), None)
+    tree = build_node(Integral(Level(0, None, None), body), event)
+    assert isinstance(tree, Product)
+    assert all(isinstance(node, Mass) for node, _ in tree.factors)
+    assert open_ends(tree) == 0
+
+
+def nests(node: Node) -> list[Nest]:
+    found = [node] if isinstance(node, Nest) else []
+    return found + [nest for child, _ in children(node) for nest in nests(child)]
+
+
+laws = st.builds(
+    Distribution,
+    st.sampled_from(list(Family)),
+    st.fractions(-50, 50, max_denominator=4),
+    st.sampled_from([Fraction(1, 1000), Fraction(1), Fraction(3, 2), Fraction(500)]),
+)
+
+
+@given(st.lists(laws, min_size=2, max_size=5), st.data(), st.integers(4, 60))
+@settings(deadline=None, max_examples=80)
+def test_cut_offs_make_all_ends_finite_and_invert_nothing(
+    samples: list[Distribution], data: st.DataObject, bits: int
+) -> None:
+    pairs = [(i, j) for j in range(1, len(samples)) for i in [data.draw(st.integers(0, j - 1))]]
+    event = Event(tuple(samples), tuple(below(*pair) for pair in pairs))
+    tree = build_node(plan(event, Strategy.LEAST_NESTING, Limits()), event)
+    truncated = truncate(tree, bits)
+    assert open_ends(truncated) == 0
+    assert not variables(truncated)
+    before, after = nests(tree), nests(truncated)
+    assert len(before) == len(after)
+    _check_ranges(truncated, tree, ())
+
+
+def _check_ranges(
+    truncated: Node, original: Node, boxes: tuple[tuple[Fraction, Fraction], ...]
+) -> None:
+    """A new end lies beyond the other end's whole range, over boxes of the outer variables."""
+    if isinstance(truncated, Nest):
+        assert isinstance(original, Nest)
+        lower, upper = truncated.span.lower, truncated.span.upper
+        assert lower is not None and upper is not None
+        padded = boxes + ((Fraction(0), Fraction(0)),) * (truncated.depth - len(boxes))
+        low, high = form_range(lower, padded), form_range(upper, padded)
+        if original.span.lower is None or original.span.upper is None:
+            assert low[1] <= high[0]
+        assert list(truncated.breaks) == sorted(set(truncated.breaks))
+        boxes = (*padded[: truncated.depth], (low[0], high[1]))
+    for (child, _), (old, _) in zip(children(truncated), children(original), strict=True):
+        _check_ranges(child, old, boxes)
