@@ -124,3 +124,42 @@ def test_limits_are_kept() -> None:
         execute(noisy_extreme(12), False, Limits(states=1000))
     with pytest.raises(LimitReached, match="time limit"):
         execute(noisy_extreme(60), True, Limits(seconds=0.0))
+
+
+@pytest.mark.parametrize("factor", [1, -2])
+@pytest.mark.parametrize("relations", [("<", "<"), ("<", ">="), (">", "<="), (">", ">")])
+def test_parallel_bounds_decide_each_other_rightly(factor: int, relations: tuple[str, str]) -> None:
+    """All ways for a + b <> c and k (a + b) <> k c' to imply, exclude or cut each other."""
+    total = core.Sum(core.Variable("a"), core.Variable("b"))
+    scaled = core.Product(core.Constant(Fraction(factor)), total)
+    for first in (-1, 0, 1):
+        for second in (-1, 0, 1):
+            inner = compare(scaled, relations[1], factor * second)
+            answers = [[assign("out[1]", i)] for i in range(4)]
+            body = [
+                draw("a", 0, 0),
+                draw("b", 0, 1),
+                choose(
+                    compare(total, relations[0], first),
+                    [choose(inner, answers[0], answers[1])],
+                    [choose(inner, answers[2], answers[3])],
+                ),
+            ]
+            example = program((), cells("out", 1, range(4)), body)
+            check_partition(example, True, 1, 40)
+            assert len(execute(example, True, Limits()).states) == (2 if first == second else 3)
+
+
+@pytest.mark.parametrize("condition", [("q[1]", "<=", "q[2]"), ("q[1]", "=", 0)])
+def test_orders_merge_only_for_the_same_inputs(condition: tuple[str, str, object]) -> None:
+    """out = [r < s] for some inputs and [r >= s] for the others: nothing may merge."""
+    answers = [[assign("out[1]", i)] for i in (0, 1)]
+    less = compare("r", "<", "s")
+    branch = choose(
+        compare(*condition),
+        [choose(less, answers[1], answers[0])],
+        [choose(less, answers[0], answers[1])],
+    )
+    example = program(cells("q", 2, (0, 1)), BIT, [draw("r", 0, 0), draw("s", 0, 1), branch])
+    assert len(execute(example, True, Limits()).states) == 4
+    check_partition(example, True, 1, 20)
