@@ -104,3 +104,13 @@ def test_counting_gives_up_rather_than_grow() -> None:
     # Distances 1/2^i have 2^40 different sums.
     odd = tuple(cell(i, 0, Fraction(1, 2**i)) for i in range(1, 41))
     assert count_pairs(odd, Within(Norm.L1, Fraction(1))) is None
+
+
+def test_large_domains_need_no_table() -> None:
+    wide = (cell(1, *range(10_000)), cell(2, *range(10_000)))
+    assert count_pairs(wide, Within(Norm.LINF, Fraction(1))) == (3 * 10_000 - 2) ** 2 - 10_000**2
+    assert count_pairs(wide, Everyone()) == 10_000**4 - 10_000**2
+    for adjacency in (Everyone(), Within(Norm.L1, Fraction(3)), Within(Norm.L0, Fraction(1))):
+        pairs = list(islice(adjacent_pairs(wide, adjacency), 1000))
+        assert all(by_definition(u, v, adjacency) for u, v in pairs)
+    assert count_pairs(wide, Within(Norm.L1, Fraction(5000))) is None
