@@ -1,0 +1,83 @@
+"""`explain`: the columns of the papers' tables, and integrals equal before and after."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.cli.explanation import explain
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.nested import enclose_plan
+from dipapprox.semantics.execution import execute
+from tests.cli.conftest import SIGNED, SVT
+from tests.cli.running import run_json
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
+def test_svt_columns(size: int) -> None:
+    """Specification section 9.1: closed forms that match the published tables."""
+    status, fields = run_json("explain", "svt.dpg", "-p", f"N={size}", "--no-merge")
+    assert status == 0
+    assert fields["final_states"] == size + 1
+    guards = Fraction(size, 2) + Fraction(size, size + 1)
+    assert Fraction(fields["average_guards"]) == guards
+    assert Fraction(fields["average_depth"]) == Fraction(3 * size + 1, size + 1)
+    assert Fraction(fields["average_depth_unoptimised"]) == guards + 1
+    assert len(fields["states"]) == size + 1
+    for state in fields["states"]:
+        assert state["obstacle"] is None
+        assert state["depth"] <= state["depth_unoptimised"]
+        assert state["depth"] == 2  # the least nesting of a star
+
+
+@pytest.mark.usefixtures("files")
+def test_fields_of_one_state() -> None:
+    _, fields = run_json("explain", "svt.dpg", "--no-merge", "--eps", "1/2", "--input", "0,1")
+    assert (fields["eps"], fields["input"], fields["merged"]) == ("1/2", {"q": [0, 1]}, False)
+    assert fields["states"][1] == {
+        "output": {"out": [0, 1]},
+        "conditions": [],
+        "guards": ["r[1] < rT", "rT <= r[2]"],
+        "samples": [
+            "rT ~ Gauss(0, 2/eps)", "r[1] ~ Gauss(q[1], 4/eps)", "r[2] ~ Gauss(q[2], 4/eps)",
+        ],
+        "dependencies": [["rT", "r[1]"], ["r[2]", "rT"]],
+        "depth": 2,
+        "depth_unoptimised": 3,
+        "integral_before": [
+            "integral over r[2] of", "  integral over rT <= r[2] of", "    Pr[r[1] <= rT]",
+        ],
+        "integral_after": [
+            "integral over rT of", "  product of", "    Pr[r[1] <= rT]", "    Pr[rT <= r[2]]",
+        ],
+        "obstacle": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [SVT, SIGNED])
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
+    limits = Limits()
+    program = elaborate(parse(text, "program"), {}, "program")
+    states = execute(program, merge=False, limits=limits)
+    row = tuple(cell.domain[0] for cell in program.inputs)
+    explanation = explain(states, Fraction(1), row, strategy, limits)
+    events = [event for _, event in Instantiator(states, Fraction(1)).events(row)]
+    total = Enclosure.exact(0)
+    for state, event in zip(explanation.details, events, strict=True):
+        assert state.before is not None
+        assert state.after is not None
+        before, after = (enclose_plan(event, p, 30, limits) for p in (state.before, state.after))
+        assert isinstance(before, Enclosure)
+        assert isinstance(after, Enclosure)
+        assert before.meets(after)
+        assert after.width < Fraction(1, 2**25)
+        total = total + after
+    assert 1 in total

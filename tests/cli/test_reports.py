@@ -1,0 +1,141 @@
+"""Reports for people as golden text; `DIPAPPROX_GOLDEN=write pytest …` refreshes them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from fractions import Fraction
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from dipapprox.cli.output import show
+from dipapprox.cli.report import distribution_report, interval, verdict_report
+from dipapprox.language.core import Cell
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+from tests.cli.running import run
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+BIT = (Fraction(0), Fraction(1))
+INPUTS = tuple(Cell(f"q[{i}]", "q", i, BIT) for i in (1, 2))
+OUTPUTS = (
+    *(Cell(f"out[{i}]", "out", i, BIT) for i in (1, 2)),
+    Cell("tag", "tag", None, ("a", "b")),
+)
+
+
+def between(lower: str, upper: str) -> Enclosure:
+    return Enclosure(Fraction(lower), Fraction(upper))
+
+
+WITNESS = Witness(
+    (Fraction(0), Fraction(1)),
+    (Fraction(1), Fraction(0)),
+    (
+        WitnessRow(
+            (Fraction(0), Fraction(1), "a"),
+            between("0.24041047251514", "0.24041047251515"),
+            between("0.19590011877045", "0.19590011877046"),
+        ),
+        WitnessRow(
+            (Fraction(1), Fraction(0), "b"), Enclosure.exact(Fraction(1, 2)), Enclosure.exact(0)
+        ),
+    ),
+    between("0.02390735840246", "0.02390735840247"),
+)
+
+
+def verdict(answer: Answer, reason: str | None = None, witness: Witness | None = None) -> Verdict:
+    return Verdict(
+        program="svt_gauss",
+        parameters={"N": Fraction(2), "s": Fraction(4, 3)},
+        claim=Claim(Fraction(1, 2), Fraction(239, 10000), Fraction(1, 10)),
+        inputs=INPUTS,
+        output_cells=OUTPUTS,
+        answer=answer,
+        reason=reason,
+        pairs=12,
+        outputs=3,
+        final_states=1,
+        delta_enclosure=between("0.02390735840246", "0.02390735840247"),
+        witness=witness,
+        precision=40,
+        engine="nested",
+        seconds=0.04,
+    )
+
+
+def rendered(renderable: RenderableType) -> str:
+    out = StringIO()
+    show(Console(file=out, width=100, color_system=None), renderable)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("DIPAPPROX_GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("verdict_dp", verdict(Answer.DP)),
+        ("verdict_not_dp", verdict(Answer.NOT_DP, None, WITNESS)),
+        ("verdict_unknown", verdict(Answer.UNKNOWN, "time limit: 5 s; 3 of 12 pairs checked", WITNESS)),
+    ],
+)  # fmt: skip
+def test_verdict_report(name: str, shown: Verdict) -> None:
+    check_golden(name, rendered(verdict_report(shown)))
+
+
+def test_distribution_report() -> None:
+    distribution = OutputDistribution(
+        program="svt_gauss",
+        epsilon=Fraction(1, 2),
+        inputs=INPUTS,
+        output_cells=OUTPUTS,
+        row=(Fraction(0), Fraction(1)),
+        outputs=(
+            OutputProbability((Fraction(0), Fraction(1), "a"), Enclosure.exact(Fraction(1, 4)), 1),
+            OutputProbability((Fraction(1), Fraction(0), "b"), between("0.7499", "0.7501"), 2),
+        ),
+        precision=10,
+        engine="nested",
+        seconds=0.01,
+    )
+    check_golden("distribution", rendered(distribution_report(distribution)))
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("form", ["text", "latex", "dot"])
+def test_explanation(form: str) -> None:
+    status, text = run("explain", "svt.dpg", "--no-merge", "--format", form)
+    assert status == 0
+    check_golden(f"explain_{form}", text)
+
+
+def test_names_are_not_markup() -> None:
+    strange = replace(verdict(Answer.DP), program="[bold]x[/bold] :smile:")
+    assert "[bold]x[/bold] :smile:" in rendered(verdict_report(strange))
+
+
+def test_intervals_for_people() -> None:
+    assert interval(Enclosure.exact(Fraction(1, 2))) == "0.5"
+    assert interval(between("0", "1")) == "[0, 1]"
+    assert interval(between("0.1234567890123", "0.1234567890124")) == "[0.123456789, 0.1234567891]"
+
+
+def test_html_for_notebooks() -> None:
+    html = verdict(Answer.NOT_DP, "a < b", WITNESS)._repr_html_()
+    assert html.startswith("<table>")
+    assert "<td>Not_DP</td>" in html
+    assert "a &lt; b" in html
+    assert "q = (0, 1)" in html

@@ -1,0 +1,117 @@
+"""The Python interface, and the verifier's promise that every failure is an answer."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.numerics.probability import OutputProbabilities
+
+HALF = Fraction(1, 2)
+TEXT = """
+param b = 1
+input q in {0, 1, 3}
+output out in {0, 1}
+adjacent linf 1
+x <- Lap(q, b / eps)
+out <- 0
+if x >= 1 then out <- 1 end
+"""
+
+
+def test_laplace_threshold_closed_form() -> None:
+    # Pr[out = 1] is 1/2 for q = 1 and e^(-1/2)/2 for q = 0: delta(1 -> 0) at budget 1/4 is
+    # (1 - e^(1/4 - 1/2))/2 = 0.1105996084642975659 (specification section 10, item 7).
+    program = dipapprox.parse(TEXT)
+    delta = Fraction("0.1105996084642975659")
+    near = Fraction(1, 10**15)
+    claim = Claim(HALF, delta + near, Fraction(1, 4))
+    verdict = dipapprox.verify(program, claim)
+    assert verdict.answer is Answer.DP
+    assert verdict.pairs == 2  # 0 ~ 1; 3 has no neighbour
+    assert verdict.delta_enclosure is not None
+    assert verdict.delta_enclosure.lower < delta + near
+    assert delta - near < verdict.delta_enclosure.upper
+    refuted = dipapprox.verify(program, Claim(HALF, delta - near, Fraction(1, 4)))
+    assert refuted.answer is Answer.NOT_DP
+    assert refuted.witness is not None
+    assert (refuted.witness.input, refuted.witness.adjacent) == ((1,), (0,))
+    assert [row.output for row in refuted.witness.rows] == [(1,)]
+    assert refuted.witness.delta_enclosure.lower > delta - near
+
+
+def test_pure_privacy_of_the_laplace_mechanism() -> None:
+    program = dipapprox.parse(TEXT, {"b": 2})
+    # Sensitivity 1, scale 2/eps: eps/2-private, and the threshold at 1 makes that tight.
+    budget = Fraction(1, 4)
+    assert (
+        dipapprox.verify(program, Claim(HALF, 0, budget + Fraction(1, 10**9))).answer is Answer.DP
+    )
+    below = dipapprox.verify(program, Claim(HALF, 0, budget - Fraction(1, 10**9)))
+    assert below.answer is Answer.NOT_DP
+    tight = dipapprox.verify(program, Claim(HALF, 0, budget))
+    assert tight.answer in (Answer.DP, Answer.UNKNOWN)
+
+
+def test_pairs_and_results() -> None:
+    program = dipapprox.parse(TEXT)
+    verdict = dipapprox.verify(program, Claim(1, HALF), pairs=[((0,), (3,))])
+    assert verdict.pairs == 1
+    assert json.loads(verdict.to_json())["eps"] == "1"
+    distribution = dipapprox.probabilities(program, 1, (1,))
+    assert not isinstance(distribution, NotEnclosed)
+    assert json.loads(distribution.to_json())["input"] == {"q": 1}
+    assert all(HALF in each.probability for each in distribution.outputs)
+    assert distribution._repr_html_().count("<tr>") == 3
+
+
+def test_floats_and_strangers_are_refused() -> None:
+    program = dipapprox.parse(TEXT)
+    with pytest.raises(UserError, match=r"must be an int or a Fraction, got 0\.5"):
+        Claim(0.5, HALF)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="got True"):
+        Claim(True, HALF)
+    with pytest.raises(UserError, match="must be an int or a Fraction"):
+        dipapprox.probabilities(program, 0.5, (1,))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="2 is not in the domain of 'q'"):
+        dipapprox.verify(program, Claim(1, HALF), pairs=[((0,), (2,))])
+    with pytest.raises(UserError, match="1 input cells, got 2 values"):
+        dipapprox.probabilities(program, 1, (1, 1))
+    with pytest.raises(UserError, match="precision must be in"):
+        Options(precision=0)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (LimitReached("time limit: 5 s"), "time limit: 5 s; 0 of 2 pairs checked"),
+        (MemoryError(), "memory limit: no memory left; 0 of 2 pairs checked"),
+        (KeyboardInterrupt(), "interrupted; 0 of 2 pairs checked"),
+        (BrokenInvariant("sum is 2"), "internal invariant failed: sum is 2 (a bug, please report)"),
+    ],
+)
+def test_every_failure_is_unknown(
+    error: BaseException, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(OutputProbabilities, "distribution", fail)
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF))
+    assert (verdict.answer, verdict.reason) == (Answer.UNKNOWN, reason)
+    assert (verdict.delta_enclosure, verdict.witness) == (None, None)
+    assert verdict.interrupted == isinstance(error, KeyboardInterrupt)
+    assert json.loads(verdict.to_json())["delta_enclosure"] == ["0", "1"]
+
+
+def test_nothing_known_when_states_are_too_many() -> None:
+    options = Options(limits=Limits(states=1))
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF), options=options)
+    assert (verdict.answer, verdict.final_states, verdict.pairs) == (Answer.UNKNOWN, 0, 0)
+    assert verdict.reason is not None
+    assert verdict.reason.startswith("path limit")
