@@ -38,8 +38,8 @@ from dipapprox.numerics.sampled_laws import Samples
 
 Array = NDArray[np.float64]
 
-_NODES = 16
-_RATIOS = (1.6, 2.2, 3.2, 4.6, 6.8, 10.0, 15.0)
+_NODES = 20
+_RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 
 class Float64Algebra:

@@ -143,7 +143,7 @@ class _Shape:
         return cls(float(law.mean), float(law.scale), reach, width / fineness, slope / fineness)
 
 
-_WIDTHS = {Family.GAUSSIAN: (1.15, 0.25), Family.LAPLACE: (2.2, 0.2)}
+_WIDTHS = {Family.GAUSSIAN: (0.9, 0.18), Family.LAPLACE: (1.9, 0.16)}
 
 
 def _narrow_enough(shapes: list[_Shape], start: float, width: float) -> bool:

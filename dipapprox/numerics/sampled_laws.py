@@ -148,7 +148,9 @@ def _gaussian_cdf_majorants(center: Array, half: Array, rule: Rule) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         real = cdf + density * np.minimum(farthest * np.maximum(excess, 0.0), vertical)
         imaginary = density * vertical
-        modulus = np.sqrt(real * real + imaginary * imaginary).max(axis=-1)
+        largest = np.maximum(real, imaginary)  # > 0: squares of the quotients do not underflow
+        modulus = largest * np.sqrt((real / largest) ** 2 + (imaginary / largest) ** 2)
+        modulus = modulus.max(axis=-1)
     bound: Array = modulus * (1 + 2.0**-40)
     return bound
 

@@ -1,0 +1,284 @@
+"""Laws of the function algebras, the same for both; grids; and the doubles against the balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import comb, factorial, isqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.numerics import float64, sampled
+from dipapprox.numerics.balls import BallAlgebra
+from dipapprox.numerics.densities import tail_mass
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.float64 import Float64Algebra
+from dipapprox.numerics.grid import Grid, build_grid
+from dipapprox.numerics.precision import to_enclosure
+from tests.numerics.soundness import run
+
+Q = Fraction
+Algebra = Float64Algebra | BallAlgebra
+
+
+def grid_for(
+    *laws: Distribution, points: tuple[Fraction, ...] = (), bits: int = 56, fineness: int = 1
+) -> Grid:
+    grid = build_grid(laws, points, bits, fineness)
+    assert isinstance(grid, Grid)
+    return grid
+
+
+def ball_algebra(grid: Grid) -> BallAlgebra:
+    return BallAlgebra(grid, 96, 40)
+
+
+ALGEBRAS: tuple[Callable[[Grid], Algebra], ...] = (Float64Algebra, ball_algebra)
+both = pytest.mark.parametrize("make", ALGEBRAS, ids=["float64", "balls"])
+each_family = pytest.mark.parametrize("family", list(Family))
+
+rationals = st.fractions(min_value=-5, max_value=5, max_denominator=12)
+scales = st.fractions(min_value=Q(1, 50), max_value=30, max_denominator=50)
+laws = st.builds(Distribution, st.sampled_from(list(Family)), rationals, scales)
+
+
+def total(algebra: Algebra, function: object) -> Enclosure:
+    (result,) = algebra.totals([function])  # type: ignore[list-item]
+    assert isinstance(result, Enclosure)
+    return result
+
+
+def chain(algebra: Algebra, law: Distribution, count: int) -> Enclosure:
+    """Enclose Pr[x_1 < … < x_count] up to the mass lost."""
+    density = algebra.density(law)
+    function = density
+    for _ in range(count - 1):
+        function = algebra.product(algebra.from_left(function), density)
+    return total(algebra, function)
+
+
+@given(st.lists(laws, min_size=1, max_size=4), st.lists(rationals, max_size=3))
+@settings(deadline=None, max_examples=60)
+def test_grid_covers_the_laws_and_knows_what_it_loses(
+    samples: list[Distribution], points: list[Fraction]
+) -> None:
+    grid = grid_for(*samples, points=tuple(points), bits=40)
+    marks = grid.boundaries
+    assert all(low < high for low, high in zip(marks, marks[1:], strict=False))
+    for law, span in grid.spans.items():
+        left, right = (abs(marks[end] - law.mean) / law.scale for end in (span.first, span.last))
+        outside = to_enclosure(tail_mass(law.family, left, 99) + tail_mass(law.family, right, 99))
+        assert isinstance(outside, Enclosure) and outside.upper <= span.lost
+        if law.family is Family.LAPLACE:
+            assert law.mean in marks
+    for point in points:
+        assert marks[grid.index(point)] in (point, marks[0], marks[-1])
+
+
+def test_grid_refuses_too_many_panels() -> None:
+    clusters = [Distribution(Family.GAUSSIAN, Q(10**6 * k), Q(1)) for k in range(300)]
+    assert isinstance(build_grid(clusters, [], 50, max_panels=512), NotEnclosed)
+
+
+def test_grid_refuses_a_cut_that_is_not_a_boundary() -> None:
+    grid = grid_for(Distribution(Family.GAUSSIAN, Q(0), Q(1)))
+    with pytest.raises(ValueError, match="not a boundary"):
+        grid.index(Q(1, 97))
+
+
+@both
+@given(law=laws)
+@settings(deadline=None, max_examples=25)
+def test_density_integrates_to_one_up_to_the_tails(
+    make: Callable[[Grid], Algebra], law: Distribution
+) -> None:
+    grid = grid_for(law)
+    mass = total(make(grid), make(grid).density(law))
+    assert mass.upper >= 1 - grid.spans[law].lost and mass.lower <= 1
+    assert mass.width < Q(1, 10**13)
+
+
+@both
+@given(x=laws, y=laws)
+@settings(deadline=None, max_examples=25)
+def test_one_of_two_samples_is_smaller(
+    make: Callable[[Grid], Algebra], x: Distribution, y: Distribution
+) -> None:
+    algebra = make(grid_for(x, y))
+    below = total(algebra, algebra.product(algebra.density(x), algebra.survival(y)))
+    above = total(algebra, algebra.product(algebra.density(y), algebra.survival(x)))
+    assert 1 - Q(1, 10**15) - Q(1, 10**12) <= (below + above).lower
+    assert 1 - Q(1, 10**15) <= (below + above).upper and (below + above).lower <= 1
+    assert below.width < Q(1, 10**12)
+
+
+@both
+@each_family
+def test_equal_samples_come_in_every_order_alike(
+    make: Callable[[Grid], Algebra], family: Family
+) -> None:
+    law = Distribution(family, Q(1, 3), Q(5, 7))
+    grid = grid_for(law, bits=70)
+    for count in (2, 3, 5):
+        value = chain(make(grid), law, count)
+        exact, lost = Q(1, factorial(count)), count * grid.spans[law].lost
+        assert value.lower <= exact <= value.upper + lost
+        assert value.width < Q(1, 10**12)
+
+
+@each_family
+def test_balls_are_relatively_accurate(family: Family) -> None:
+    law = Distribution(family, Q(0), Q(1))
+    grid = grid_for(law, bits=190, fineness=2)
+    count = 40 if family is Family.GAUSSIAN else 16
+    value = chain(BallAlgebra(grid, 128, 48), law, count)
+    exact, lost = Q(1, factorial(count)), count * grid.spans[law].lost
+    assert value.lower <= exact <= value.upper + lost
+    assert value.width + lost < exact / 10**6
+
+
+def test_balls_reach_below_the_doubles() -> None:
+    """Pr[law > far] is a standard Gaussian's tail above 53 / sqrt 2, about 1e-307."""
+    law = Distribution(Family.GAUSSIAN, Q(0), Q(1))
+    far = Distribution(Family.GAUSSIAN, Q(53), Q(1))
+    algebra = BallAlgebra(grid_for(law, far, bits=2800, fineness=8), 192, 60)
+    value = total(algebra, algebra.product(algebra.density(far), algebra.survival(law)))
+    root = Q(isqrt(53**2 * 10**40 // 2), 10**20)
+    above, below = (
+        to_enclosure(tail_mass(Family.GAUSSIAN, root + step, 300)) for step in (Q(1, 10**20), Q(0))
+    )
+    assert isinstance(above, Enclosure) and isinstance(below, Enclosure)
+    assert above.lower <= value.upper and value.lower <= below.upper
+    assert value.lower > 0 and value.upper < Q(1, 10**300)
+    assert value.width < value.lower / 10**12
+
+
+@both
+@each_family
+@pytest.mark.parametrize("scale_ratio", [Q(1), Q(2), Q(10**6)])
+def test_power_of_a_thousand_equal_samples(
+    make: Callable[[Grid], Algebra], family: Family, scale_ratio: Fraction
+) -> None:
+    law = Distribution(family, Q(0), Q(1))
+    threshold = Distribution(family, Q(0), scale_ratio)
+    algebra = make(grid_for(law, threshold, bits=64, fineness=2))
+    value = total(
+        algebra, algebra.product(algebra.power(algebra.cdf(law), 1000), algebra.density(threshold))
+    )
+    if scale_ratio == 1:
+        assert value.lower <= Q(1, 1001) <= value.upper + Q(2002, 2**64)
+    assert value.width < Q(1, 10**11)
+    assert value.lower >= 0 and value.upper < 1
+
+
+@both
+def test_means_and_scales_far_apart(make: Callable[[Grid], Algebra]) -> None:
+    wide = Distribution(Family.GAUSSIAN, Q(10**6), Q(10**6))
+    narrow = Distribution(Family.LAPLACE, Q(1, 3), Q(1, 10**6))
+    algebra = make(grid_for(wide, narrow))
+    value = total(algebra, algebra.product(algebra.density(narrow), algebra.cdf(wide)))
+    # Pr[wide < narrow]: the Gaussian's distribution function at -1 + O(1e-6).
+    assert abs(value.lower - Q(158655, 10**6)) < Q(1, 10**5)
+    assert value.width < Q(1, 10**12)
+
+
+@both
+@given(law=laws, cuts=st.tuples(rationals, rationals))
+@settings(deadline=None, max_examples=25)
+def test_restriction_splits_the_total(
+    make: Callable[[Grid], Algebra], law: Distribution, cuts: tuple[Fraction, Fraction]
+) -> None:
+    low, high = sorted(cuts)
+    algebra = make(grid_for(law, points=cuts))
+    density = algebra.density(law)
+    parts = [
+        total(algebra, algebra.restrict(density, *bounds))
+        for bounds in ((None, low), (low, high), (high, None))
+    ]
+    assert (parts[0] + parts[1] + parts[2]).meets(total(algebra, density))
+    if low == high:
+        assert parts[1].upper < Q(1, 10**270)
+
+
+@both
+@given(law=laws, weights=st.lists(st.integers(-9, 9), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=25)
+def test_combination_is_linear(
+    make: Callable[[Grid], Algebra], law: Distribution, weights: list[int]
+) -> None:
+    algebra = make(grid_for(law))
+    parts = [algebra.density(law), algebra.product(algebra.density(law), algebra.cdf(law))]
+    functions = [parts[k % 2] for k in range(len(weights))]
+    combined = total(
+        algebra,
+        algebra.combine(list(zip(weights, functions, strict=True))),  # type: ignore[arg-type]
+    )
+    sums = [total(algebra, part) for part in parts]
+    low = sum(min(w * sums[k % 2].lower, w * sums[k % 2].upper) for k, w in enumerate(weights))
+    high = sum(max(w * sums[k % 2].lower, w * sums[k % 2].upper) for k, w in enumerate(weights))
+    assert combined.meets(Enclosure(Q(low), Q(high)))
+
+
+@both
+def test_separable_split_gives_the_binomial(make: Callable[[Grid], Algebra]) -> None:
+    """Pr[l < r_1, …, r_k < h] = k! / (k + 2)! for equal samples, through F(h) - F(l) >= 0."""
+    law, count = Distribution(Family.GAUSSIAN, Q(0), Q(1)), 4
+    grid = grid_for(law, bits=64)
+    algebra = make(grid)
+    cdf, density = algebra.cdf(law), algebra.density(law)
+    terms = []
+    for k in range(count + 1):
+        low = algebra.product(density, algebra.power(cdf, k)) if k else density
+        inner = algebra.from_left(low)  # type: ignore[arg-type]
+        high = algebra.power(cdf, count - k) if k < count else algebra.constant(Q(1))
+        upper = algebra.product(density, high)  # type: ignore[arg-type]
+        terms.append(((-1) ** k * comb(count, k), algebra.product(inner, upper)))  # type: ignore
+    value = total(algebra, algebra.combine(terms))
+    exact = Q(1, (count + 1) * (count + 2))
+    assert value.lower <= exact <= value.upper + (count + 2) * grid.spans[law].lost
+    assert value.width < Q(1, 10**12)
+
+
+def test_doubles_lie_where_the_balls_say() -> None:
+    report = run(20_000, seed=3)
+    assert report.violations is None
+    assert report.sharp > 0.9 * report.checks
+
+
+def _no_sampling_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = sampled.sampling_error
+    monkeypatch.setattr(sampled, "sampling_error", lambda f, c, k: 0 * exact(f, c, k))
+
+
+def _no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled, "UNIT_ROUNDOFF", 0.0)
+    for name in ("restricted_density", "restricted_cdf"):
+        exact = getattr(float64, name)
+
+        def perturbed(law, grid, rule, exact=exact):  # type: ignore[no-untyped-def]
+            samples = exact(law, grid, rule)
+            return type(samples)(samples.values, samples.error / 32, samples.majorants)
+
+        monkeypatch.setattr(float64, name, perturbed)
+
+
+def _small_majorants(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = float64.restricted_survival
+
+    def perturbed(law, grid, rule):  # type: ignore[no-untyped-def]
+        samples = exact(law, grid, rule)
+        return type(samples)(samples.values, samples.error, samples.majorants * np.float64(0.9))
+
+    monkeypatch.setattr(float64, "restricted_survival", perturbed)
+
+
+@pytest.mark.parametrize("breakage", [_no_sampling_error, _no_rounding, _small_majorants])
+def test_a_broken_bound_is_caught(
+    monkeypatch: pytest.MonkeyPatch, breakage: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    breakage(monkeypatch)
+    assert run(6_000, seed=4).violations

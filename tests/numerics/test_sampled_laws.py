@@ -1,0 +1,137 @@
+"""Elementary functions and sampled laws in doubles, against balls: values, and majorants on ellipses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flint import acb, arb
+
+from dipapprox.distributions import Family
+from dipapprox.numerics.elementary import RELATIVE, UNDERFLOW, exponential, growth, mills_ratio
+from dipapprox.numerics.legendre import legendre_rule
+from dipapprox.numerics.precision import precision
+from dipapprox.numerics.sampled_laws import sample_cdf, sample_density
+
+RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
+RULE = legendre_rule(8, RATIOS)
+
+
+def panels(family: Family) -> tuple[np.ndarray, np.ndarray]:
+    """Panels of all sizes and places; Laplace panels on one side of 0."""
+    generator = np.random.default_rng(7)
+    half = 10 ** generator.uniform(-4, 0.3, 160)
+    center = generator.uniform(-36, 36, 160) * generator.choice([1.0, 0.1], 160)
+    if family is Family.LAPLACE:
+        center = np.sign(center) * (np.abs(center) + half)
+    return center, half
+
+
+def pdf(family: Family, z: acb, side: float) -> acb:
+    if family is Family.GAUSSIAN:
+        return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+    return (-z if side > 0 else z).exp() / 2
+
+
+def cdf(family: Family, z: acb, side: float) -> acb:
+    if family is Family.GAUSSIAN:
+        return (-z / arb(2).sqrt()).erfc() / 2
+    return 1 - (-z).exp() / 2 if side > 0 else z.exp() / 2
+
+
+CASES = [
+    (family, sample, exact)
+    for family in Family
+    for sample, exact in ((sample_density, pdf), (sample_cdf, cdf))
+]
+
+
+def test_exponential_is_within_its_bound() -> None:
+    x = np.random.default_rng(1).uniform(-760, 700, 4000)
+    x[:3] = 0.0, -690.0, 700.0
+    with precision(120):
+        for argument, value in zip(x, exponential(x), strict=True):
+            exact = arb(float(argument)).exp()
+            assert abs(exact - arb(float(value))) <= exact * arb(RELATIVE) + arb(UNDERFLOW)
+        for argument, value in zip(x, growth(x), strict=True):
+            assert arb(float(value)) >= arb(float(argument)).exp()
+    assert np.isinf(growth(np.array([700.5, 1e9]))).all()
+
+
+def test_mills_ratio_is_within_its_bound() -> None:
+    t = np.random.default_rng(2).uniform(0, 39.99, 4000)
+    t[:4] = 0.0, 0.25, 1e-300, 39.75
+    with precision(200):
+        for argument, value in zip(t, mills_ratio(t), strict=True):
+            x = arb(float(argument))
+            exact = (x * x / 2).exp() * (x / arb(2).sqrt()).erfc() * (arb.pi() / 2).sqrt()
+            assert abs(exact - arb(float(value))) <= exact * arb(RELATIVE)
+
+
+@pytest.mark.parametrize(("family", "sample", "exact"), CASES)
+def test_values_are_within_their_errors(family, sample, exact) -> None:  # type: ignore[no-untyped-def]
+    center, half = panels(family)
+    samples = sample(family, center, half, RULE)
+    with precision(160):
+        nodes = [arb.legendre_p_root(8, k) for k in reversed(range(8))]
+        for p in range(len(center)):
+            for j, node in enumerate(nodes):
+                z = acb(arb(float(center[p])) + arb(float(half[p])) * node)
+                truth = exact(family, z, center[p]).real
+                error = abs(truth - arb(float(samples.values[p, j])))
+                assert error <= arb(float(samples.error[p]))
+                assert truth <= arb(float(samples.majorants[p, 0]))
+    # The errors are small: relative to the function's size, except where e^-690 is reached.
+    ordinary = samples.majorants[:, 0] > 1e-200
+    assert (samples.error / samples.majorants[:, 0])[ordinary].max() < 1e-11
+
+
+@pytest.mark.parametrize(("family", "sample", "exact"), CASES)
+def test_majorants_hold_on_the_ellipses(family, sample, exact) -> None:  # type: ignore[no-untyped-def]
+    center, half = panels(family)
+    majorants = sample(family, center, half, RULE).majorants
+    angles = np.random.default_rng(5).uniform(0, 1, 6)
+    checked = 0
+    with precision(120):
+        for p in range(len(center)):
+            for r, ratio in enumerate(RATIOS, start=1):
+                bound = float(majorants[p, r])
+                if not np.isfinite(bound):
+                    continue
+                for angle in (*angles, 0.0, 0.5, 1.0):
+                    turn = arb(float(angle))
+                    w = acb(turn.cos_pi(), turn.sin_pi())
+                    point = (w * arb(ratio) + 1 / (w * arb(ratio))) / 2
+                    z = arb(float(center[p])) + arb(float(half[p])) * point
+                    assert abs(exact(family, z, center[p])).lower() <= arb(bound)
+                    checked += 1
+    assert checked > 5000
+
+
+def test_majorants_are_near_the_supremum() -> None:
+    """A bound of the distribution function's 1000th power on moderate ellipses stays usable."""
+    center, half = np.arange(-8.0, 8.5, 1.0), np.full(17, 0.5)
+    bounds = sample_cdf(Family.GAUSSIAN, center, half, RULE).majorants[:, :4] ** 1000
+    assert bounds[:, 1].max() < 2 and bounds[:, 2].max() < 1e3
+
+
+def test_rule_integrates_polynomials_exactly() -> None:
+    x = RULE.nodes
+    for degree in range(8):
+        partial = x**degree @ RULE.from_left
+        exact = (x ** (degree + 1) - (-1) ** (degree + 1)) / (degree + 1)
+        assert np.abs(partial[:-1] - exact).max() < 1e-15
+        right = x**degree @ RULE.from_right
+        assert np.abs(partial[:-1] + right[:-1] - right[-1]).max() < 1e-15
+
+
+def test_rule_errors_hold_for_a_pole() -> None:
+    """f = 1 / (a - x) with its pole outside the ellipse: the bounds (1) and (2) of `legendre`."""
+    for ratio, partial, total in zip(
+        RULE.ratios[:4], RULE.partial_error, RULE.total_error, strict=False
+    ):
+        pole = 1.02 * (ratio + 1 / ratio) / 2
+        supremum = 1 / (pole - (ratio + 1 / ratio) / 2)
+        values = 1 / (pole - RULE.nodes) @ RULE.from_left
+        exact = np.log((pole + 1) / (pole - RULE.nodes))
+        assert np.abs(values[:-1] - exact).max() <= supremum * partial
+        assert abs(values[-1] - np.log((pole + 1) / (pole - 1))) <= supremum * total + 1e-15
