@@ -12,6 +12,8 @@ import sys
 
 from rich.console import Console, RenderableType
 
+from dipapprox.errors import UserError
+
 
 def show(console: Console, *renderables: RenderableType) -> None:
     """Render for people and write."""
@@ -28,11 +30,17 @@ def show_json(console: Console, fields: dict[str, object]) -> None:
 
 
 def write(console: Console, text: str) -> None:
-    """Write text as it is and flush it; quietly if nobody reads any more."""
+    """Write text as it is and flush it; quietly if nobody reads any more.
+
+    Raises:
+        UserError: If it cannot be written for another reason, e.g. a full disk.
+    """
     try:
         console.file.write(text)
         console.file.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # Python flushes standard output again at exit: let that succeed.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise UserError(f"cannot write the result: {error.strerror}") from None
