@@ -15,11 +15,14 @@ from fractions import Fraction
 from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
-from dipapprox.events.instantiate import Instantiator, Outline
+from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.events.reduce import connected_samples, irredundant, reduce
 from dipapprox.language.core import InputRow, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates
+
+_REMEMBERED = 200_000
+"""Most keys that are remembered; then all are forgotten, and what is still needed comes back."""
 
 Numbers = tuple[int, ...]
 
@@ -70,18 +73,18 @@ class Catalogue:
         self._known: dict[object, Numbers | None] = {}
         self._samples = states.samples
         self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
+        self._cells = {cell.name: k for k, cell in enumerate(states.program.inputs)}
+        self._variables: dict[tuple[int, LinearForm], int] = {}
+        self._tables: list[tuple[int, _Table]] = []
         self._laws: dict[Distribution, int] = {}
         self._law_list: list[Distribution] = []
         self._forms: dict[LinearForm, int] = {}
         self._form_list: list[LinearForm] = []
         self._shapes: dict[object, int] = {}
-        cells = {cell.name: k for k, cell in enumerate(states.program.inputs)}
-        self._means = tuple(_Table(sample.mean, cells) for sample in states.samples)
-        outlines = self._instantiator.outlines
-        self._fixed = {id(o): self._parts(o) for o in outlines if not o.varying}
-        self._guards = {
-            id(o): tuple(_Table(g, cells) for g in o.guards) for o in outlines if o.varying
-        }
+        self._fixed: dict[int, tuple[_Part, ...] | None] = {}
+        self._varying: dict[int, tuple[tuple[int, ...], tuple[_Table, ...]]] = {}
+        for outline in self._instantiator.outlines:
+            self._prepare(outline)
 
     def row(self, row: InputRow) -> Iterator[tuple[int, Numbers]]:
         """Yield (index in `states.outputs()`, indices in `events`) for every possible state.
@@ -89,16 +92,37 @@ class Catalogue:
         The probability of the state is the product of those of the events (1 if there are none);
         states of probability 0 are left out.
         """
-        numbers = self._instantiator.numbers(row)
         laws = self._law_codes(row)
+        numbers = self._instantiator.numbers(row)
         for outline in self._instantiator.admitted(row, numbers):
-            found = (
-                self._varying(outline, row, laws)
-                if outline.varying
-                else self._constant(self._fixed[id(outline)], laws)
-            )
+            if id(outline) in self._fixed:
+                found = self._constant(self._fixed[id(outline)], laws)
+            else:
+                found = self._general(*self._varying[id(outline)], row, laws)
             if found is not None:
                 yield outline.output, found
+
+    def _prepare(self, outline: Outline) -> None:
+        """Do for a state what need not be done for every row."""
+        freed = without_inputs(len(outline.samples), outline.guards)
+        shifts, guards = ({}, outline.guards) if freed is None else freed
+        nothing = LinearForm.constant_form(0)
+        variables = tuple(
+            self._variable(sample, self._samples[sample].mean + shifts.get(k, nothing))
+            for k, sample in enumerate(outline.samples)
+        )
+        if freed is None:
+            tables = tuple(_Table(guard, self._cells) for guard in guards)
+            self._varying[id(outline)] = variables, tables
+        else:
+            self._fixed[id(outline)] = self._parts(variables, guards)
+
+    def _variable(self, sample: int, mean: LinearForm) -> int:
+        """Number a sample whose mean may have taken up inputs from the guards."""
+        number = self._variables.setdefault((sample, mean), len(self._tables))
+        if number == len(self._tables):
+            self._tables.append((sample, _Table(mean, self._cells)))
+        return number
 
     def _constant(self, parts: tuple[_Part, ...] | None, laws: Sequence[int]) -> Numbers | None:
         """A state whose guards are the same for all rows: only the laws differ."""
@@ -108,19 +132,22 @@ class Catalogue:
         for part in parts:
             roles = [sorted([laws[sample] for sample in role]) for role in part.roles]
             codes = tuple([code for role in roles for code in role])
-            key = (part.number, codes)
-            if key not in self._known:
-                self._known[key] = self._solve(codes, part.guards)
-            numbers = self._known[key]
+            numbers = self._solved((part.number, codes), codes, part.guards)
             if numbers is None:
                 return None
             found += numbers
         return tuple(found)
 
-    def _varying(self, outline: Outline, row: InputRow, laws: Sequence[int]) -> Numbers | None:
+    def _general(
+        self,
+        variables: tuple[int, ...],
+        tables: tuple[_Table, ...],
+        row: InputRow,
+        laws: Sequence[int],
+    ) -> Numbers | None:
         """A state whose guards mention inputs: the key is the set of guards and the laws."""
         guards = []
-        for table in self._guards[id(outline)]:
+        for table in tables:
             values = tuple([row[place] for place in table.places])
             code = table.codes.get(values)
             if code is None:
@@ -130,10 +157,18 @@ class Catalogue:
                     self._form_list.append(form)
                 table.codes[values] = code
             guards.append(code)
-        codes = tuple([laws[sample] for sample in outline.samples])
-        key = (frozenset(guards), codes)
+        codes = tuple([laws[variable] for variable in variables])
+        chosen = frozenset(guards)
+        return self._solved((chosen, codes), codes, [self._form_list[g] for g in sorted(chosen)])
+
+    def _solved(
+        self, key: object, codes: Sequence[int], guards: Sequence[LinearForm]
+    ) -> Numbers | None:
+        """Look an event up by its cheap key, or work it out."""
         if key not in self._known:
-            self._known[key] = self._solve(codes, [self._form_list[g] for g in sorted(key[0])])
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._solve(codes, guards)
         return self._known[key]
 
     def _solve(self, codes: Sequence[int], guards: Sequence[LinearForm]) -> Numbers | None:
@@ -151,9 +186,9 @@ class Catalogue:
         return tuple(numbers)
 
     def _law_codes(self, row: InputRow) -> list[int]:
-        """Return a small number for each sample's law; equal laws have equal numbers."""
+        """Return a small number for each variable's law; equal laws have equal numbers."""
         codes = []
-        for sample, table in enumerate(self._means):
+        for sample, table in self._tables:
             values = tuple([row[place] for place in table.places])
             code = table.codes.get(values)
             if code is None:
@@ -166,21 +201,23 @@ class Catalogue:
             codes.append(code)
         return codes
 
-    def _parts(self, outline: Outline) -> tuple[_Part, ...] | None:
+    def _parts(
+        self, variables: Sequence[int], forms: Sequence[LinearForm]
+    ) -> tuple[_Part, ...] | None:
         """Take a state apart once and for all; None if its guards cannot hold together."""
-        guards = irredundant(outline.guards)
+        guards = irredundant(forms)
         if guards is None:
             return None
         parts = []
-        for samples, forms in connected_samples(len(outline.samples), guards):
-            roles = _roles(samples, forms)
+        for samples, own in connected_samples(len(variables), guards):
+            roles = _roles(samples, own)
             place: dict[Symbol, Symbol] = {
                 sample: k for k, sample in enumerate(s for role in roles for s in role)
             }
-            here = tuple(guard.renamed(place.__getitem__) for guard in forms)
+            here = tuple(guard.renamed(place.__getitem__) for guard in own)
             shape = (tuple(map(len, roles)), frozenset(here))
             number = self._shapes.setdefault(shape, len(self._shapes))
-            globally = tuple(tuple(outline.samples[s] for s in role) for role in roles)
+            globally = tuple(tuple(variables[s] for s in role) for role in roles)
             parts.append(_Part(number, globally, here))
         return tuple(parts)
 

@@ -6,7 +6,7 @@ mentions, its guards over local indices, the scales.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -99,6 +99,44 @@ def _outline(state: FinalState, output: int) -> Outline:
         tuple(form.renamed(name) for form in forms),
         any(form.inputs() for form in forms),
     )
+
+
+def without_inputs(
+    size: int, guards: Sequence[LinearForm]
+) -> tuple[dict[int, LinearForm], tuple[LinearForm, ...]] | None:
+    """Move the inputs from the guards into the means, if that is possible for every row.
+
+    x + q <= y becomes x' <= y with x' = x + q: the same guards for all rows. A sample can take the
+    inputs of a guard if it would take the same in all guards that mention it.
+
+    Returns:
+        What is added to the mean of each sample that changes, as forms over input cells, and the
+        guards over the new samples; None if some guard cannot be freed.
+    """
+    shifts: dict[int, LinearForm] = {}
+    forms = list(guards)
+    uses: list[list[int]] = [[] for _ in range(size)]
+    for position, form in enumerate(forms):
+        for sample in form.samples():
+            uses[sample].append(position)
+
+    def taken(form: LinearForm, sample: int) -> LinearForm:
+        inputs = tuple(term for term in form.terms if isinstance(term[0], str))
+        return LinearForm(inputs, Fraction(0)).scaled(1 / form.coefficient(sample))
+
+    for position in range(len(forms)):
+        if not forms[position].inputs():
+            continue
+        for sample in forms[position].samples():
+            shift = taken(forms[position], sample)
+            if all(taken(forms[k], sample) == shift for k in uses[sample]):
+                break
+        else:
+            return None
+        shifts[sample] = shifts.get(sample, LinearForm.constant_form(0)) + shift
+        for k in uses[sample]:
+            forms[k] = forms[k] - shift.scaled(forms[k].coefficient(sample))
+    return shifts, tuple(forms)
 
 
 def _holds(

@@ -12,7 +12,7 @@ from dipapprox.distributions import Distribution, Family, Scale
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Independent
-from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.instantiate import Instantiator, without_inputs
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Cell, Everyone, InputRow, Program, Value
 from dipapprox.semantics.linear import LinearForm
@@ -64,25 +64,46 @@ def sparse_vector(size: int, noisy_guards: bool) -> FinalStates:
     return final_states(tuple(samples), states, size, (ZERO, ONE))
 
 
-@pytest.mark.parametrize("noisy_guards", [False, True])
-def test_the_catalogue_agrees_with_events_made_one_by_one(noisy_guards: bool) -> None:
-    states = sparse_vector(4, noisy_guards)
+def bare_queries(size: int) -> FinalStates:
+    """SVT without query noise: one sample against several inputs, which no shift can absorb."""
+    threshold = Sample(Family.GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "rT")
+    above = [LinearForm.symbol(0) - LinearForm.symbol(f"q[{k}]") for k in range(1, size + 1)]
+    states = [
+        FinalState((Fraction(k),), (), path(*(-form for form in above[:k]), *above[k : k + 1]))
+        for k in range(size + 1)
+    ]
+    return final_states((threshold,), states, size, (ZERO, ONE))
+
+
+@pytest.mark.parametrize(
+    ("states", "distinct"),
+    [
+        # It only matters how many of the k leaves below the threshold have mean 1: k + 1 cases,
+        # twice where one leaf is above.
+        (sparse_vector(4, noisy_guards=False), 2 * (1 + 2 + 3 + 4) + 5),
+        (sparse_vector(4, noisy_guards=True), 2 * (1 + 2 + 3 + 4) + 5),
+        # rT <= 0, rT <= 1, rT >= 0, rT >= 1, 0 <= rT <= 1: the first and third are mirror images
+        (bare_queries(4), 4),
+    ],
+    ids=["means", "guards", "bare"],
+)
+def test_the_catalogue_agrees_with_events_made_one_by_one(
+    states: FinalStates, distinct: int
+) -> None:
     epsilon = Fraction(1, 2)
     instantiator, catalogue = Instantiator(states, epsilon), Catalogue(states, epsilon)
     for row in product((ZERO, ONE), repeat=4):
         expected = []
         for output, event in instantiator.events(row):
             reduced = reduce(event)
-            assert isinstance(reduced, Independent)
-            expected.append((output, Counter(map(canonical, reduced.factors))))
+            if isinstance(reduced, Independent):
+                expected.append((output, Counter(map(canonical, reduced.factors))))
         found = [
             (output, Counter(catalogue.events[number] for number in numbers))
             for output, numbers in catalogue.row(row)
         ]
         assert found == expected
-    # It only matters how many of the k leaves below the threshold have mean 1: k + 1 cases, twice
-    # where one leaf is above.
-    assert len(catalogue.events) == 2 * (1 + 2 + 3 + 4) + 5
+    assert len(catalogue.events) == distinct
 
 
 def test_rows_share_events_with_shifted_inputs() -> None:
@@ -144,3 +165,18 @@ def test_impossible_states_are_left_out_of_rows() -> None:
     catalogue = Catalogue(final_states((sample,), states, 1, (ZERO, ONE)), ONE)
     for row in ((ZERO,), (ONE,)):
         assert [output for output, _ in catalogue.row(row)] == [0]
+
+
+def test_inputs_move_into_means_only_where_all_guards_agree() -> None:
+    x, y, q = LinearForm.symbol(0), LinearForm.symbol(1), LinearForm.symbol("q")
+    # 2x + q <= y and x + q/2 >= 1: x' = x + q/2
+    freed = without_inputs(
+        2,
+        (x.scaled(Fraction(2)) + q - y, LinearForm.constant_form(1) - x - q.scaled(Fraction(1, 2))),
+    )
+    assert freed == (
+        {0: q.scaled(Fraction(1, 2))},
+        (x.scaled(Fraction(2)) - y, LinearForm.constant_form(1) - x),
+    )
+    assert without_inputs(1, (x + q, x - q)) is None
+    assert without_inputs(2, (x - y + q, -x, -y)) is None
