@@ -48,7 +48,7 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     """
     run = _Run(program, merge, limits)
     survivors = run.block(program.body, [run.start()])
-    run.finish(survivors, None)
+    run.finish(survivors, program.body[-1].span if program.body else None)
     if run.diagnostics:
         raise SourceError(sorted(run.diagnostics.values(), key=_place))
     return FinalStates(program, tuple(run.samples.values()), tuple(run.final_states()), merge)
@@ -235,7 +235,7 @@ class _Run:
             for name in self.output_cells:
                 if name in state.outputs:
                     continue
-                message = f"output '{name}' is not assigned when the program ends"
+                message = f"output '{name}' is never assigned"
                 hint = f"assign '{name}' on every path"
                 self.report(state, PathFault("value error", message, span, hint, name))
         self.limits.check_states(len(self.finals))

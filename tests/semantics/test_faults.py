@@ -62,9 +62,7 @@ def test_all_faults_are_reported_once(merge: bool) -> None:
 def test_output_that_is_never_assigned() -> None:
     body = [draw("r", 0, 0), choose(compare("r", ">", 0), [assign("out[1]", 1)])]
     (found,) = diagnostics(program((), BIT, body))
-    assert found.message == (
-        "output 'out[1]' is not assigned when the program ends when condition 1 is false"
-    )
+    assert found.message == "output 'out[1]' is never assigned when condition 1 is false"
 
 
 def test_index_out_of_range() -> None:
