@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 
@@ -16,9 +18,9 @@ from dipapprox.errors import UserError
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
-    """Render for people and write."""
+    """Render for people and write; see `write`."""
     # rich turns a broken pipe into exit status 1, which would mean Not_DP: write it ourselves.
-    with console.capture() as capture:
+    with _writing(), console.capture() as capture:
         for renderable in renderables:
             console.print(renderable, markup=False, highlight=False, emoji=False)
     write(console, capture.get())
@@ -35,9 +37,15 @@ def write(console: Console, text: str) -> None:
     Raises:
         UserError: If it cannot be written for another reason, e.g. a full disk.
     """
-    try:
+    with _writing():
         console.file.write(text)
         console.file.flush()
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         # Python flushes standard output again at exit: let that succeed.
         nowhere = os.open(os.devnull, os.O_WRONLY)
