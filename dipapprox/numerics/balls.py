@@ -1,8 +1,8 @@
 """The ball function algebra: polynomials on panels, at any precision.
 
-On a panel, with u in [-1, 1] its reference variable and H its half-width, a function is p(u) + e(u):
-a polynomial p whose coefficients are balls round constants, and a remainder |e(u)| <= r. The 1-norm
-|p| = Σ |coefficient| bounds p on the panel.
+On a panel, with u in [-1, 1] its reference variable and H its half-width, a function is
+p(u) + e(u): a polynomial p whose coefficients are balls round constants, and a remainder
+|e(u)| <= r. The 1-norm |p| = Σ |coefficient| bounds p on the panel.
 
 Product: p q cut at the degree n; r = |p| r_q + |q| r_p + r_p r_q + the 1-norm of what is cut.
 Integral: H ∫_{-1}^u p plus the panels before; remainder 2 H r plus what is cut.

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import lcm
 
 import numpy as np
 from flint import arb
@@ -90,13 +91,20 @@ _NOTHING = _Level(0.0, 0.0, 0.0)
 
 
 def _standard_panels(law: Distribution, grid: Grid) -> tuple[Array, Array]:
-    """Centres and half-widths of the span's panels in standard units, correctly rounded."""
+    """Centres and half-widths of the span's panels in standard units, correctly rounded.
+
+    Python divides integers with one rounding: over a common denominator d, with mean = m / n and
+    scale = s / t, a centre is ((low + high) / (2 d) - m / n) t / s.
+    """
     span = grid.spans[law]
-    marks = [(mark - law.mean) / law.scale for mark in grid.boundaries[span.first : span.last + 1]]
-    pairs = list(pairwise(marks))
-    center = np.array([float((low + high) / 2) for low, high in pairs])
-    half = np.array([float((high - low) / 2) for low, high in pairs])
-    return center, half
+    kept = grid.boundaries[span.first : span.last + 1]
+    denominator = lcm(*(mark.denominator for mark in kept))
+    marks = [mark.numerator * (denominator // mark.denominator) for mark in kept]
+    (m, n), (s, t) = law.mean.as_integer_ratio(), law.scale.as_integer_ratio()
+    below, shift, wide = 2 * denominator * n * s, 2 * denominator * m, 2 * denominator * s
+    center = [((low + high) * n - shift) * t / below for low, high in pairwise(marks)]
+    half = [(high - low) * t / wide for low, high in pairwise(marks)]
+    return np.array(center), np.array(half)
 
 
 def _masses(law: Distribution, grid: Grid) -> tuple[_Level, _Level, _Level]:

@@ -172,14 +172,16 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     error = after_error + half * (rule.norm * errors.values + sampling + errors.rounding + _TINY)
     largest = np.abs(rows[..., :nodes]).max(axis=-1)
     error = (error + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))) * SAFE
-    majorants = function.rows[..., nodes:-1] * (half * errors.kappa)[:, None]
+    with np.errstate(over="ignore"):
+        majorants = function.rows[..., nodes:-1] * (half * errors.kappa)[:, None]
     if function.positive:
         sup = (np.abs(after) + after_error) * SAFE
     else:
         sup = (np.abs(before) + after_error + 2 * majorants[..., 0]) * SAFE
     sup = np.maximum(sup, FLOOR)
     rows[..., nodes] = sup
-    rows[..., nodes + 1 : -1] = (sup[..., None] + majorants[..., 1:] * rule.high) * SAFE
+    with np.errstate(over="ignore"):
+        rows[..., nodes + 1 : -1] = (sup[..., None] + majorants[..., 1:] * rule.high) * SAFE
     rows[..., -1] = 1 + error / sup
     return Sampled(rows, 1, FLOOR, function.positive)
 

@@ -1,4 +1,4 @@
-"""Elementary functions and sampled laws in doubles, against balls: values, and majorants on ellipses."""
+"""Elementary functions and sampled laws in doubles against balls: values, and majorants."""
 
 from __future__ import annotations
 
