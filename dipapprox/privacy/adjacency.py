@@ -14,15 +14,12 @@ nothing is stored. Pairs (u, u) are left out: their delta is 0.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
-from dipapprox.errors import UserError
 from dipapprox.language.core import (
     Adjacency,
     Cell,
@@ -34,17 +31,12 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
+from dipapprox.privacy.moves import FREE, Moves
 
 Pair = tuple[InputRow, InputRow]
 
-_FREE = Fraction(0)
 _MOST_COSTS = 100_000
 """Counting gives up when the sums of costs take more different values than this."""
-
-_MOST_DISTANCES = 2_000_000
-"""... or when a domain has more pairs of values within the radius."""
-
-_REMEMBERED_MOVES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +111,13 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     if isinstance(adjacency, Listed):
         return len(in_both_orders(adjacency.pairs))
     budget = _budget(adjacency)
-    ways = {_FREE: 1}
+    ways = {FREE: 1}
     rows = 1
     for cell, moves in zip(cells, _moves(cells, adjacency), strict=True):
         changes = moves.costs()
         if changes is None or len(ways) * len(changes) > _MOST_COSTS:
             return None
-        steps = {**changes, _FREE: changes.get(_FREE, 0) + len(cell.domain)}
+        steps = {**changes, FREE: changes.get(FREE, 0) + len(cell.domain)}
         following: dict[Fraction, int] = {}
         for (spent, number), (cost, choices) in product(ways.items(), steps.items()):
             total = spent + cost
@@ -136,13 +128,13 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     return sum(ways.values()) - rows
 
 
-def _stream(cells: tuple[Cell, ...], moves: Sequence[_Moves], budget: Fraction) -> Iterator[Pair]:
+def _stream(cells: tuple[Cell, ...], moves: Sequence[Moves], budget: Fraction) -> Iterator[Pair]:
     for row in product(*(cell.domain for cell in cells)):
         for neighbour in _neighbours(row, moves, budget):
             yield row, neighbour
 
 
-def _neighbours(row: InputRow, moves: Sequence[_Moves], budget: Fraction) -> Iterator[InputRow]:
+def _neighbours(row: InputRow, moves: Sequence[Moves], budget: Fraction) -> Iterator[InputRow]:
     """Yield every row that is reached by one or more changes within the budget, each once.
 
     Changes are made from left to right. The stack, not the call stack, remembers where to go on;
@@ -162,95 +154,17 @@ def _neighbours(row: InputRow, moves: Sequence[_Moves], budget: Fraction) -> Ite
 def _budget(adjacency: Within | Everyone) -> Fraction:
     match adjacency:
         case Everyone() | Within(Norm.LINF, _):
-            return _FREE
+            return FREE
         case Within(_, radius):
             return radius
         case _:
             assert_never(adjacency)
 
 
-class _Moves:
-    """The changes of one cell, made value by value: a table would be quadratic in the domain.
-
-    Args:
-        cell: Its domain is used; its name only for messages.
-        adjacency: Says which changes are allowed and what they cost.
-
-    Raises:
-        UserError: If distances are wanted between named values.
-    """
-
-    def __init__(self, cell: Cell, adjacency: Within | Everyone) -> None:
-        self._domain = cell.domain
-        self._radius: Fraction | None = None
-        self._free = True
-        self._price = _FREE
-        self._ordered: list[Fraction] = []
-        match adjacency:
-            case Everyone():
-                pass
-            case Within(Norm.L0, _):
-                self._price = Fraction(1)
-            case Within(norm, radius):
-                self._free = norm is Norm.LINF
-                self._radius = radius
-                self._ordered = sorted(_numbers(cell, norm))
-            case _:
-                assert_never(adjacency)
-        self._known: dict[Value, tuple[tuple[Value, Fraction], ...]] = {}
-        self._kept = 0
-
-    def of(self, value: Value) -> tuple[tuple[Value, Fraction], ...]:
-        """Return the values that `value` may change to, with what the change costs."""
-        known = self._known.get(value)
-        if known is None:
-            if self._kept > _REMEMBERED_MOVES:
-                self._known.clear()
-                self._kept = 0
-            known = self._known[value] = tuple(self._changes(value))
-            self._kept += len(known)
-        return known
-
-    def costs(self) -> dict[Fraction, int] | None:
-        """Count the changes of all values by cost; None if that is too much work."""
-        size = len(self._domain)
-        if self._radius is None:
-            return {self._price: size * (size - 1)}
-        windows = [self._window(value) for value in self._ordered]
-        number = sum(stop - start for start, stop in windows) - size
-        if self._free:
-            return {_FREE: number}
-        if number > _MOST_DISTANCES:
-            return None
-        return Counter(cost for value in self._ordered for _, cost in self._changes(value))
-
-    def _changes(self, value: Value) -> Iterator[tuple[Value, Fraction]]:
-        if self._radius is None or isinstance(value, str):
-            return ((v, self._price) for v in self._domain if v != value)
-        start, stop = self._window(value)
-        near = (v for v in self._ordered[start:stop] if v != value)
-        return ((v, _FREE if self._free else abs(v - value)) for v in near)
-
-    def _window(self, value: Fraction) -> tuple[int, int]:
-        assert self._radius is not None
-        low, high = value - self._radius, value + self._radius
-        return bisect_left(self._ordered, low), bisect_right(self._ordered, high)
-
-
-def _moves(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> list[_Moves]:
+def _moves(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> list[Moves]:
     # Arrays repeat one domain in every cell: its moves are made once and shared.
-    made: dict[tuple[Value, ...], _Moves] = {}
+    made: dict[tuple[Value, ...], Moves] = {}
     for cell in cells:
         if cell.domain not in made:
-            made[cell.domain] = _Moves(cell, adjacency)
+            made[cell.domain] = Moves(cell, adjacency)
     return [made[cell.domain] for cell in cells]
-
-
-def _numbers(cell: Cell, norm: Norm) -> Iterator[Fraction]:
-    for value in cell.domain:
-        if isinstance(value, str):
-            raise UserError(
-                f"'adjacent {norm.value}' needs numbers, but '{cell.name}' can be '{value}'",
-                "use 'adjacent all', 'adjacent l0 k' or list the pairs",
-            )
-        yield value

@@ -55,11 +55,13 @@ def conclude(
 def _witness(
     attempt: Attempt, outputs: tuple[tuple[Value, ...], ...], *, certain: bool
 ) -> Witness | None:
-    """Return the outputs that tell the pair apart; None if no distribution was enclosed."""
+    """Return the outputs that tell the pair apart; None if none are known."""
     if not attempt.first:
         return None
     first, second, factor = attempt.first, attempt.second, attempt.factor
     chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
+    if not chosen:
+        return None
     rows = tuple(WitnessRow(outputs[i], first[i], second[i]) for i in chosen)
     difference = difference_over(chosen, first, second, factor)
     return Witness(attempt.pair[0], attempt.pair[1], rows, difference)
@@ -79,7 +81,12 @@ def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
     inside = f"delta = {delta} lies inside the enclosure [{lower}, {upper}] of delta_(u,u')"
     if undecided == 0:  # a limit came first
         return f"at {attempt.bits} bits {inside} {where}"
+    if attempt.delta.width * 2 ** (attempt.bits // 2) > 1:
+        return (
+            f"precision limit: at {attempt.bits} bits {inside} {where}{others}; a larger maximal "
+            "precision decides, unless delta is critical"
+        )
     return (
-        f"critical delta, or precision limit: at {attempt.bits} bits {inside} {where}{others}; "
+        f"critical delta, as far as {attempt.bits} bits tell: {inside} {where}{others}; "
         "if delta is not exactly critical, a larger maximal precision decides"
     )

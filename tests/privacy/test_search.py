@@ -127,11 +127,24 @@ def test_critical_delta_is_unknown_and_says_so() -> None:
     search, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None
-    assert conclusion.reason.startswith("critical delta, or precision limit: at 128 bits")
+    assert conclusion.reason.startswith("critical delta, as far as 128 bits tell: delta = 1/2")
     assert "for input (0) and adjacent (1) (and 1 other undecided pairs)" in conclusion.reason
     assert search.bits == 128
     assert conclusion.witness is not None
     assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
+
+
+def test_a_wide_enclosure_is_a_precision_limit() -> None:
+    class Vague(Fake):
+        def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+            return super().distribution(row, 4)
+
+    source = Vague({ZERO: law(1, 3), ONE: law(3, 1)})
+    _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None
+    assert conclusion.reason.startswith("precision limit: at 128 bits delta = 1/2 lies inside")
+    assert "critical" in conclusion.reason
 
 
 def test_delta_zero_is_decided_when_nothing_is_positive() -> None:
