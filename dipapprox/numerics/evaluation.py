@@ -216,7 +216,7 @@ class _NestEvaluator:
             self.check()
             return self._density_bound(x, list(at))
 
-        inside = [i for i, point in enumerate(self.breaks) if start < point < stop]
+        inside = [i for i, point in enumerate(self.breaks) if start <= point <= stop]
         if not inside:
             return integrate(value, magnitude, start, stop, self.effort) / self.scale
         total = integrate(value, magnitude, start, self.breaks[inside[0]], self.effort)

@@ -24,10 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 from typing import assert_never
 
+from dipapprox.distributions import Distribution
 from dipapprox.numerics.densities import cutoff
-from dipapprox.numerics.nest import Mass, Nest, Node, Product, Span, Sum, children
+from dipapprox.numerics.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
 from dipapprox.semantics.linear import LinearForm
 
 Interval = tuple[Fraction, Fraction]
@@ -112,6 +114,13 @@ _REACH = 8
 """Breaks are put this many scales to either side of a place."""
 
 
+_PANEL = 1
+"""Width of shared panels, in scales."""
+
+_MOST_PANELS = 128
+"""With more of them, sharing is not tried."""
+
+
 def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
     points = {
         point
@@ -120,7 +129,18 @@ def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
         for point in (place - _REACH * scale, place + _REACH * scale)
         if box[0] < point < box[1]
     }
+    if variables(nest.body) == {nest.depth} and variables(nest):
+        points |= _grid(nest.span.law, box)
     return tuple(sorted(points))
+
+
+def _grid(law: Distribution, box: Interval) -> set[Fraction]:
+    """Panels that are the same for all values of the outer variables, to be integrated once."""
+    step = _PANEL * law.scale
+    count = ceil((box[1] - box[0]) / step)
+    if count > _MOST_PANELS:
+        return set()
+    return {box[0] + k * step for k in range(count)} | {box[1]}
 
 
 def _places(nest: Nest) -> set[tuple[Fraction, Fraction]]:
