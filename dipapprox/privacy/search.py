@@ -117,6 +117,7 @@ class Search:
     current: Attempt | None = None
     violation: Attempt | None = None
     _factors: dict[int, Factor] = field(default_factory=dict)
+    _latest: tuple[InputRow, int, Probabilities] | None = None
 
     def run(self, pairs: Iterable[Pair], total: int | None, progress: Progress = silent) -> None:
         """Check pairs until all are done or one is certainly violated.
@@ -185,7 +186,7 @@ class Search:
             # p - e^budget p <= 0 for every output.
             return Attempt(pair, bits, Enclosure.exact(0), factor)
         known = UNIT if before is None else before.delta
-        first = self.source.distribution(pair[0], bits)
+        first = self._distribution_of_first(pair[0], bits)
         if isinstance(first, NotEnclosed):
             return Attempt(pair, bits, known, factor, obstacle=first.reason)
         second = self.source.distribution(pair[1], bits)
@@ -195,6 +196,16 @@ class Search:
         if not known.meets(delta):
             raise BrokenInvariant("enclosures of one delta at two precisions are disjoint")
         return Attempt(pair, bits, known.intersect(delta), factor, first, second)
+
+    def _distribution_of_first(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
+        # Pairs come input by input, with the same row object in front: no look-up is needed,
+        # and hashing a row of fractions would cost as much as the divergence.
+        latest = self._latest
+        if latest is not None and latest[0] is row and latest[1] == bits:
+            return latest[2]
+        found = self.source.distribution(row, bits)
+        self._latest = None if isinstance(found, NotEnclosed) else (row, bits, found)
+        return found
 
     def _factor(self, bits: int) -> Factor:
         if bits not in self._factors:

@@ -20,7 +20,7 @@ _REMEMBERED = 200_000
 
 
 class RememberedRows:
-    """A source that keeps the distributions used last: inputs occur in many pairs.
+    """A source that keeps what it computed last: inputs occur in many pairs.
 
     Args:
         source: What computes distributions.
@@ -30,7 +30,7 @@ class RememberedRows:
     def __init__(self, source: ProbabilitySource, size: int = _REMEMBERED) -> None:
         self._source = source
         self._size = size
-        self._known: OrderedDict[tuple[InputRow, int], Probabilities] = OrderedDict()
+        self._known: OrderedDict[tuple[int, InputRow], Probabilities] = OrderedDict()
         self._kept = 0
 
     @property
@@ -40,10 +40,9 @@ class RememberedRows:
 
     def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
         """Return the source's answer, computed now or before."""
-        key = row, bits
+        key = bits, row
         known = self._known.get(key)
         if known is not None:
-            self._known.move_to_end(key)
             return known
         found = self._source.distribution(row, bits)
         if isinstance(found, NotEnclosed):
@@ -51,8 +50,8 @@ class RememberedRows:
         self._known[key] = found
         self._kept += len(found)
         while self._kept > self._size and len(self._known) > 4:
-            _, forgotten = self._known.popitem(last=False)
-            self._kept -= len(forgotten)
+            _, oldest = self._known.popitem(last=False)
+            self._kept -= len(oldest)
         return found
 
 

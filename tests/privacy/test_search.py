@@ -18,6 +18,7 @@ from dipapprox.privacy.adjacency import Pair
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.divergence import budget_factor, divergence
 from dipapprox.privacy.search import Search, precisions
+from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Answer
 
 ZERO, ONE, TWO = ((Fraction(n),) for n in range(3))
@@ -184,7 +185,7 @@ def test_only_undecided_pairs_climb() -> None:
     source.asked.clear()
     _, conclusion = run(source, Fraction(1, 2**41), [(ZERO, TWO)], budget=Fraction(0))
     assert conclusion.answer is Answer.NOT_DP
-    assert {bits for _, bits in source.asked} == {8, 16, 32, 64}
+    assert [bits for _, bits in source.asked] == [8, 8, 16, 16, 32, 32, 64, 64]
 
 
 def test_unknown_goes_on_to_a_later_violation() -> None:
@@ -271,3 +272,28 @@ def test_ladder() -> None:
     assert precisions(40, 320) == (40, 80, 160, 320)
     assert precisions(40, 100) == (40, 80, 100)
     assert precisions(400, 320) == (400,)
+
+
+def test_rows_are_remembered_within_bounds() -> None:
+    source = Fake({row: law(1, 1) for row in (ZERO, ONE, TWO)})
+    remembered = RememberedRows(source, size=4)
+    rows = [(Fraction(n),) for n in range(10)]
+    source.laws = {row: law(1, 1) for row in rows}
+    for row in rows:
+        assert remembered.distribution(row, 8) == source.distribution(row, 8)
+    source.asked.clear()
+    for row in rows[-4:]:  # the last four are kept even though they are larger than 4 enclosures
+        remembered.distribution(row, 8)
+    assert source.asked == []
+    remembered.distribution(rows[0], 8)
+    remembered.distribution(rows[-1], 16)
+    assert source.asked == [(rows[0], 8), (rows[-1], 16)]
+
+
+def test_failures_are_not_remembered() -> None:
+    source = Fake({ZERO: law(1, 1)}, failing=frozenset([ZERO]))
+    remembered = RememberedRows(source)
+    for _ in range(2):
+        assert isinstance(remembered.distribution(ZERO, 8), NotEnclosed)
+    assert len(source.asked) == 2
+    assert remembered.name == "fake"
