@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice, product
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +15,14 @@ from dipapprox.cli import arguments
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import as_dot, as_fields, as_latex, as_text
 from dipapprox.cli.output import show_json, write
-from dipapprox.errors import UserError
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
+
+_MOST_ROWS = 1_000
 
 _FORMATS = {"text": as_text, "latex": as_latex, "dot": as_dot}
 
@@ -30,7 +32,8 @@ _EXAMPLES = """examples:
   dipapprox explain svt_gauss.dpg --eps 0.5 --input 0,1 --format latex
   dipapprox explain svt_gauss.dpg --format dot | dot -Tsvg > dependencies.svg
 
-Integrals are shown at one input (default: the first value of every domain) and ε (default: 1).
+Integrals are shown at ε = 1 and, for each state, the first input that leads to it; choose with
+--eps and --input.
 """
 
 
@@ -94,9 +97,9 @@ def read(words: argparse.Namespace) -> ExplainCommand:
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
     program = load(command.file, command.parameters)
-    row = _first_row(program) if command.input is None else parse_row(command.input, program)
+    rows = _rows(program) if command.input is None else [parse_row(command.input, program)]
     states = execute(program, command.merge, command.limits)
-    explanation = explain(states, command.epsilon, row, command.strategy, command.limits)
+    explanation = explain(states, command.epsilon, rows, command.strategy, command.limits)
     if command.json:
         show_json(console, as_fields(explanation))
     else:
@@ -104,7 +107,6 @@ def run(command: ExplainCommand, console: Console) -> int:
     return 0
 
 
-def _first_row(program: Program) -> InputRow:
-    if any(not cell.domain for cell in program.inputs):
-        raise UserError("an input has an empty domain")
-    return tuple(cell.domain[0] for cell in program.inputs)
+def _rows(program: Program) -> Iterator[InputRow]:
+    """Stream the first inputs: among them, each state looks for one that leads to it."""
+    return islice(product(*(cell.domain for cell in program.inputs)), _MOST_ROWS)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.distributions import Scale
+from dipapprox.cli.state_text import condition_text, guard_text, sample_names, sample_text
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import connected_parts
-from dipapprox.integrals import plan as plans
 from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import Strategy, plan
 from dipapprox.language.core import InputRow, Value
 from dipapprox.limits import Limits
-from dipapprox.privacy.notation import row_text
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
-    Guard,
-    InputCondition,
-    Sample,
     guards_of,
 )
 from dipapprox.semantics.structure import measure_structure
@@ -45,6 +39,8 @@ class ExplainedState:
         dependencies: (larger, smaller) for guards that compare two samples.
         before: The literal integral; None if `obstacle` says why.
         after: The optimised integral.
+        row: The input that the integrals are for: the first of the candidates for which the
+            state exists; None if there is none.
         obstacle: Why there are no integrals.
     """
 
@@ -56,6 +52,7 @@ class ExplainedState:
     dependencies: tuple[tuple[int, int], ...]
     before: Plan | None
     after: Plan | None
+    row: InputRow | None
     obstacle: str | None
 
     @property
@@ -79,7 +76,6 @@ class Explanation:
 
     states: FinalStates
     epsilon: Fraction
-    row: InputRow
     final_states: int
     average_guards: Fraction
     average_depth: Fraction
@@ -88,34 +84,34 @@ class Explanation:
 
 
 def explain(
-    states: FinalStates, epsilon: Fraction, row: InputRow, strategy: Strategy, limits: Limits
+    states: FinalStates,
+    epsilon: Fraction,
+    rows: Iterable[InputRow],
+    strategy: Strategy,
+    limits: Limits,
 ) -> Explanation:
-    """Explain all final states, with the integrals at one epsilon and input.
+    """Explain all final states, with the integrals at one epsilon.
+
+    Each state's integrals are for the first of `rows` for which it exists.
 
     Raises:
         LimitReached: If the time or the memory runs out.
     """
     names = sample_names(states.samples)
     instantiator = Instantiator(states, epsilon)
-    numbers = instantiator.numbers(row)
-    laws = instantiator.laws(numbers)
-    admitted = {id(outline) for outline in instantiator.admitted(row, numbers)}
+    events = _first_events(instantiator, rows, limits)
     details = []
     for state, outline in zip(states.states, instantiator.outlines, strict=True):
         limits.check()
-        event = None
-        if id(outline) in admitted:
-            forms = tuple(form.at(numbers) for form in outline.guards)
-            event = Event(tuple(laws[i] for i in outline.samples), forms)
+        place = events.get(id(outline))
         details.append(
-            _explain_state(state, states, names, outline.samples, event, strategy, limits)
+            _explain_state(state, states, names, outline.samples, place, strategy, limits)
         )
     if states.merged:
         shown = [d for d in details if d.after is not None]
         return Explanation(
             states,
             epsilon,
-            row,
             len(details),
             _mean([len(detail.guards) for detail in details]),
             _mean([detail.depth for detail in shown]),
@@ -126,7 +122,6 @@ def explain(
     return Explanation(
         states,
         epsilon,
-        row,
         structure.final_states,
         structure.average_guards,
         structure.average_depth,
@@ -135,20 +130,23 @@ def explain(
     )
 
 
-def sample_names(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """Name samples after their variables; several of one variable are numbered: r[1], r[2]."""
-    times = Counter(sample.label for sample in samples)
-    seen: Counter[str] = Counter()
-    names = []
-    for label in (sample.label for sample in samples):
-        seen[label] += 1
-        if times[label] == 1:
-            names.append(label)
-        elif label.endswith("]"):
-            names.append(f"{label[:-1]},{seen[label]}]")
-        else:
-            names.append(f"{label}[{seen[label]}]")
-    return tuple(names)
+def _first_events(
+    instantiator: Instantiator, rows: Iterable[InputRow], limits: Limits
+) -> dict[int, tuple[InputRow, Event]]:
+    """Find for each outline, by identity, the first row for which it exists, and its event."""
+    found: dict[int, tuple[InputRow, Event]] = {}
+    for row in rows:
+        limits.check()
+        numbers = instantiator.numbers(row)
+        laws = instantiator.laws(numbers)
+        for outline in instantiator.admitted(row, numbers):
+            if id(outline) not in found:
+                forms = tuple(form.at(numbers) for form in outline.guards)
+                event = Event(tuple(laws[i] for i in outline.samples), forms)
+                found[id(outline)] = row, event
+        if len(found) == len(instantiator.outlines):
+            break
+    return found
 
 
 def _explain_state(
@@ -156,7 +154,7 @@ def _explain_state(
     states: FinalStates,
     names: Sequence[str],
     samples: tuple[int, ...],
-    event: Event | None,
+    place: tuple[InputRow, Event] | None,
     strategy: Strategy,
     limits: Limits,
 ) -> ExplainedState:
@@ -164,9 +162,11 @@ def _explain_state(
     after: Plan | None = None
     obstacle: str | None = None
     edges: tuple[tuple[int, int], ...] = ()
-    if event is None:
+    row: InputRow | None = None
+    if place is None:
         obstacle = "the state does not exist for this input"
     else:
+        row, event = place
         edges = order_edges(event)
         try:
             before = plan(event, Strategy.NONE, limits)
@@ -183,6 +183,7 @@ def _explain_state(
         dependencies=edges,
         before=before,
         after=after,
+        row=row,
         obstacle=obstacle,
     )
 
@@ -226,41 +227,3 @@ def _renumbered(part: Plan, own: tuple[int, ...]) -> Plan:
 
 def _mean(numbers: list[int]) -> Fraction:
     return Fraction(sum(numbers), len(numbers)) if numbers else Fraction(0)
-
-
-def guard_text(guard: Guard, names: Sequence[str]) -> str:
-    """Write a guard as a comparison without minus signs: "rT <= r#1"."""
-    return comparison_text(guard.form, guard.strict, names)
-
-
-def condition_text(condition: InputCondition) -> str:
-    """Write a condition on the inputs."""
-    if condition.values is not None:
-        values = sorted(condition.values, key=lambda v: (isinstance(v, str), v))
-        return f"{condition.cell} in {{{row_text(values)[1:-1]}}}"
-    assert condition.form is not None
-    return comparison_text(condition.form, condition.strict, ())
-
-
-def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str:
-    """Write form <= 0 (or < 0) with every term on the side where it is positive."""
-    left = LinearForm(tuple(t for t in form.terms if t[1] > 0), max(form.constant, Fraction(0)))
-    relation = "<" if strict else "<="
-    return f"{plans.form_text(left, names)} {relation} {plans.form_text(left - form, names)}"
-
-
-def sample_text(sample: Sample, name: str) -> str:
-    """Write a draw: "rT ~ Gauss(0, 2/eps)"."""
-    mean = plans.form_text(sample.mean, ())
-    return f"{name} ~ {sample.family.value}({mean}, {scale_text(sample.scale)})"
-
-
-def scale_text(scale: Scale) -> str:
-    """Write a scale: "2/eps", "3"."""
-    match scale.power:
-        case 0:
-            return str(scale.coefficient)
-        case -1:
-            return f"{scale.coefficient}/eps"
-        case power:
-            return f"{scale.coefficient} * eps^{power}"

@@ -71,7 +71,6 @@ def as_fields(explanation: Explanation) -> dict[str, object]:
         "final_states": explanation.final_states,
         **averages,
         "eps": str(explanation.epsilon),
-        "input": valuation(program.inputs, explanation.row),
         "states": [_state_fields(explanation, state) for state in explanation.details],
     }
 
@@ -86,6 +85,9 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
         "dependencies": [[state.names[a], state.names[b]] for a, b in state.dependencies],
         "depth": state.depth if known else None,
         "depth_unoptimised": state.depth_unoptimised,
+        "input": None
+        if state.row is None
+        else valuation(explanation.states.program.inputs, state.row),
         "integral_before": None
         if state.before is None
         else plans.text(state.before, state.names).split("\n"),
@@ -118,12 +120,12 @@ def _average(value: Fraction) -> str:
 
 
 def _where(explanation: Explanation) -> str:
-    row = valuation_text(explanation.states.program.inputs, explanation.row)
-    return f"integrals at ε = {explanation.epsilon}" + (f", {row}" if row else "")
+    return f"integrals at ε = {explanation.epsilon}"
 
 
 def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -> Iterator[str]:
-    output = valuation_text(explanation.states.program.outputs, state.outputs)
+    program = explanation.states.program
+    output = valuation_text(program.outputs, state.outputs)
     yield f"state {number}: {output or 'no outputs'}"
     if state.conditions:
         yield f"  inputs   {' and '.join(state.conditions)}"
@@ -134,8 +136,10 @@ def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -
         edges = (f"{state.names[a]} -> {state.names[b]}" for a, b in state.dependencies)
         yield f"  depends  {', '.join(edges)}"
     if state.before is None or state.after is None:
-        yield f"  integral {state.obstacle}"
+        yield f"  integral none: {state.obstacle}"
         return
+    row = "" if state.row is None else valuation_text(program.inputs, state.row)
+    yield f"  at       {row or 'no inputs'}"
     yield f"  before   depth {state.depth_unoptimised}"
     yield from _indented(plans.text(state.before, state.names))
     yield f"  after    depth {state.depth}"

@@ -9,6 +9,7 @@ import pytest
 from dipapprox.cli.explanation import explain
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.core import InputRow
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
@@ -40,7 +41,7 @@ def test_svt_columns(size: int) -> None:
 @pytest.mark.usefixtures("files")
 def test_fields_of_one_state() -> None:
     _, fields = run_json("explain", "svt.dpg", "--no-merge", "--eps", "1/2", "--input", "0,1")
-    assert (fields["eps"], fields["input"], fields["merged"]) == ("1/2", {"q": [0, 1]}, False)
+    assert (fields["eps"], fields["merged"]) == ("1/2", False)
     assert fields["states"][1] == {
         "output": {"out": [0, 1]},
         "conditions": [],
@@ -49,6 +50,7 @@ def test_fields_of_one_state() -> None:
             "rT ~ Gauss(0, 2/eps)", "r[1] ~ Gauss(q[1], 4/eps)", "r[2] ~ Gauss(q[2], 4/eps)",
         ],
         "dependencies": [["rT", "r[1]"], ["r[2]", "rT"]],
+        "input": {"q": [0, 1]},
         "depth": 2,
         "depth_unoptimised": 3,
         "integral_before": [
@@ -68,7 +70,7 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
     program = elaborate(parse(text, "program"), {}, "program")
     states = execute(program, merge=False, limits=limits)
     row = tuple(cell.domain[0] for cell in program.inputs)
-    explanation = explain(states, Fraction(1), row, strategy, limits)
+    explanation = explain(states, Fraction(1), [row], strategy, limits)
     events = [event for _, event in Instantiator(states, Fraction(1)).events(row)]
     total = Enclosure.exact(0)
     for state, event in zip(explanation.details, events, strict=True):
@@ -81,3 +83,23 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
         assert after.width < Fraction(1, 2**25)
         total = total + after
     assert 1 in total
+
+
+def test_each_state_is_shown_for_an_input_that_leads_to_it() -> None:
+    text = """
+    input q in {bot, top}
+    output out in {0, 1}
+    adjacent l0 1
+    x <- Lap(0, 1 / eps)
+    out <- 0
+    if q = top and x >= 1 then out <- 1 end
+    """
+    limits = Limits()
+    states = execute(elaborate(parse(text, "named"), {}, "named"), merge=False, limits=limits)
+    rows: list[InputRow] = [("bot",), ("top",)]
+    both = explain(states, Fraction(1), rows, Strategy.LEAST_NESTING, limits)
+    assert {state.row for state in both.details} == set(rows)
+    one = explain(states, Fraction(1), rows[:1], Strategy.LEAST_NESTING, limits)
+    missing = [state for state in one.details if state.row is None]
+    assert missing
+    assert all(state.obstacle == "the state does not exist for this input" for state in missing)
