@@ -1,0 +1,251 @@
+"""The main engine: order events by elimination over a function algebra (`elimination`).
+
+    event -> order event -> elimination plan -> float64 on a grid -> narrow enough?  yes -> done
+                                                  ^                     | no
+                                                  +-- finer; balls, more bits and degrees --+
+
+In: an `Event`. Out: an `Enclosure` of its probability, or why the guards have no such plan. The
+value computed with restricted laws is at most the probability and misses at most the lost mass
+(`grid`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import Generic, TypeVar
+
+from dipapprox.distributions import Distribution
+from dipapprox.events.event import Event
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebra import FunctionAlgebra
+from dipapprox.numerics.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.elimination_plan import (
+    Elimination,
+    Factors,
+    Function,
+    Restricted,
+    Running,
+    eliminate,
+)
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.float64 import Float64Algebra
+from dipapprox.numerics.grid import Grid, build_grid
+from dipapprox.numerics.order_event import OrderEvent, order_event
+from dipapprox.numerics.sampled import Sampled
+
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One attempt: how fine the grid is and which algebra works on it.
+
+    Attributes:
+        fineness: See `build_grid`.
+        bits: Precision of the balls; 0 for doubles.
+        degree: Of the balls' polynomials.
+    """
+
+    fineness: int
+    bits: int = 0
+    degree: int = 0
+
+    def algebra(self, grid: Grid) -> Float64Algebra | BallAlgebra | NotEnclosed:
+        """Make the algebra on a grid."""
+        if self.bits:
+            return BallAlgebra(grid, self.bits, self.degree)
+        try:
+            return Float64Algebra(grid)
+        except ValueError as error:
+            return NotEnclosed(str(error))
+
+
+def ladder(bits: int) -> list[Rung]:
+    """The attempts for a wanted width of 2**-bits."""
+    balls = [
+        Rung(fineness, precision, precision // 4 + 12)
+        for precision, fineness in ((bits + 32, 2), (bits + 96, 4), (2 * bits + 128, 8))
+    ]
+    return [Rung(1), Rung(3), *balls] if bits <= 48 else balls
+
+
+class Eliminated:
+    """The method `elimination`. It remembers grids and functions: similar events share them."""
+
+    def __init__(self) -> None:
+        self._benches: dict[Rung, _Bench] = {}
+
+    @property
+    def name(self) -> str:
+        """The word in reports."""
+        return "elimination"
+
+    def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event]; see `Method.enclose`."""
+        order = order_event(event)
+        if isinstance(order, NotEnclosed):
+            return order
+        best: Enclosure | NotEnclosed = NotEnclosed("no attempt succeeded")
+        for rung in ladder(bits):
+            found = self._attempt(order, bits, rung, limits)
+            if isinstance(found, NotEnclosed):
+                best = best if isinstance(best, Enclosure) else found
+                continue
+            best = found.intersect(best) if isinstance(best, Enclosure) else found
+            if best.width <= Fraction(1, 2**bits):
+                break
+        return best
+
+    def _attempt(
+        self, order: OrderEvent, bits: int, rung: Rung, limits: Limits
+    ) -> Enclosure | NotEnclosed:
+        kept = max(bits, 48) + len(order.samples).bit_length() + 4
+        laws = {sample.law for sample in order.samples}
+        bounds = {bound for sample in order.samples for bound in (sample.lower, sample.upper)}
+        points = {bound for bound in bounds if bound is not None}
+        bench = self._benches.get(rung)
+        if bench is None or not bench.fits(laws, points, kept):
+            made = _new_bench(bench, laws, points, kept, rung)
+            if isinstance(made, NotEnclosed):
+                return made
+            bench = self._benches[rung] = made
+        value = bench.value(order, limits)
+        if isinstance(value, NotEnclosed):
+            return value
+        spans = bench.algebra.grid.spans
+        lost = sum((spans[sample.law].lost for sample in order.samples), Fraction(0))
+        return Enclosure(value.lower, value.upper + lost).intersect(UNIT)
+
+
+_LAWS_TOGETHER = 12
+"""Most laws that one grid serves for the sake of sharing."""
+
+_FUNCTIONS = 20_000
+"""Most functions that one grid remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A grid with its algebra and all functions computed on it.
+
+    Attributes:
+        kept: The grid keeps all but 2**(1 - kept) of every law.
+        points: Constants that are boundaries.
+        table: The functions' indices.
+    """
+
+    algebra: Float64Algebra | BallAlgebra
+    kept: int
+    points: frozenset[Fraction]
+    table: dict[Function, int]
+    evaluation: Evaluation[Sampled] | Evaluation[BallFunction]
+
+    def fits(self, laws: set[Distribution], points: set[Fraction], kept: int) -> bool:
+        """Whether an event with these laws and constants can be evaluated here."""
+        return (
+            kept <= self.kept
+            and points <= self.points
+            and laws <= self.algebra.grid.spans.keys()
+            and len(self.table) < _FUNCTIONS
+        )
+
+    def value(self, order: OrderEvent, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose the event's probability for restricted laws."""
+        plan = eliminate(order, limits, self.table)
+        return self.evaluation.value(plan, limits)
+
+
+def _new_bench(
+    old: _Bench | None, laws: set[Distribution], points: set[Fraction], kept: int, rung: Rung
+) -> _Bench | NotEnclosed:
+    """Make a bench, for the laws of the old one as well if they are few."""
+    if old is not None and len(old.algebra.grid.spans.keys() | laws) <= _LAWS_TOGETHER:
+        laws = old.algebra.grid.spans.keys() | laws
+        points, kept = points | old.points, max(kept, old.kept)
+        made = _new_bench(None, laws, points, kept, rung)
+        if isinstance(made, _Bench):
+            return made
+    grid = build_grid(sorted(laws, key=repr), points, kept, rung.fineness)
+    if isinstance(grid, NotEnclosed):
+        return grid
+    algebra = rung.algebra(grid)
+    shared = kept, frozenset(points), dict[Function, int]()
+    match algebra:
+        case NotEnclosed():
+            return algebra
+        case Float64Algebra():
+            return _Bench(algebra, *shared, Evaluation(algebra))
+        case BallAlgebra():
+            return _Bench(algebra, *shared, Evaluation(algebra))
+
+
+class Evaluation(Generic[F]):
+    """Functions of plans on one grid, each computed once; equal powers and products are shared."""
+
+    def __init__(self, algebra: FunctionAlgebra[F]) -> None:
+        self._algebra = algebra
+        self._functions: list[Function] = []
+        self._single: list[F] = []
+        self._products: dict[Factors, F] = {}
+
+    def value(self, plan: Elimination, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose the sum of the plan's terms.
+
+        Args:
+            plan: Its functions begin with those of all earlier plans, in the same order.
+            limits: Asked before every function.
+        """
+        for function in plan.functions[len(self._functions) :]:
+            limits.check()
+            self._single.append(self._function(function))
+            self._functions.append(function)
+        if not plan.terms:
+            return Enclosure.exact(0)
+        terms = [(c, self._product(factors)) for c, factors in plan.terms]
+        summed = terms[0][1] if plan.terms[0][0] == 1 == len(terms) else None
+        if summed is None:
+            summed = self._algebra.combine(terms)
+        return self._algebra.totals([summed])[0]
+
+    def _function(self, function: Function) -> F:
+        match function:
+            case Restricted(sample):
+                density = self._algebra.density(sample.law)
+                if sample.lower is None and sample.upper is None:
+                    return density
+                return self._algebra.restrict(density, sample.lower, sample.upper)
+            case Running(factors, from_left):
+                plain = self._plain_law(factors, from_left)
+                if plain is not None:
+                    return plain
+                inner = self._product(factors)
+                if from_left:
+                    return self._algebra.from_left(inner)
+                return self._algebra.from_right(inner)
+
+    def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
+        """The distribution function of a sample without constants or earlier messages."""
+        first = self._functions[factors[0]]
+        if len(factors) > 1 or not isinstance(first, Restricted):
+            return None
+        sample = first.sample
+        if sample.lower is not None or sample.upper is not None:
+            return None
+        return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
+
+    def _product(self, factors: Factors) -> F:
+        known = self._products.get(factors)
+        if known is not None:
+            return known
+        result: F | None = None
+        for index, run in groupby(factors):
+            count = sum(1 for _ in run)
+            step = self._single[index]
+            if count > 1:
+                step = self._algebra.power(step, count)
+            result = step if result is None else self._algebra.product(result, step)
+        assert result is not None
+        self._products[factors] = result
+        return result

@@ -1,0 +1,217 @@
+"""Elimination: the probability of an order event as integrals of univariate functions.
+
+In: an `OrderEvent`. Out: Σ coefficient * ∫ product of functions, each function a restricted
+density or the running integral of such a product. Nothing numerical happens here.
+
+Samples are integrated out one by one. Let r have the density f (times what was passed to it), the
+lower neighbours l < r and the upper neighbours h > r in the reduced order. Split by which lower
+neighbour is the largest (l*) and which upper one the smallest (h*): every part has the further
+edges l < l*, h* < h, l* < h*, and the integral over r is
+
+    G(h*) - G(l*)   with both,      G(h*)   with h* alone,      ∫_{l*}^∞ f   with l* alone,
+
+where G(t) = ∫_{-∞}^t f: sums of products of univariate functions. The parts are disjoint and cover
+the event up to probability 0. Equal states are collected: like samples give binomial coefficients.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from dipapprox.limits import Limits
+from dipapprox.numerics.order_event import Edge, OrderEvent, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """The density of a sample between its constants."""
+
+    sample: Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The integral of a product of functions from the left, or from the right, end to t."""
+
+    factors: Factors
+    from_left: bool
+
+
+Function = Restricted | Running
+Intern = Callable[[Function], int]
+Factors = tuple[int, ...]
+"""Indices into `Elimination.functions`, ascending: a product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elimination:
+    """Σ coefficient * ∫ Π functions. A function's factors come before it.
+
+    Attributes:
+        functions: All functions, each once.
+        terms: (coefficient, factors), collected.
+    """
+
+    functions: tuple[Function, ...]
+    terms: tuple[tuple[int, Factors], ...]
+
+
+_NO_ONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is left: an order on some samples, and the functions on each of them.
+
+    Attributes:
+        factors: (sample, its functions), by sample.
+        edges: The reduced order.
+    """
+
+    factors: tuple[tuple[int, Factors], ...]
+    edges: frozenset[Edge]
+
+
+def eliminate(event: OrderEvent, limits: Limits, table: dict[Function, int]) -> Elimination:
+    """Integrate out all samples of a connected order event.
+
+    Args:
+        event: At least one sample; connected.
+        limits: Asked before every step.
+        table: The functions known so far and their indices; new ones are added.
+
+    Raises:
+        LimitReached: If the pieces or the time run out.
+    """
+
+    def intern(function: Function) -> int:
+        return table.setdefault(function, len(table))
+
+    start = tuple((i, (intern(Restricted(sample)),)) for i, sample in enumerate(event.samples))
+    edges = _reduced(event.edges)
+    if edges is None:
+        return Elimination(tuple(table), ())
+    pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
+    pending[len(start)][_State(start, edges)] = 1
+    created = 0
+    for count in range(len(start), 1, -1):
+        for state, coefficient in pending.pop(count, {}).items():
+            limits.check()
+            for after, sign in _integrate(state, intern):
+                created += 1
+                pending[len(after.factors)][after] += sign * coefficient
+            limits.check_pieces(created)
+    terms = [(c, state.factors[0][1]) for state, c in pending[1].items() if c]
+    return Elimination(tuple(table), tuple(terms))
+
+
+def _integrate(state: _State, intern: Intern) -> list[tuple[_State, int]]:
+    """Integrate out all leaves; if there is none, the cheapest sample."""
+    below: dict[int, set[int]] = {v: set() for v, _ in state.factors}
+    above: dict[int, set[int]] = {v: set() for v, _ in state.factors}
+    for low, high in state.edges:
+        below[high].add(low)
+        above[low].add(high)
+    factors = dict(state.factors)
+    leaves = [v for v in factors if len(below[v]) + len(above[v]) == 1]
+    if leaves:
+        return [(_strip(factors, below, above, leaves, intern), 1)]
+    vertex = min(factors, key=lambda v: (_parts(below[v], above[v]), v))
+    return _split(factors, state.edges, vertex, below[vertex], above[vertex], intern)
+
+
+def _strip(
+    factors: dict[int, Factors],
+    below: dict[int, set[int]],
+    above: dict[int, set[int]],
+    leaves: list[int],
+    intern: Intern,
+) -> _State:
+    """Integrate out leaves until none is left, or one sample only. Linear in their number."""
+    gained: dict[int, list[int]] = {v: list(own) for v, own in factors.items()}
+    while leaves:
+        leaf = leaves.pop()
+        if len(below[leaf]) + len(above[leaf]) != 1:
+            continue  # the last sample
+        to_left = bool(above[leaf])
+        (other,) = above[leaf] or below[leaf]
+        gained[other].append(intern(Running(tuple(sorted(gained.pop(leaf))), to_left)))
+        (below if to_left else above)[other].discard(leaf)
+        del below[leaf], above[leaf]
+        if len(below[other]) + len(above[other]) == 1:
+            leaves.append(other)
+    edges = frozenset((low, high) for high, lows in below.items() for low in lows)
+    return _State(tuple((v, tuple(sorted(own))) for v, own in sorted(gained.items())), edges)
+
+
+def _parts(below: set[int], above: set[int]) -> int:
+    """How many states integrating a sample out makes, and (times 1000) how many edges."""
+    lows, highs = max(len(below), 1), max(len(above), 1)
+    return lows * highs * (2 if below and above else 1) * 1000 + len(below) + len(above)
+
+
+def _split(
+    factors: dict[int, Factors],
+    edges: Iterable[Edge],
+    vertex: int,
+    below: set[int],
+    above: set[int],
+    intern: Intern,
+) -> list[tuple[_State, int]]:
+    """Split by the largest lower and the smallest upper neighbour of `vertex`."""
+    rest = {edge for edge in edges if vertex not in edge}
+    own = factors[vertex]
+    parts: list[tuple[_State, int]] = []
+    for top, bottom in product(sorted(below) or [_NO_ONE], sorted(above) or [_NO_ONE]):
+        order = rest | {(low, top) for low in below if low != top}
+        order |= {(bottom, high) for high in above if high != bottom}
+        targets = [(top, False, 1)] if bottom == _NO_ONE else [(bottom, True, 1)]
+        if below and above:
+            order.add((top, bottom))
+            targets.append((top, True, -1))
+        reduced = _reduced(frozenset(order))
+        if reduced is None:
+            continue
+        for target, from_left, sign in targets:
+            function = intern(Running(own, from_left))
+            left = {v: f for v, f in factors.items() if v != vertex}
+            left[target] = tuple(sorted((*left[target], function)))
+            parts.append((_State(tuple(sorted(left.items())), reduced), sign))
+    return parts
+
+
+def _reduced(edges: frozenset[Edge]) -> frozenset[Edge] | None:
+    """The transitive reduction of an order; None if the edges have a cycle."""
+    above: dict[int, set[int]] = defaultdict(set)
+    for low, high in edges:
+        above[low].add(high)
+    reach: dict[int, set[int]] = {}
+    active: set[int] = set()
+    for start in list(above):
+        stack = [start]
+        while stack:
+            vertex = stack[-1]
+            if vertex in reach:
+                stack.pop()
+                continue
+            if vertex not in active:
+                active.add(vertex)
+                for high in above.get(vertex, ()):
+                    if high in active and high not in reach:
+                        return None
+                    if high not in reach:
+                        stack.append(high)
+                continue
+            reach[vertex] = set(above.get(vertex, ())).union(
+                *(reach[high] for high in above.get(vertex, ()))
+            )
+            stack.pop()
+    return frozenset(
+        (low, high)
+        for low, highs in above.items()
+        for high in highs
+        if not any(high in reach[other] for other in highs if other != high)
+    )

@@ -1,0 +1,104 @@
+"""Order events: comparisons of independent samples with each other and with constants.
+
+In: an `Event`, any linear guards. Out: an `OrderEvent`, if an affine change of the samples makes
+one. In each connected component pick a sample as it is, z = x. A guard a x + b y + c <= 0 between
+a known x = p z + q and a new sample y becomes a p (z - w) <= 0 for y = -(a p / b) w - (a q + c) /
+b. On a tree this always works; every further guard must fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.distributions import Distribution
+from dipapprox.events.event import Event
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.linear import LinearForm
+
+Edge = tuple[int, int]
+"""(i, j): x[i] < x[j]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A random variable and the constants that it lies between; None: none."""
+
+    law: Distribution
+    lower: Fraction | None
+    upper: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEvent:
+    """{ x : lower_i <= x_i <= upper_i, x_i < x_j for every edge }, x_i independent."""
+
+    samples: tuple[Sample, ...]
+    edges: frozenset[Edge]
+
+
+def order_event(event: Event) -> OrderEvent | NotEnclosed:
+    """Turn an event into comparisons, or say which guard does not allow it."""
+    size = len(event.samples)
+    linked: list[list[LinearForm]] = [[] for _ in range(size)]
+    for guard in event.guards:
+        if len(guard.terms) > 2:
+            return NotEnclosed(f"a guard compares {len(guard.terms)} samples at once")
+        if len(guard.terms) == 2:
+            for sample in guard.samples():
+                linked[sample].append(guard)
+    change = _changes(size, linked)
+    lower: list[Fraction | None] = [None] * size
+    upper: list[Fraction | None] = [None] * size
+    edges: set[Edge] = set()
+    for guard in event.guards:
+        (i, a), *others = [(int(s), c) for s, c in guard.terms]
+        slope, shift = change[i]
+        a, constant = a * slope, guard.constant + a * shift
+        if not others:
+            bound = -constant / a
+            ends, tighter = (upper, min) if a > 0 else (lower, max)
+            known = ends[i]
+            ends[i] = bound if known is None else tighter(known, bound)
+            continue
+        ((j, b),) = others
+        b, constant = b * change[j][0], constant + b * change[j][1]
+        if constant or a + b:
+            return NotEnclosed("the guards round a cycle of samples do not fit one order")
+        edges.add((i, j) if a > 0 else (j, i))
+    laws = [_changed(law, *change[i]) for i, law in enumerate(event.samples)]
+    return OrderEvent(tuple(map(Sample, laws, lower, upper)), frozenset(edges))
+
+
+def _changes(size: int, linked: list[list[LinearForm]]) -> list[tuple[Fraction, Fraction]]:
+    """For every sample (p, q) with x = p z + q, along a spanning forest of the guards."""
+    change: list[tuple[Fraction, Fraction] | None] = [None] * size
+    for root in range(size):
+        if change[root] is not None:
+            continue
+        change[root] = Fraction(1), Fraction(0)
+        waiting = [root]
+        while waiting:
+            known = waiting.pop()
+            for new, found in _neighbours(known, change[known], linked[known]):
+                if change[new] is None:
+                    change[new] = found
+                    waiting.append(new)
+    return [pair for pair in change if pair is not None]
+
+
+def _neighbours(
+    known: int, change: tuple[Fraction, Fraction] | None, guards: list[LinearForm]
+) -> Iterator[tuple[int, tuple[Fraction, Fraction]]]:
+    assert change is not None
+    slope, shift = change
+    for guard in guards:
+        (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
+        if j == known:
+            (i, a), (j, b) = (j, b), (i, a)
+        yield j, (-a * slope / b, -(a * shift + guard.constant) / b)
+
+
+def _changed(law: Distribution, slope: Fraction, shift: Fraction) -> Distribution:
+    """The law of z = (x - shift) / slope; all families are symmetric about their means."""
+    return Distribution(law.family, (law.mean - shift) / slope, law.scale / abs(slope))

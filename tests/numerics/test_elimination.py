@@ -1,0 +1,153 @@
+"""The elimination engine against counting, closed forms and the nested engine."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+from math import comb, factorial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination import Eliminated
+from dipapprox.numerics.elimination_plan import Function, eliminate
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.order_event import OrderEvent, order_event
+from dipapprox.semantics.linear import LinearForm
+
+Q = Fraction
+NO_SHIFT = Q(0)
+ENGINE = Eliminated()  # shared on purpose: what it remembers must not matter
+each_family = pytest.mark.parametrize("family", list(Family))
+
+
+def below(i: int, j: int, shift: Fraction = NO_SHIFT) -> LinearForm:
+    """x_i + shift <= x_j."""
+    return LinearForm.of({i: Q(1), j: Q(-1)}, shift)
+
+
+def enclose(event: Event, bits: int = 40) -> Enclosure:
+    found = ENGINE.enclose(event, bits, Limits())
+    assert isinstance(found, Enclosure), found
+    assert UNIT.lower <= found.lower and found.upper <= UNIT.upper
+    return found
+
+
+def equal(family: Family, count: int) -> tuple[Distribution, ...]:
+    return (Distribution(family, Q(1, 3), Q(2, 7)),) * count
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """A connected order on up to six elements."""
+    size = draw(st.integers(2, 6))
+    names = draw(st.permutations(range(size)))
+    pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
+    edges = draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=9, unique=True))
+    for j in range(1, size):
+        if not any(j in edge for edge in edges if min(edge) < j):
+            edges.append((draw(st.integers(0, j - 1)), j))
+    return size, [(names[i], names[j]) for i, j in edges]
+
+
+@given(order=orders(), family=st.sampled_from(list(Family)))
+@settings(deadline=None, max_examples=80)
+def test_equal_samples_count_linear_extensions(
+    order: tuple[int, list[tuple[int, int]]], family: Family
+) -> None:
+    size, edges = order
+    extensions = sum(
+        all(ranks[i] < ranks[j] for i, j in edges) for ranks in permutations(range(size))
+    )
+    value = enclose(Event(equal(family, size), tuple(below(i, j) for i, j in edges)))
+    assert Q(extensions, factorial(size)) in value
+    assert value.width < Q(1, 2**40)
+
+
+laws = st.builds(
+    Distribution,
+    st.sampled_from(list(Family)),
+    st.fractions(min_value=-2, max_value=2, max_denominator=3),
+    st.sampled_from([Q(1, 3), Q(1), Q(5, 2)]),
+)
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=60)
+def test_agrees_with_nested(data: st.DataObject) -> None:
+    """Trees with scaled, shifted and negated comparisons, and constants."""
+    size = data.draw(st.integers(2, 3))
+    samples = tuple(data.draw(laws) for _ in range(size))
+    numbers = st.sampled_from([Q(-2), Q(-1), Q(1), Q(1, 2), Q(3)])
+    shifts = st.fractions(min_value=-1, max_value=1, max_denominator=3)
+    guards = [
+        LinearForm.of(
+            {data.draw(st.integers(0, j - 1)): data.draw(numbers), j: data.draw(numbers)},
+            data.draw(shifts),
+        )
+        for j in range(1, size)
+    ]
+    if data.draw(st.booleans()):
+        guards.append(LinearForm.of({0: data.draw(numbers)}, data.draw(shifts)))
+    event = Event(samples, tuple(guards))
+    nested = Nested(Strategy.LEAST_NESTING).enclose(event, 20, Limits())
+    assert isinstance(nested, Enclosure)
+    value = enclose(event)
+    assert value.meets(nested)
+    assert value.width < Q(1, 2**40)
+
+
+@each_family
+def test_reference_values(family: Family) -> None:
+    star = [below(i, 99) for i in range(99)]
+    assert Q(1, 100) in enclose(Event(equal(family, 100), tuple(star)))
+    crossed = [below(i, j) for i in (0, 1) for j in (2, 3)]
+    assert Q(1, 6) in enclose(Event(equal(family, 4), tuple(crossed)))
+    inside = [g for i in range(1, 11) for g in (below(0, i), below(i, 11))]
+    assert Q(1, 132) in enclose(Event(equal(family, 12), tuple(inside)))
+
+
+@each_family
+def test_long_chain_to_many_digits(family: Family) -> None:
+    count = 40 if family is Family.GAUSSIAN else 12
+    chain = tuple(below(i, i + 1) for i in range(count - 1))
+    bits = 20 + factorial(count).bit_length()
+    value = enclose(Event(equal(family, count), chain), bits)
+    assert Q(1, factorial(count)) in value
+    assert value.width * factorial(count) < Q(1, 10**6)
+
+
+def test_constants_are_exact_boundaries() -> None:
+    """A Laplace sample between two constants, and a Gaussian one below its mean."""
+    lap = Distribution(Family.LAPLACE, Q(0), Q(1))
+    upper = LinearForm.of({0: Q(1)}, Q(0))
+    assert Q(1, 2) in enclose(Event((lap,), (upper,)))
+    gauss = Distribution(Family.GAUSSIAN, Q(5, 7), Q(3))
+    assert Q(1, 2) in enclose(Event((gauss,), (LinearForm.of({0: Q(-2)}, Q(10, 7)),)))
+
+
+def test_like_samples_between_two_others_are_collected() -> None:
+    samples = equal(Family.GAUSSIAN, 42)
+    inside = [g for i in range(1, 41) for g in (below(0, i), below(i, 41))]
+    order = order_event(Event(samples, tuple(inside)))
+    assert isinstance(order, OrderEvent)
+    table: dict[Function, int] = {}
+    terms = eliminate(order, Limits(), table).terms
+    assert len(terms) <= 2 * 41
+    assert max(abs(c) for c, _ in terms) <= comb(40, 20)
+
+
+def test_what_is_not_an_order_is_handed_over() -> None:
+    samples = equal(Family.GAUSSIAN, 3)
+    three = LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}, Q(0))
+    found = ENGINE.enclose(Event(samples, (three,)), 30, Limits())
+    assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
+    band = (below(0, 1), below(1, 0, Q(-1)))
+    found = ENGINE.enclose(Event(samples[:2], band), 30, Limits())
+    assert isinstance(found, NotEnclosed) and "cycle" in found.reason
