@@ -7,6 +7,8 @@ fixed. The probability of an event is all that the numerical stages ever compute
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
 
 from dipapprox.distributions import Distribution
 from dipapprox.semantics.linear import LinearForm
@@ -23,6 +25,52 @@ class Event:
 
     samples: tuple[Distribution, ...]
     guards: tuple[LinearForm, ...]
+
+
+Leaves = tuple[tuple[Distribution, int], ...]
+"""Independent samples, equal laws counted: (law, how many >= 1), each law once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """{ (c, x, y) : every x <= c <= every y }, all samples independent: at least two leaves.
+
+    Most events of most programs; as laws with counts they stay small however many samples there
+    are. Pr = ∫ density of c · Π cdf of x · Π survival of y.
+
+    Attributes:
+        centre: The law of c.
+        below: The laws of the x.
+        above: The laws of the y.
+    """
+
+    centre: Distribution
+    below: Leaves
+    above: Leaves
+
+
+Connected = Event | Star
+"""A connected event in one of two spellings; stars may be spelled as `Event` as well."""
+
+
+def spelled_out(event: Connected) -> Event:
+    """Return the event with one sample per leaf; x[0] is the centre."""
+    match event:
+        case Event():
+            return event
+        case Star(centre, below, above):
+            sides = [(Fraction(1), below), (Fraction(-1), above)]
+            samples, guards = [centre], []
+            for sign, leaves in sides:
+                for law, count in leaves:
+                    for _ in range(count):
+                        # x <= c, or c <= y
+                        form = LinearForm.of({0: -sign, len(samples): sign})
+                        samples.append(law)
+                        guards.append(form)
+            return Event(tuple(samples), tuple(guards))
+        case _:
+            assert_never(event)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from dipapprox.events.event import Event
+from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
 class Method(Protocol):
-    """A way to enclose the probability of one connected, reduced event."""
+    """A way to enclose the probabilities of connected, reduced events."""
 
     @property
     def name(self) -> str:
         """The word in reports: "nested", "elimination", …"""
 
-    def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event].
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event]; the batch of one."""
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose Pr[event] for every event; a batch may share work.
 
         Args:
-            event: A factor of `Independent.factors`.
-            bits: Wanted width: at most 2**-bits (best effort; the enclosure is proved anyway).
+            events: Normal forms (`events.canonical`), distinct.
+            bits: Wanted width: at most 2**-bits (best effort; the enclosures are proved anyway).
             limits: Asked at least every few milliseconds.
 
         Returns:
-            An enclosure inside [0, 1], or the reason why there is none.
+            For every event, in order, an enclosure inside [0, 1] or the reason why there is none.
 
         Raises:
             LimitReached: If `limits` run out.

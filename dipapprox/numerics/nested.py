@@ -13,13 +13,14 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 
 from flint import arb
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Event
+from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.integrals.integral import Plan
 from dipapprox.integrals.optimizer import Strategy, plan
 from dipapprox.limits import Limits
@@ -56,11 +57,18 @@ class Nested:
         """The word in reports."""
         return "nested"
 
-    def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event]; see `Method.enclose`."""
-        found = plan(event, self.strategy, limits)
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event]; see `Method.enclose_many`."""
+        plain = spelled_out(event)
+        found = plan(plain, self.strategy, limits)
         literal = self.strategy is Strategy.NONE
-        return enclose_plan(event, found, bits, limits, literal=literal)
+        return enclose_plan(plain, found, bits, limits, literal=literal)
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose them one by one: nests share nothing."""
+        return [self.enclose(event, bits, limits) for event in events]
 
 
 def enclose_plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Event
+from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
@@ -36,9 +37,14 @@ class Counting:
         self.answer = answer
         self.engine = Nested(Strategy.LEAST_NESTING)
 
-    def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         self.calls += 1
         return self.answer or self.engine.enclose(event, bits, limits)
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        return [self.enclose(event, bits, limits) for event in events]
 
 
 def states_of(name: str, merge: bool = True, **parameters: int) -> FinalStates:

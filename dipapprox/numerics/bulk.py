@@ -1,0 +1,69 @@
+"""The bulk interface: certified probabilities of many inputs as arrays of doubles.
+
+What leaves it are bounds rounded outward (`rounding`): lower <= probability <= upper holds for the
+real numbers, never NaN, always inside [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.language.core import InputRow
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Proved bounds of an array of probabilities.
+
+    Attributes:
+        lower: In [0, 1], at most `upper`.
+        upper: The same shape.
+        obstacle: Why some probabilities could not be enclosed, one reason; theirs are wide, up to
+            [0, 1], and still true. None if every one could.
+    """
+
+    lower: Array
+    upper: Array
+    obstacle: str | None = None
+
+
+class BulkSource(Protocol):
+    """Output probabilities of many inputs at once. Outputs are numbered as `states.outputs()`."""
+
+    @property
+    def name(self) -> str:
+        """The word in reports: "nested", "elimination", …"""
+
+    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
+        """Bound Pr[outputs[k]] for the input rows[k], for every k: arrays of shape (n,).
+
+        Args:
+            outputs: As many as rows.
+            rows: Repetitions cost little.
+            bits: Wanted width: at most 2**-bits, as far as doubles can express it.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            BrokenInvariant: If enclosures contradict each other.
+        """
+
+    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
+        """Bound the probabilities of all outputs for every row: arrays (rows, outputs).
+
+        Every row's bounds have been checked to contain numbers that sum to 1, and tightened by it.
+
+        Args:
+            rows: The inputs; a block of bounded size.
+            bits: As for `cells`.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            BrokenInvariant: If enclosures contradict each other.
+        """
