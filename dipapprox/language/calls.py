@@ -93,4 +93,5 @@ class Calls:
                 span,
                 "assign its elements in a loop first",
             )
+        self._emitter.count(size, call.span)
         return [core.Variable(f"{name}[{i}]", span=span) for i in range(1, size + 1)]

@@ -79,7 +79,8 @@ def _monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomi
                 return constants[name], 0
             if name == EPSILON:
                 return Fraction(1), 1
-            raise Wrong("type error", f"'{name}' is not constant", node.span)
+            hint = "a parameter must be declared above the place that uses it"
+            raise Wrong("type error", f"'{name}' is not constant here", node.span, hint)
         case ast.Negative(operand):
             coefficient, power = _monomial(operand, constants)
             return -coefficient, power

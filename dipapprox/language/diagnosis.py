@@ -9,6 +9,7 @@ from dipapprox.errors import SourceError
 from dipapprox.source import Diagnostic, Span
 
 MOST_DIAGNOSTICS = 20
+_LONGEST_MESSAGE = 300
 
 
 class Diagnosis:
@@ -26,10 +27,15 @@ class Diagnosis:
         Raises:
             SourceError: If there are enough of them; nobody reads more.
         """
+        message = shorten(message, _LONGEST_MESSAGE)
         place = (span.start, span.end) if span is not None else (-1, len(self._found))
         self._found.setdefault(place, Diagnostic(kind, message, span, hint))
         if len(self._found) >= MOST_DIAGNOSTICS:
             self.finish()
+
+    def has_any(self, start: int, end: int) -> bool:
+        """Tell whether something was reported that starts between two offsets, both included."""
+        return any(start <= place <= end for place, _ in self._found)
 
     def abort(self, kind: str, message: str, span: Span | None, hint: str = "") -> SourceError:
         """Return the error to raise when going on makes no sense."""
@@ -53,6 +59,6 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean '{close[0]}'?" if close else otherwise
 
 
-def shorten(text: str) -> str:
-    """Shorten a quoted text that is too long for a message."""
-    return text if len(text) <= 40 else text[:37] + "..."
+def shorten(text: str, longest: int = 40) -> str:
+    """Shorten a text that is too long for a message."""
+    return text if len(text) <= longest else text[: longest - 3] + "..."

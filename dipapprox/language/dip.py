@@ -15,6 +15,7 @@ from typing import Any
 from ply import yacc
 
 from dipapprox.language import ast
+from dipapprox.language.declarations import MOST_CELLS
 from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.dip_lexer import TOKENS, read_dip_tokens
 from dipapprox.language.tokens import TokenStream
@@ -107,7 +108,9 @@ def _literal(value: Fraction, span: Span | None) -> ast.Expression:
 
 @cache
 def _parser() -> Any:
-    return build_dip_parser(debug=False, errorlog=yacc.NullLogger())
+    parser = build_dip_parser(debug=False, errorlog=yacc.NullLogger())
+    parser.disable_defaulted_states()  # for error recovery, as in `parser.py`
+    return parser
 
 
 def build_dip_parser(**options: Any) -> Any:
@@ -243,9 +246,10 @@ def p_number(p: Any) -> None:
 def p_natural(p: Any) -> None:
     """natural : NUMBER"""
     p[0] = int(p[1])
-    if p[1] != p[0]:
+    if p[1] != p[0] or p[0] > MOST_CELLS:
         span = p.lexer.span(p)
-        p.lexer.problems.report("value error", f"'{span.text}' must be a whole number", span)
+        what = "be a whole number" if p[1] != p[0] else f"be at most {MOST_CELLS}"
+        p.lexer.problems.report("value error", f"'{shorten(span.text)}' must {what}", span)
 
 
 def p_item_error(p: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ply import lex
 
 from dipapprox.language.diagnosis import Diagnosis, shorten
-from dipapprox.language.lexer import read_decimal
+from dipapprox.language.lexer import check_name, read_decimal
 from dipapprox.language.tokens import DEEPEST_BLOCKS, MOST_TOKENS
 from dipapprox.source import SourceFile, Span
 
@@ -64,6 +64,7 @@ class _Rules:
         r"""[A-Z][A-Z0-9]*"""
         if t.value in _KEYWORDS:
             t.type = t.value
+        check_name(t)
         return t
 
     def t_error(self, t: Any) -> None:

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, check_size
+from dipapprox.language.declarations import MOST_CELLS
 from dipapprox.language.symbols import Role, Symbol
 
 Take = Callable[[ast.Call], core.Expression]
@@ -94,6 +95,8 @@ class Expressions:
                 "value error", f"index {value} of '{node.name}' is out of range", node.span,
                 f"allowed are {allowed}; arrays begin at 1",
             )  # fmt: skip
+        if value > MOST_CELLS:
+            raise Wrong("limit", f"arrays have at most {MOST_CELLS} elements", node.index.span)
         return core.Variable(f"{node.name}[{value}]", span=node.span)
 
     def _sum(self, node: ast.Sum) -> core.Expression:

@@ -60,6 +60,7 @@ _FOREIGN = {
     "−": ("MINUS", "-"),
 }
 
+LONGEST_NAME = 100
 _MOST_DIGITS = 1000
 
 
@@ -69,7 +70,8 @@ class _Rules:
     tokens = (
         "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
         "DIVIDE", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA", "TILDE",
-        "RANGE", "SEP", "NEWLINE", "FOREIGN", *sorted(word.upper() for word in KEYWORDS),
+        "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN",
+        *sorted(word.upper() for word in KEYWORDS),
     )  # fmt: skip
 
     t_ignore = " \t\r\f"
@@ -114,6 +116,7 @@ class _Rules:
         r"""[A-Za-z_][A-Za-z_0-9]*"""
         if t.value in KEYWORDS:
             t.type = t.value.upper()
+        check_name(t)
         return t
 
     def t_ignore_FOREIGN_COMMENT(self, t: Any) -> None:
@@ -148,6 +151,8 @@ class _Rules:
             hint = "named values are written without quotes"
         elif bad[0] == ":":
             hint = "write 'then' after a condition, 'do' after a loop header"
+        elif bad[0] == "^":
+            hint = "there are no powers; write a product"
         elif bad[0] in "⊤⊥":
             hint = "declare named values and use their names, e.g. {bot, top}"
         quoted = shorten("".join(c if c.isprintable() else "?" for c in bad))
@@ -183,6 +188,17 @@ def make_lexer(source: SourceFile, problems: Diagnosis) -> Any:
     lexer.problems = problems
     lexer.input(source.text)
     return lexer
+
+
+def check_name(t: Any) -> None:
+    """Report a name that would make every message unreadable."""
+    if len(t.value) > LONGEST_NAME:
+        t.lexer.problems.report(
+            "limit",
+            f"the name '{shorten(t.value)}' is too long",
+            Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
+            f"at most {LONGEST_NAME} characters are allowed",
+        )
 
 
 def read_decimal(text: str) -> Fraction | None:

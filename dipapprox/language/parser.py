@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -9,10 +10,14 @@ from typing import Any
 from ply import yacc
 
 from dipapprox.language import ast, expression_grammar, statement_grammar
+from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
 from dipapprox.language.lexer import TOKENS
-from dipapprox.language.tokens import read_tokens
+from dipapprox.language.mending import mend
+from dipapprox.language.tokens import TokenStream, read_tokens
 from dipapprox.language.unexpected import report_unexpected
 from dipapprox.source import SourceFile
+
+_LONGEST_MENDED = 5000  # tokens; longer texts get one message, as mending parses again
 
 
 def parse(text: str, name: str = "<text>") -> ast.Program:
@@ -22,21 +27,46 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
         text: The program.
         name: What messages call it.
 
+    After a syntax error the statement or header at fault is replaced by a harmless one and the
+    text is parsed again, so that one mistake gives one message and all are found.
+
     Raises:
         SourceError: With every syntax error found, in source order.
     """
-    stream = read_tokens(SourceFile(name, text))
-    program = _parser().parse(lexer=stream, tracking=True)
-    if program is None and not stream.problems:
-        report_unexpected(stream, None, ())
-    stream.problems.finish()
+    source = SourceFile(name, text)
+    problems = Diagnosis()
+    tokens = read_tokens(source, problems)
+    program: Any = None
+    for _ in range(MOST_DIAGNOSTICS):
+        stream = TokenStream(source, problems, tokens)
+        try:
+            program = _parser().parse(lexer=stream, tracking=True)
+            break
+        except _Unexpected as error:
+            report_unexpected(stream, error.token, error.expected)
+            if len(tokens) > _LONGEST_MENDED:
+                break
+            tokens = mend(tokens, len(tokens) if error.token is None else stream.position)
+    problems.finish()
     assert isinstance(program, ast.Program)
     return program
 
 
+class _Unexpected(Exception):
+    """The parser has no use for a token; None is the end of the text."""
+
+    def __init__(self, token: Any, expected: Collection[str]) -> None:
+        super().__init__()
+        self.token = token
+        self.expected = expected
+
+
 @cache
 def _parser() -> Any:
-    return build_parser(debug=False, errorlog=yacc.NullLogger())
+    parser = build_parser(debug=False, errorlog=yacc.NullLogger())
+    # With default reductions an error would be noticed too late to say what was expected.
+    parser.disable_defaulted_states()
+    return parser
 
 
 def build_parser(**options: Any) -> Any:
@@ -51,7 +81,7 @@ def build_parser(**options: Any) -> Any:
         __file__=__file__,
         tokens=TOKENS,
         precedence=expression_grammar.precedence,
-        p_error=_report,
+        p_error=_raise_unexpected,
         **rules,
     )
     return yacc.yacc(
@@ -59,8 +89,6 @@ def build_parser(**options: Any) -> Any:
     )
 
 
-def _report(token: Any) -> None:
-    """Report an unexpected token; PLY then resumes at the next separator (item : error)."""
-    if token is not None:  # the end of the text: `parse` reports it, PLY gives up
-        parser = _parser()
-        report_unexpected(token.lexer, token, parser.action[parser.state])
+def _raise_unexpected(token: Any) -> None:
+    parser = _parser()
+    raise _Unexpected(token, parser.action[parser.state])

@@ -31,19 +31,13 @@ def p_items(p: Any) -> None:
     """items : item
     | items SEP item"""
     p[0] = p[1] if len(p) == 4 else []
-    if p[len(p) - 1] is not None:
-        p[0].append(p[len(p) - 1])
+    p[0].append(p[len(p) - 1])
 
 
 def p_item(p: Any) -> None:
     """item : declaration
     | statement"""
     p[0] = p[1]
-
-
-def p_item_error(p: Any) -> None:
-    """item : error"""
-    p[0] = None
 
 
 def p_empty(p: Any) -> None:
@@ -130,7 +124,7 @@ def p_adjacent_pairs(p: Any) -> None:
 def p_pairs(p: Any) -> None:
     """pairs : pair
     | pairs pair
-    | pairs SEP pair
+    | pairs SEMICOLON pair
     | pairs COMMA pair"""
     p[0] = p[1] if len(p) > 2 else []
     p[0].append(p[len(p) - 1])

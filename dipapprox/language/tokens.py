@@ -26,6 +26,7 @@ _STARTERS = frozenset(["NAME", "IF", "FOR", "SKIP", "EXIT", "PARAM", "INPUT", "O
 _STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
 _CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 _OPENERS = frozenset(_CLOSERS.values())
+_BRACKETS = _OPENERS | set(_CLOSERS)
 _CLOSED_BY = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 # Prefix operators nest until one of these ends their operand.
 _BOUNDARIES = frozenset(
@@ -51,18 +52,18 @@ class TokenStream:
         self._tokens = iter(tokens)
         self.before: Any = None  # the token before `last`
         self.last: Any = None
-        self._complained = -1
+        self.position = -1  # index of `last`
 
     def token(self) -> Any:
         """Return the next token, None at the end."""
+        self.position += 1
         self.before, self.last = self.last, next(self._tokens, None)
-        self.lexpos = len(self.source.text) if self.last is None else self.last.endlexpos
+        if self.last is None:
+            self.lexpos = len(self.source.text)
+        else:
+            self.lexpos = self.last.endlexpos
+            self.last.lexer = self  # where `p_error` finds the stream
         return self.last
-
-    def is_same_line(self, offset: int) -> bool:
-        """Tell whether this was asked before about the same line: one mistake, one message."""
-        before, self._complained = self._complained, offset
-        return before >= 0 and "\n" not in self.source.text[before:offset]
 
     def span(self, production: Any, symbol: int = 0) -> Span:
         """Return the span of a symbol of a PLY production; 0 is the whole."""
@@ -77,16 +78,15 @@ class TokenStream:
         return Span(self.source, token.lexpos, token.endlexpos)
 
 
-def read_tokens(source: SourceFile) -> TokenStream:
+def read_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
     """Read the tokens of a `.dpg` text.
 
     Raises:
         SourceError: With all that is wrong with its spelling, brackets and blocks.
     """
-    problems = Diagnosis()
     tokens = _Structure(source, problems).read()
     problems.finish()
-    return TokenStream(source, problems, tokens)
+    return tokens
 
 
 class _Structure:
@@ -99,6 +99,7 @@ class _Structure:
         self.brackets: list[tuple[Any, int]] = []  # opening token, prefix operators round it
         self.blocks: list[Any] = []  # if, for, elif
         self.prefixes = 0
+        self._blamed = -1
 
     def read(self) -> list[Any]:
         """Return the tokens; what is wrong with the structure goes to `problems`."""
@@ -112,7 +113,7 @@ class _Structure:
                     separator = token
                 continue
             if self._separates(separator, token.type):
-                separator.type = "SEP"
+                separator.type = "SEMICOLON" if self.brackets else "SEP"
                 self._add(separator)
             separator = None
             self._add(token)
@@ -143,7 +144,9 @@ class _Structure:
     def _add(self, token: Any) -> None:
         kind = token.type
         if len(self.out) >= MOST_TOKENS:
-            raise self._too_much(token, f"the program has more than {MOST_TOKENS} symbols")
+            raise self._too_much(
+                token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
+            )
         if self.brackets and kind in _STATEMENT_WORDS:
             for opener, _ in self.brackets:
                 self._unclosed(opener)
@@ -171,14 +174,19 @@ class _Structure:
         if kind in ("IF", "FOR"):
             self.blocks.append(token)
         elif not self.blocks:
-            self._report(token, f"'{token.value}' without an 'if' or 'for' before it")
+            message = f"'{token.value}' without an 'if' or 'for' before it"
+            self._report(token, message, "blocks are opened by 'if … then' and 'for … do'")
         elif kind == "ELIF":
             self.blocks.append(token)
         elif kind == "END":
             while self.blocks.pop().type == "ELIF":
                 pass
         if len(self.blocks) > DEEPEST_BLOCKS:
-            raise self._too_much(token, f"blocks nest deeper than {DEEPEST_BLOCKS}")
+            raise self._too_much(
+                token,
+                f"blocks nest deeper than {DEEPEST_BLOCKS}",
+                "every 'if', 'elif' and 'for' that is still open counts",
+            )
 
     def _is_prefix(self) -> bool:
         return not self.out or self.out[-1].type not in _ENDERS
@@ -201,8 +209,15 @@ class _Structure:
 
     def _report(self, token: Any, message: str, hint: str = "") -> None:
         span = Span(self.source, token.lexpos, token.endlexpos)
-        self.problems.report("syntax error", message, span, hint)
+        # One wrong bracket makes others look wrong: one message per line is enough.
+        if token.type not in _BRACKETS or self._is_new_line(span.start):
+            self.problems.report("syntax error", message, span, hint)
+        if token.type in _BRACKETS:
+            self._blamed = span.start
 
-    def _too_much(self, token: Any, message: str) -> Exception:
+    def _is_new_line(self, offset: int) -> bool:
+        return self._blamed < 0 or "\n" in self.source.text[self._blamed : offset]
+
+    def _too_much(self, token: Any, message: str, hint: str = "split it up") -> Exception:
         span = Span(self.source, token.lexpos, token.endlexpos)
-        return self.problems.abort("limit", message, span, "split the expression or use a loop")
+        return self.problems.abort("limit", message, span, hint)

@@ -14,7 +14,8 @@ _SPELLINGS = {
     "NE": "'!='", "LT": "'<'", "GT": "'>'", "EQ": "'='", "PLUS": "'+'", "MINUS": "'-'",
     "TIMES": "'*'", "DIVIDE": "'/'", "LPAREN": "'('", "RPAREN": "')'", "LBRACK": "'['",
     "RBRACK": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','", "TILDE": "'~'",
-    "RANGE": "'..'", "SEP": "a new line", "$end": "the end of the text",
+    "RANGE": "'..'", "SEP": "a new line",
+    "SEMICOLON": "';'", "$end": "the end of the text",
 }  # fmt: skip
 
 _ABSENT = {
@@ -41,7 +42,10 @@ def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]
         expected: The types of the tokens that the parser could have used.
     """
     span = stream.token_span(token)
-    if stream.is_same_line(span.start):
+    text = stream.source.text
+    line_start = text.rfind("\n", 0, span.start) + 1
+    line_end = text.find("\n", span.start)
+    if stream.problems.has_any(line_start, line_end if line_end >= 0 else len(text)):
         return
     what = "unexpected end of the text" if token is None else f"unexpected {_quote(token, span)}"
     hint = _hint(stream.before, token)
