@@ -90,7 +90,15 @@ def eliminate(event: OrderEvent, limits: Limits, table: dict[Function, int]) -> 
     def intern(function: Function) -> int:
         return table.setdefault(function, len(table))
 
-    start = tuple((i, (intern(Restricted(sample)),)) for i, sample in enumerate(event.samples))
+    # Laws hash slowly; like samples mostly share one object.
+    known: dict[tuple[int, int, int], int] = {}
+    named: list[tuple[int, Factors]] = []
+    for i, sample in enumerate(event.samples):
+        key = id(sample.law), id(sample.lower), id(sample.upper)
+        if key not in known:
+            known[key] = intern(Restricted(sample))
+        named.append((i, (known[key],)))
+    start = tuple(named)
     edges = _reduced(event.edges)
     if edges is None:
         return Elimination(tuple(table), ())

@@ -52,6 +52,10 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
     upper: list[Fraction | None] = [None] * size
     edges: set[Edge] = set()
     for guard in event.guards:
+        if _is_plain(guard) and all(change[i] is _SAME for i, _ in guard.terms):
+            (i, a), (j, _) = guard.terms
+            edges.add((int(i), int(j)) if a > 0 else (int(j), int(i)))
+            continue
         (i, a), *others = [(int(s), c) for s, c in guard.terms]
         slope, shift = change[i]
         a, constant = a * slope, guard.constant + a * shift
@@ -66,17 +70,32 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         if constant or a + b:
             return NotEnclosed("the guards round a cycle of samples do not fit one order")
         edges.add((i, j) if a > 0 else (j, i))
-    laws = [_changed(law, *change[i]) for i, law in enumerate(event.samples)]
+    laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
     return OrderEvent(tuple(map(Sample, laws, lower, upper)), frozenset(edges))
 
 
-def _changes(size: int, linked: list[list[LinearForm]]) -> list[tuple[Fraction, Fraction]]:
+Change = tuple[Fraction, Fraction]
+"""(p, q): x = p z + q."""
+
+_SAME: Change = Fraction(1), Fraction(0)
+"""Compared by identity: most samples are not changed, and then nothing need be computed."""
+
+
+def _is_plain(guard: LinearForm) -> bool:
+    """Whether the guard says a (x - y) <= 0."""
+    if len(guard.terms) != 2 or guard.constant:
+        return False
+    (_, a), (_, b) = guard.terms
+    return a.numerator == -b.numerator and a.denominator == b.denominator
+
+
+def _changes(size: int, linked: list[list[LinearForm]]) -> list[Change]:
     """For every sample (p, q) with x = p z + q, along a spanning forest of the guards."""
-    change: list[tuple[Fraction, Fraction] | None] = [None] * size
+    change: list[Change | None] = [None] * size
     for root in range(size):
         if change[root] is not None:
             continue
-        change[root] = Fraction(1), Fraction(0)
+        change[root] = _SAME
         waiting = [root]
         while waiting:
             known = waiting.pop()
@@ -88,17 +107,23 @@ def _changes(size: int, linked: list[list[LinearForm]]) -> list[tuple[Fraction, 
 
 
 def _neighbours(
-    known: int, change: tuple[Fraction, Fraction] | None, guards: list[LinearForm]
-) -> Iterator[tuple[int, tuple[Fraction, Fraction]]]:
+    known: int, change: Change | None, guards: list[LinearForm]
+) -> Iterator[tuple[int, Change]]:
     assert change is not None
     slope, shift = change
     for guard in guards:
         (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
         if j == known:
             (i, a), (j, b) = (j, b), (i, a)
+        if change is _SAME and _is_plain(guard):
+            yield j, _SAME
+            continue
         yield j, (-a * slope / b, -(a * shift + guard.constant) / b)
 
 
-def _changed(law: Distribution, slope: Fraction, shift: Fraction) -> Distribution:
-    """The law of z = (x - shift) / slope; all families are symmetric about their means."""
+def _changed(law: Distribution, change: Change) -> Distribution:
+    """The law of z = (x - q) / p; all families are symmetric about their means."""
+    if change is _SAME:
+        return law
+    slope, shift = change
     return Distribution(law.family, (law.mean - shift) / slope, law.scale / abs(slope))
