@@ -52,7 +52,7 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
     upper: list[Fraction | None] = [None] * size
     edges: set[Edge] = set()
     for guard in event.guards:
-        if _is_plain(guard) and all(change[i] is _SAME for i, _ in guard.terms):
+        if _is_plain(guard) and all(change[i] is _SAME for i in guard.samples()):
             (i, a), (j, _) = guard.terms
             edges.add((int(i), int(j)) if a > 0 else (int(j), int(i)))
             continue

@@ -141,7 +141,12 @@ def sampling_error(function: Sampled, factors: Array, kappa: float) -> Array:
     """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing."""
     majorants = function.rows[..., -1 - len(factors) : -1]
     with np.errstate(over="ignore", invalid="ignore"):
-        least: Array = np.fmin.reduce(majorants * factors, axis=-1)
+        if function.rows.ndim == 2:
+            least: Array = np.fmin.reduce(majorants * factors, axis=-1)
+        else:  # numpy reduces short last axes slowly
+            least = majorants[..., 0] * factors[0]
+            for r in range(1, len(factors)):
+                np.fmin(least, majorants[..., r] * factors[r], out=least)
         return kappa * least
 
 

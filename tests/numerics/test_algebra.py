@@ -283,3 +283,21 @@ def test_a_broken_bound_is_caught(
 ) -> None:
     breakage(monkeypatch)
     assert run(6_000, seed=4).violations
+
+
+def test_a_batch_is_its_members_side_by_side() -> None:
+    law, other = Distribution(Family.GAUSSIAN, Q(0), Q(1)), Distribution(Family.LAPLACE, Q(1), Q(2))
+    algebra = Float64Algebra(grid_for(law, other))
+    members = [algebra.density(law), algebra.cdf(other), algebra.survival(law)]
+    batch = sampled.Sampled(
+        np.stack([member.rows for member in members]),
+        max(member.roundings for member in members),
+        min(member.least for member in members),
+        all(member.positive for member in members),
+    )
+    density = algebra.density(other)
+    lower, upper = algebra.integrals(algebra.from_left(algebra.product(batch, density)))
+    for low, high, member in zip(lower, upper, members, strict=True):
+        alone = total(algebra, algebra.from_left(algebra.product(member, density)))
+        assert low <= alone.upper and alone.lower <= high
+        assert high - low < 1e-11
