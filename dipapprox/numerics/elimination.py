@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Generic, TypeVar
 
 from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebra import FunctionAlgebra
@@ -93,6 +94,8 @@ class Eliminated:
             if isinstance(found, NotEnclosed):
                 best = best if isinstance(best, Enclosure) else found
                 continue
+            if isinstance(best, Enclosure) and not found.meets(best):
+                raise BrokenInvariant("elimination: disjoint enclosures of one probability")
             best = found.intersect(best) if isinstance(best, Enclosure) else found
             if best.width <= Fraction(1, 2**bits):
                 break

@@ -127,6 +127,9 @@ class Float64Algebra:
     def combine(self, terms: Sequence[tuple[int, Sampled]]) -> Sampled:
         """t -> Σ weight * function(t)."""
         live = [(weight, term) for weight, term in terms if weight]
+        if any(abs(weight) >= 2**900 for weight, _ in live):
+            unknown = np.full((self.grid.panels, self._columns), np.nan)
+            return Sampled(unknown, 0, 1.0, False)  # nothing is known: no total is enclosed
         return add(live, self._nodes) if live else self.constant(Fraction(0))
 
     def from_left(self, function: Sampled) -> Sampled:

@@ -98,7 +98,13 @@ def build_grid(
     right = max(high for _, high in kept.values())
     kinks = {law.mean for law in kept if law.family is Family.LAPLACE}
     inside = {point for point in points if left < point < right}
-    shapes = [_Shape.of(law, bits, fineness) for law in kept]
+    try:
+        shapes = [_Shape.of(law, bits, fineness) for law in kept]
+        span = float(right - left)
+    except OverflowError:
+        return NotEnclosed("the samples' scales or means are beyond the range of doubles")
+    if min(shape.scale for shape in shapes) < span * 2.0**-200:
+        return NotEnclosed("the samples' scales are too far apart")
     # Depth first from the left, so that the boundaries come out in order.
     stack = sorted({left, right} | kinks | inside, reverse=True)
     boundaries = [stack.pop()]

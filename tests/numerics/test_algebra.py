@@ -85,6 +85,19 @@ def test_grid_refuses_too_many_panels() -> None:
     assert isinstance(build_grid(clusters, [], 50, max_panels=512), NotEnclosed)
 
 
+@pytest.mark.parametrize("scale", [Q(10) ** 400, Q(1, 10**400)])
+def test_grid_refuses_scales_beyond_doubles(scale: Fraction) -> None:
+    samples = [Distribution(Family.GAUSSIAN, Q(0), s) for s in (Q(1), scale)]
+    assert isinstance(build_grid(samples, [], 50), NotEnclosed)
+
+
+def test_huge_coefficients_are_not_enclosed() -> None:
+    algebra = Float64Algebra(grid_for(Distribution(Family.GAUSSIAN, Q(0), Q(1))))
+    one = algebra.constant(Q(1))
+    (found,) = algebra.totals([algebra.combine([(2**2000, one), (-(2**2000), one)])])
+    assert isinstance(found, NotEnclosed)
+
+
 def test_grid_refuses_a_cut_that_is_not_a_boundary() -> None:
     grid = grid_for(Distribution(Family.GAUSSIAN, Q(0), Q(1)))
     with pytest.raises(ValueError, match="not a boundary"):
