@@ -74,7 +74,7 @@ def _hint(before: Any, token: Any) -> str:
         if name.lower() in KEYWORDS:
             return f"keywords are written in lower case: '{name.lower()}'"
     match previous, kind:
-        case "NUMBER", "NAME" | "LPAREN":
+        case "NUMBER", "NAME" | "LPAREN" if before.endlexpos == token.lexpos:
             return "multiplication is written with '*'"
         case "NAME", "EQ" | "ARROW" if kind == "EQ":
             return "loops are written 'for i in 1..N do'"
@@ -93,7 +93,7 @@ def _hint(before: Any, token: Any) -> str:
         case "NAME" | "NUMBER" | "RPAREN" | "RBRACK" | "EXIT" | "SKIP" | "END", (
             "NAME" | "IF" | "FOR" | "EXIT" | "SKIP"
         ):
-            return "statements are separated by a new line or ';'"
+            return "statements are separated by a new line or ';', factors by '*'"
         case _, str() if kind.lower() in KEYWORDS and previous in (
             "PARAM",
             "FOR",

@@ -1,0 +1,78 @@
+"""Programs that the tests of the language share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.language import core
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+
+SVT = """\
+# SVT-Gauss: index of the first query above a noisy threshold (Zhu and Wang 2020).
+# expected: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01
+
+param N = 2                 # number of queries
+param T = 0                 # threshold
+param Delta = 1             # sensitivity of a query
+
+input  q[N] in {0, 1}
+output out[N] in {0, 1}
+adjacent linf 1             # |q[i] - q'[i]| <= 1 for every i
+
+for i in 1..N do
+    out[i] <- 0
+end
+rT <- Gauss(T, 2 * Delta / eps)
+for i in 1..N do
+    r <- Gauss(q[i], 4 * Delta / eps)
+    if r >= rT then
+        out[i] <- 1
+        exit
+    end
+end
+"""
+
+NOISY_MAX = """\
+param N = 3
+input q[N] in -1..1
+output out in {1, 2, 3}
+adjacent l1 1
+for i in 1..N do v[i] <- Lap(q[i], 4/(3*eps)) end
+out <- argmax(v)
+"""
+
+MIN_MAX = """\
+param N = 3
+param k = 2
+input q[N] in {0, 1}
+output out[N] in {NONE, READ, BOT, TOP}
+adjacent { (0,0,0) ~ (0,0,1); (1,1,1) ~ (0,1,1) }
+for i in 1..N do out[i] <- NONE end
+min, max <- Gauss(q[1], 4*k/eps)
+out[1] <- READ
+for i in 2..k do
+    r <- Gauss(q[i], 4*k/eps)
+    if r > max and r > min then max <- r
+    elif r < min and r < max then min <- r
+    end
+    out[i] <- READ
+end
+for i in k+1..N do
+    r <- Gauss(q[i], 4/eps)
+    if min <= r < max then out[i] <- BOT
+    elif not (r < min) then out[i] <- TOP; exit
+    else out[i] <- BOT; exit
+    end
+end
+"""
+
+SAMPLES = [SVT, NOISY_MAX, MIN_MAX]
+
+HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
+
+
+def core_of(text: str, name: str = "sample", **parameters: int | Fraction) -> core.Program:
+    """Parse and elaborate a text."""
+    values = {key: Fraction(value) for key, value in parameters.items()}
+    return elaborate(parse(text, "f.dpg"), values, name)

@@ -1,0 +1,127 @@
+"""Generators: surface trees of any shape, and damaged program texts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from dipapprox.language import ast
+from dipapprox.language.lexer import KEYWORDS
+
+names = st.one_of(
+    st.sampled_from(["q", "out", "r", "max", "argmax", "Gauss", "eps", "all", "top", "N"]),
+    st.from_regex(r"[A-Za-z_][A-Za-z_0-9]{0,8}", fullmatch=True).filter(
+        lambda name: name not in KEYWORDS
+    ),
+)
+
+numbers = st.builds(
+    lambda digits, places: ast.Number(Fraction(digits, 10**places)),
+    st.integers(0, 10**6),
+    st.integers(0, 8),
+)
+
+_atoms = st.one_of(numbers, st.builds(ast.Name, names), st.builds(ast.Truth, st.booleans()))
+
+
+@st.composite
+def _chains(draw: st.DrawFn, inner: st.SearchStrategy[ast.Expression]) -> ast.Expression:
+    operands = tuple(draw(st.lists(inner, min_size=2, max_size=4)))
+    count = len(operands) - 1
+    node = draw(st.sampled_from([ast.Sum, ast.Product, ast.Comparison, ast.And, ast.Or]))
+    spellings = {
+        ast.Sum: ["+", "-"],
+        ast.Product: ["*", "/"],
+        ast.Comparison: ["<", "<=", ">", ">=", "=", "!="],
+    }
+    if node in (ast.And, ast.Or):
+        return node(operands)
+    operators = draw(st.lists(st.sampled_from(spellings[node]), min_size=count, max_size=count))
+    return node(operands, tuple(operators))
+
+
+expressions: st.SearchStrategy[ast.Expression] = st.recursive(
+    _atoms,
+    lambda inner: st.one_of(
+        _chains(inner),
+        st.builds(ast.Negative, inner),
+        st.builds(ast.Not, inner),
+        st.builds(ast.Index, names, inner),
+        st.builds(ast.Call, names, st.lists(inner, min_size=1, max_size=3).map(tuple)),
+    ),
+    max_leaves=8,
+)
+
+targets = st.one_of(st.builds(ast.Name, names), st.builds(ast.Index, names, expressions))
+
+_simple = st.one_of(
+    st.builds(ast.Assign, st.lists(targets, min_size=1, max_size=3).map(tuple), expressions),
+    st.builds(ast.Skip),
+    st.builds(ast.Exit),
+)
+
+
+def _blocks(inner: st.SearchStrategy[ast.Statement]) -> st.SearchStrategy[ast.Block]:
+    return st.lists(inner, max_size=3).map(tuple)
+
+
+statements: st.SearchStrategy[ast.Statement] = st.recursive(
+    _simple,
+    lambda inner: st.one_of(
+        st.builds(
+            ast.If,
+            st.lists(
+                st.builds(ast.Branch, expressions, _blocks(inner)), min_size=1, max_size=3
+            ).map(tuple),
+            _blocks(inner),
+        ),
+        st.builds(ast.For, names, expressions, expressions, _blocks(inner)),
+    ),
+    max_leaves=6,
+)
+
+_ranges = st.builds(ast.Range, expressions, expressions)
+_domains = st.lists(st.one_of(expressions, _ranges), min_size=1, max_size=3).map(tuple)
+_declared = st.lists(
+    st.builds(ast.Declared, names, st.one_of(st.none(), expressions)), min_size=1, max_size=2
+).map(tuple)
+_rows = st.lists(expressions, min_size=1, max_size=3).map(tuple)
+
+declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
+    st.builds(ast.Parameter, names, st.one_of(st.none(), expressions)),
+    st.builds(ast.Input, _declared, _domains),
+    st.builds(ast.Output, _declared, _domains),
+    st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
+    st.builds(
+        ast.AdjacentPairs,
+        st.lists(st.builds(ast.Pair, _rows, _rows), min_size=1, max_size=3).map(tuple),
+    ),
+)
+
+programs = st.builds(
+    ast.Program,
+    st.lists(declarations, max_size=4).map(tuple),
+    st.lists(statements, max_size=5).map(tuple),
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, texts: list[str], pieces: list[str]) -> str:
+    """One of the texts after a few deletions, repetitions, swaps and insertions."""
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 12)))
+        other = draw(st.integers(0, len(text)))
+        piece = draw(
+            st.one_of(
+                st.just(""),
+                st.sampled_from(pieces),
+                st.just(text[start:end] * 2),
+                st.just(text[other : other + 15]),
+                st.text(max_size=3),
+            )
+        )
+        text = text[:start] + piece + text[end:]
+    return text

@@ -1,0 +1,162 @@
+"""Wrong programs get clear messages and never anything else."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language.dip import parse_dip
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.lexer import KEYWORDS
+from dipapprox.language.parser import parse
+from tests.language.samples import HEADER, SAMPLES, core_of
+from tests.language.strategies import damaged
+
+PIECES = [
+    *sorted(KEYWORDS), "<-", "<", "=", "==", "(", ")", "[", "]", "{", "}", ",", ";", "\n", "..",
+    "~", "q", "out", "r", "eps", "Gauss(0, 1)", "argmax(v)", "max(v)", "v[i]", "1/0", "1e9", "-",
+    "not ", "&&", "#", "\t", "\0", "é", "∞", "0.5", "1..3", "N", "adjacent l0 ", "if q[1] then ",
+]  # fmt: skip
+
+DIP = """\
+INPUTSIZE 2;
+OUTPUT = [0, 0];
+NUMERIC T = 0;
+RANDOM RT = gauss(eps/2, T);
+RANDOM R = lap(eps/4, INPUT[0]);
+IF R >= RT THEN { OUTPUT[0] = 1; } ELSE { RANDOM S = R; IF S < T THEN { OUTPUT[1] = -1.5; } }
+"""
+
+
+@settings(deadline=None, max_examples=300)
+@given(damaged(SAMPLES, PIECES))
+def test_damaged_programs_get_only_clean_errors(text: str) -> None:
+    with contextlib.suppress(UserError):
+        elaborate(parse(text), {}, "damaged")
+
+
+@settings(deadline=None, max_examples=100)
+@given(damaged([DIP], ["IF ", "}", "{", ";", "OUTPUT", "INPUT[1]", "eps/0", "NOT ", "x", "9e9"]))
+def test_damaged_dip_files_get_only_clean_errors(text: str) -> None:
+    with contextlib.suppress(UserError):
+        elaborate(parse_dip(text), {}, "damaged")
+
+
+def test_a_message_shows_the_place_and_a_hint() -> None:
+    with pytest.raises(SourceError) as caught:
+        core_of(HEADER + "r <- Gaus(q[1], 2/eps)\nout <- 2\n")
+    assert caught.value.render() == (
+        "f.dpg:3:6: name error: unknown function 'Gaus'\n"
+        "    3 | r <- Gaus(q[1], 2/eps)\n"
+        "      |      ^^^^^^^^^^^^^^^^^\n"
+        "hint: did you mean 'Gauss'?"
+    )
+
+
+MESSAGES = [
+    ("out = 1", "'=' compares, it does not assign", "'<-'"),
+    ("out := 1", "unknown operator ':='", "'<-'"),
+    ("if q[1] == 1 then out <- 1 end", "unknown operator '=='", "'='"),
+    ("if q[1] = 1 && q[2] = 1 then skip end", "unknown operator '&&'", "'and'"),
+    ("if q[1] = 1\nout <- 1\nend", "missing 'then' after the condition", "'then'"),
+    ("for i in 1..2\nout <- 1\nend", "missing 'do' after the range of the loop", "'do'"),
+    ("for i = 1 to 3 do\nout <- 1\nend", "unexpected '='", "'for i in 1..N do'"),
+    ("if q[1] = 1 then\nout <- 1", "'if' is never closed", "'end'"),
+    ("if q[1] = 1 then\nelse if q[1] = 0 then\nend", "'if' is never closed", "'elif'"),
+    ("out <- 1\nend", "'end' without an 'if' or 'for' before it", ""),
+    ("r <- Gauss(q[1], 2/eps\nout <- 1", "'(' is never closed", "')'"),
+    ("if q[1]<-1 then out <- 1 end", "unexpected '<-'", "x < -1"),
+    ("out <- 3q[1]", "unexpected 'q'", "'*'"),
+    ("out <- 1 out <- 0", "unexpected 'out'", "new line"),
+    ("out <-", "unexpected end of the text", ""),
+    ("r <- Gauss(q[1])", "'Gauss' takes 2 arguments, got 1", "Gauss(mean, scale)"),
+    ("r <- Gauss(q[3], 1)", "index 3 of 'q' is out of range", "1..2"),
+    ("r <- Gauss(0, 2*eps)", "a scale must be a/eps or a constant, this grows like eps^1", ""),
+    ("r <- Gauss(0, -2/eps)", "a scale must be > 0, got -2/eps", ""),
+    ("r <- Gauss(0, 0)", "a scale must be > 0, got 0", ""),
+    ("r <- Gauss(0, 1/eps + 1)", "terms with different powers of eps in a scale", ""),
+    ("r <- Gauss(0, q[1])", "a constant is needed here", ""),
+    ("r <- Gauss(0, 1)\nout <- r", "output 'out' is finite, but a real is assigned", "compare"),
+    ("r <- Gauss(0, 1)\ns <- r * r", "product of two reals", "linear"),
+    ("r <- Gauss(0, 1)\ns <- 1 / r", "division by something that is not constant", ""),
+    ("r <- Gauss(0, 1)\nout <- q[r]", "an index is needed, but this is a real", ""),
+    ("r <- Gauss(0, 1)\ns <- Gauss(r, 1)",
+     "the mean must be a finite number, but this is a real", "add"),
+    ("s <- r\nr <- Gauss(0, 1)\nout <- s", "output 'out' is finite, but a real is assigned", ""),
+    ("out <- 2", "2 is not in the domain of output 'out'", "0, 1"),
+    ("q[1] <- 1", "cannot assign to input 'q'", ""),
+    ("out <- qq[1]", "unknown name 'qq'", "'q'"),
+    ("out <- q", "'q' is an array", "'q[i]'"),
+    ("out[1] <- 0", "'out' is no array", ""),
+    ("out <- q(1)", "unknown function 'q'", "'q[i]'"),
+    ("out <- eps", "'eps' can only be used in the scale of a distribution", ""),
+    ("eps <- 1", "'eps' is the privacy parameter and cannot be declared or assigned", ""),
+    ("for q in 1..2 do end", "loop variable 'q' is used as input as well", ""),
+    ("if q[1] then skip end", "a condition is needed, but this is a number", "compare"),
+    ("if 1 < 2 < (3 < 4) then skip end", "'<' needs numbers or reals, but this is a condition", ""),
+    ("v[0] <- 1", "index 0 of 'v' is out of range", "begin at 1"),
+    ("v[3/2] <- 1", "an index must be a whole number, got 3/2", ""),
+    ("out <- 1/0", "division by zero", ""),
+    ("for i in 1..1000000000 do end", "the program unrolls to more than 100000 statements", ""),
+    ("v[1000000000] <- 1\nx <- max(v)", "arrays have at most 100000 elements", ""),
+    ("// hello\nout <- 1", "unexpected '//'", "'#'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), MESSAGES)
+def test_messages(text: str, message: str, hint: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        core_of(HEADER + text)
+    first = caught.value.diagnostics[0]
+    assert first.message == message
+    assert hint in first.hint
+
+
+DECLARATIONS = [
+    ("input q in {0, 1}", "no output is declared"),
+    ("output o in {0}\noutput o in {1}", "'o' is declared twice"),
+    ("output o in {0}\nadjacent linf", "'linf' needs a radius"),
+    ("output o in {0}\nadjacent lnf 1", "unknown adjacency 'lnf'"),
+    ("output o in {0}\nadjacent all\nadjacent all", "adjacency is declared twice"),
+    ("output o in {0}\nadjacent l1 -1", "the radius must be >= 0, got -1"),
+    ("input q in {a}\noutput o in {0}\nadjacent l1 1", "'l1' needs numbers, but 'q' has named"),
+    ("input q in {0}\noutput o in {0}\nadjacent { (0) ~ (2) }", "2 is not in the domain of 'q'"),
+    ("input q in {0}\noutput o in {0}\nadjacent { (0,0) ~ (0) }", "a row of 2 values, but the pro"),
+    ("output o in 1..0", "the range 1..0 is empty"),
+    ("output o in 0..1000000000", "a domain of more than 10000 values is too large"),
+    ("input q[1000000000] in {0}\noutput o in {0}", "1000000000 elements are too many"),
+    ("input q[0] in {0}\noutput o in {0}", "an array needs at least 1 element, got 0"),
+    ("param N\noutput o in {0}", "parameter 'N' has no value"),
+    ("param N = M\nparam M = 1\noutput o in {0}", "'M' is not constant here"),
+    ("output o in {a}\no <- a + 1", "'+' needs numbers or reals, but this is a named value"),
+    ("output o in {a}\nif o < a then skip end", "'<' needs numbers or reals"),
+    ("output o in {a}\nskip\nparam x = 1", "declaration after the first statement"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DECLARATIONS)
+def test_messages_about_declarations(text: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        core_of(text)
+    assert caught.value.diagnostics[0].message.startswith(message)
+
+
+def test_each_phase_reports_all_it_finds_in_source_order() -> None:
+    syntax = "x y\nout <- 1\nfor i = 1 do\n  foo bar\nend\nout <- 1 2\nout = 0"
+    with pytest.raises(SourceError) as caught:
+        core_of(HEADER + syntax)
+    lines = [d.span.line for d in caught.value.diagnostics if d.span]
+    assert lines == [3, 5, 6, 8, 9]
+    names = "out <- a\nif b = 1 then\n  out <- c\nend\nr <- Gauss(0, 1)\nout <- r"
+    with pytest.raises(SourceError) as caught:
+        core_of(HEADER + names)
+    assert [d.span.line for d in caught.value.diagnostics if d.span] == [3, 4, 5, 8]
+
+
+def test_endless_errors_end() -> None:
+    with pytest.raises(SourceError) as caught:
+        core_of(HEADER + "out <- a\n" * 10_000)
+    assert len(caught.value.diagnostics) == 20

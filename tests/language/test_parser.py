@@ -1,0 +1,110 @@
+"""The grammar has no conflicts, the printer is its inverse, and limits hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from ply import lex, yacc
+
+from dipapprox.errors import SourceError
+from dipapprox.language import ast
+from dipapprox.language.dip import build_dip_parser, parse_dip
+from dipapprox.language.lexer import _Rules
+from dipapprox.language.parser import build_parser, parse
+from dipapprox.language.printer import print_program
+from tests.language.samples import HEADER, SAMPLES
+from tests.language.strategies import programs
+
+
+class _Log:
+    """Collects what PLY complains about."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, message: str, *arguments: object) -> None:
+        self.lines.append(message % arguments)
+
+    error = critical = warning
+
+    def info(self, message: str, *arguments: object) -> None:
+        pass
+
+    debug = info
+
+
+@pytest.mark.parametrize("build", [build_parser, build_dip_parser])
+def test_the_grammars_have_no_conflicts(build: object) -> None:
+    log = _Log()
+    assert callable(build)
+    build(debug=True, debuglog=yacc.NullLogger(), errorlog=log)
+    assert [line for line in log.lines if "Generating" not in line] == []
+
+
+def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
+    log = _Log()
+    lex.lex(object=_Rules(), errorlog=log)
+    assert [line for line in log.lines if "FOREIGN" not in line] == []
+
+
+@settings(deadline=None, max_examples=150)
+@given(programs)
+def test_parsing_what_was_printed_gives_the_program_back(program: ast.Program) -> None:
+    assert parse(print_program(program)) == program
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_the_samples_survive_printing(text: str) -> None:
+    program = parse(text)
+    assert parse(print_program(program)) == program
+
+
+def test_a_converted_dip_file_is_a_dpg_file() -> None:
+    text = "INPUTSIZE 1; OUTPUT = [0]; RANDOM R = gauss(eps/2.5, -1); IF R < 0 THEN {OUTPUT[0]=1;}"
+    program = parse_dip(text)
+    assert parse(print_program(program)) == program
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a - (b - c)", "(a < b) = c", "not (not a and b)", "-(a * b)", "- -a", "(-a) * b",
+        "a / (b / c) / d", "not a < b", "a < (not b)", "(a or b) and c", "0.125", "x[y[1]]",
+    ],
+)  # fmt: skip
+def test_brackets_are_kept_where_they_matter(expression: str) -> None:
+    program = parse(f"x <- {expression}")
+    assert parse(print_program(program)) == program
+
+
+def test_line_breaks_inside_brackets_and_after_operators_mean_nothing() -> None:
+    long = "x <- max(a,\n  b\n) +\n  c\nif a and\n b then y <- 1 end; z <- 2"
+    short = "x <- max(a, b) + c; if a and b then y <- 1 end\n\n;z <- 2;"
+    assert parse(long) == parse(short)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("if q = 0 then\n" * 1_000_000, "blocks nest deeper than 100"),
+        ("out <- " + "(" * 1_000_000, "brackets nest deeper than 32"),
+        ("out <- " + "-" * 1_000_000 + "1", "more than 32 prefix operators"),
+        ("if q " + "< not q " * 1_000_000, "more than 32 prefix operators"),
+        ("out <- 1" + " + 1" * 1_000_000, "more than 100000 symbols"),
+        ("out <- " + "9" * 1_000_000, "is too long or too extreme"),
+        ("out <- 1e999999999", "is too long or too extreme"),
+        ("a" * 1_000_000 + " <- 1", "is too long"),
+    ],
+)  # fmt: skip
+def test_monsters_are_refused(text: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse(HEADER + text)
+    assert message in caught.value.diagnostics[0].message
+
+
+def test_the_deepest_allowed_program_is_parsed_and_printed() -> None:
+    level = "not (a or b and c < d + e * -x["
+    deep = "y <- " + level * 15 + "1" + "])" * 15
+    blocks = "if a then\n" * 100 + deep + "\n" + "end\n" * 100
+    printed = print_program(parse(blocks))
+    assert print_program(parse(printed)) == printed

@@ -1,0 +1,135 @@
+"""Numbers and rows from the command line; files of all sorts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language.core import Draw, Everyone
+from dipapprox.language.load import LARGEST_FILE, load
+from dipapprox.language.printer import print_decimal
+from dipapprox.language.values import format_value, parse_rational, parse_row
+from tests.language.samples import SVT, core_of
+from tests.language.test_messages import DIP
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.fractions())
+def test_fractions_survive_formatting(value: Fraction) -> None:
+    assert parse_rational(format_value(value), "x") == value
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 10**30), st.integers(0, 40))
+def test_decimals_are_exact(digits: int, places: int) -> None:
+    value = Fraction(digits, 10**places)
+    assert parse_rational(print_decimal(value), "x") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.1", Fraction(1, 10)), ("1/10", Fraction(1, 10)), ("1e-6", Fraction(1, 10**6)),
+        ("-3", Fraction(-3)), ("+2", Fraction(2)), (" 1.5/0.5 ", Fraction(3)),
+        (".5", Fraction(1, 2)),
+        ("2.", Fraction(2)),
+    ],
+)  # fmt: skip
+def test_rationals(text: str, value: Fraction) -> None:
+    assert parse_rational(text, "x") == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nan", "inf", "-inf", "1e999999999", "1/0", "1//2", "1/2/3", "--1", "0x10", "1_000", "٣",
+     "9" * 5000, "1 2", "1e", "."],
+)  # fmt: skip
+def test_what_is_no_number_is_refused_by_name(text: str) -> None:
+    with pytest.raises(UserError, match=r"^delta "):
+        parse_rational(text, "delta")
+
+
+def test_rows() -> None:
+    program = core_of("input a in {bot, top}\ninput b in -1..1\noutput o in {0}\n")
+    assert parse_row("bot, -1", program) == ("bot", Fraction(-1))
+    assert parse_row("(top,1)", program) == ("top", Fraction(1))
+    for text, message in [
+        ("bot", "an input of 1 values, but the program has 2 inputs"),
+        ("bo,1", "bo is not in the domain of 'a'"),
+        ("bot,2", "2 is not in the domain of 'b'"),
+        ("bot,nan", "nan is not in the domain of 'b'"),
+        ("bot,1x", "input 'b' must be a number, got '1x'"),
+        ("", "an input of 0 values"),
+    ]:
+        with pytest.raises(UserError) as caught:
+            parse_row(text, program)
+        assert caught.value.message.startswith(message)
+
+
+def test_a_dip_file_is_read_by_its_extension(tmp_path: Path) -> None:
+    path = tmp_path / "example.dip"
+    path.write_text(DIP)
+    program = load(path, {})
+    assert program.name == "example"
+    assert program.adjacency == Everyone()
+    assert [cell.name for cell in program.inputs] == ["q[1]", "q[2]"]
+    assert program.outputs[0].domain == (Fraction(-3, 2), Fraction(0), Fraction(1))
+    draw = next(s for s in program.body if isinstance(s, Draw))
+    assert (draw.scale.coefficient, draw.scale.power) == (Fraction(2), -1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("OUTPUT = [0];", "the file declares no inputs"),
+        ("INPUTSIZE 1; OUTPUT = [0]; OUTPUT[1] = 0;", "index 1 of 'OUTPUT' is out of range"),
+        ("INPUTSIZE 1; OUTPUT = [0]; NUMERIC X = INPUT[1];", "index 1 of 'INPUT' is out of range"),
+        ("INPUTSIZE 1; OUTPUT = [0]; IF X < 1 AND X > 0 THEN { }", "unexpected 'AND'"),
+        ("INPUTSIZE 1; OUTPUT = [0]; RANDOM R = gauss(eps/0, 0);", "a scale must be > 0, got 0"),
+        ("INPUTSIZE 1; OUTPUT = [0]; IF X < 1 THEN { }", "unknown name 'X'"),
+        ("INPUTSIZE 1; OUTPUT = [0]; " + "IF 0 < 1 THEN {" * 100_000, "blocks nest deeper than"),
+    ],
+)
+def test_messages_about_dip_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.dip"
+    path.write_text(text)
+    with pytest.raises(SourceError) as caught:
+        load(path, {})
+    assert caught.value.diagnostics[0].message.startswith(message)
+
+
+def test_line_ends_and_byte_order_marks_mean_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "svt.dpg"
+    path.write_bytes(b"\xef\xbb\xbf" + SVT.replace("\n", "\r\n").encode())
+    assert load(path, {"N": Fraction(3)}) == core_of(SVT, "svt", N=3)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"),
+        (b" \n\t", "is empty"),
+        (b"\x80\xff", "is not a text file"),
+        (b"param\0", "is not a text file"),
+        (b" " * (LARGEST_FILE + 1), "is larger than 5 MiB"),
+    ],
+)
+def test_files_that_are_no_programs(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "bad.dpg"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=message):
+        load(path, {})
+
+
+def test_missing_files_and_directories(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no file"):
+        load(tmp_path / "none.dpg", {})
+    with pytest.raises(UserError, match="is a directory"):
+        load(tmp_path, {})
+    with pytest.raises(UserError, match="cannot read"):
+        load(Path("a\0b"), {})
