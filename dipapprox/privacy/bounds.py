@@ -1,0 +1,161 @@
+"""Lemma 2's sum over arrays of probabilities: many pairs at once, every rounding accounted for.
+
+A term max(p_u(o) - e^budget p_u'(o), 0) needs p_u(o) from u and e^budget p_u'(o), the *discount*,
+from u'. Discounts are formed once for each row, rounded outward; a pair then costs subtractions,
+maxima and sums only. There are two arithmetics with the same operations:
+
+Doubles. Let u = 2^-53. The inputs are certified: L <= p <= U, and the discounts are one double
+below and above the rounded products, so they are certified too, underflow and overflow included.
+Addition and subtraction of doubles have a relative error of at most u and no error from
+underflow (Hauser 1996), and a difference is <= 0 after rounding only if it was before. So every
+positive computed term t' obeys t (1 - u) <= t' <= t (1 + u), the others are exactly 0, and a sum
+of k terms, in any order and any grouping, has a relative error of at most k u / (1 - k u) on top
+(Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2). With at most 2^20
+additions the true value is within a factor 1 +- (additions + 2) 2^-52 of the computed one, and
+that factor is applied exactly, on rationals, in `Bounds.enclosure`.
+
+Integers. Probabilities and discounts are rounded outward to multiples of 2^-scale; differences,
+maxima and sums are exact. For precisions beyond doubles; arrays of Python integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.divergence import Factor
+
+Numbers = NDArray[Any]
+"""Doubles or Python integers."""
+
+MOST_ADDITIONS = 2**20
+
+DOUBLE_BITS = 45
+"""Widths above 2**-45 are within the reach of doubles: their sums lose a few units of 2**-53."""
+
+_ONE = Fraction(1)
+_GUARD_BITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Probabilities, as they enter terms from the side of u and from the side of u'.
+
+    Arrays of one shape (rows x outputs, or a list of cells).
+
+    Attributes:
+        lower: At most p.
+        upper: At least p.
+        low_discount: At most e^budget p.
+        high_discount: At least e^budget p; doubles may be infinite.
+        scale: Numbers are integers in units of 2**-scale; None for doubles.
+    """
+
+    lower: Numbers
+    upper: Numbers
+    low_discount: Numbers
+    high_discount: Numbers
+    scale: int | None
+
+    def zeros(self, size: int) -> Numbers:
+        """Return zeros of the same arithmetic."""
+        return np.zeros(size, dtype=self.lower.dtype)
+
+    def take(self, places: NDArray[np.intp]) -> Bounds:
+        """Return the bounds at some places of the first axis."""
+        return Bounds(
+            self.lower[places],
+            self.upper[places],
+            self.low_discount[places],
+            self.high_discount[places],
+            self.scale,
+        )
+
+
+def enclosure(lower: object, upper: object, additions: int, scale: int | None) -> Enclosure:
+    """Turn two sums of terms into an enclosure inside [0, 1].
+
+    Args:
+        lower: A sum of positive parts of `lower` - `high_discount`.
+        upper: A sum of positive parts of `upper` - `low_discount`.
+        additions: At least the number of terms in the sums, at most `MOST_ADDITIONS`.
+        scale: As in `Bounds`.
+    """
+    assert additions <= MOST_ADDITIONS
+    if scale is not None:
+        assert isinstance(lower, int) and isinstance(upper, int)
+        low, high = Fraction(lower, 2**scale), Fraction(upper, 2**scale)
+    else:
+        slack = Fraction(additions + 2, 2**52)
+        low = Fraction(float(lower)) * (1 - slack)  # type: ignore[arg-type]
+        high = Fraction(float(upper)) * (1 + slack)  # type: ignore[arg-type]
+    # Bounds of one number in [0, 1]: no lower bound above 1 can come from sound probabilities.
+    return Enclosure(min(low, _ONE), min(high, _ONE))
+
+
+def double_bounds(lower: NDArray[np.float64], upper: NDArray[np.float64], factor: Factor) -> Bounds:
+    """Form discounts of certified doubles 0 <= lower <= p <= upper."""
+    least = float_below(factor.lower)
+    most = inf if factor.upper is None else float_above(factor.upper)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        low = np.maximum(np.nextafter(least * lower, 0.0), 0.0)
+        high = np.nextafter(most * upper, inf)
+    # An output that cannot occur under u' is not discounted, however large the factor.
+    high = np.where(upper == 0.0, 0.0, high)
+    return Bounds(lower, upper, low, high, None)
+
+
+def integer_bounds(enclosures: Sequence[Enclosure], factor: Factor, bits: int) -> Bounds:
+    """Round enclosures and their discounts outward to integers in units of 2**-(bits + 16)."""
+    scale = bits + _GUARD_BITS
+    unit = 2**scale
+    never = 2 * unit  # above every probability: what an infinite discount amounts to
+    size = len(enclosures)
+    columns = np.empty((4, size), dtype=object)
+    for k, p in enumerate(enclosures):
+        columns[0, k] = (p.lower * unit).__floor__()
+        columns[1, k] = (p.upper * unit).__ceil__()
+        columns[2, k] = (factor.lower * p.lower * unit).__floor__()
+        if not p.upper:
+            columns[3, k] = 0
+        elif factor.upper is None:
+            columns[3, k] = never
+        else:
+            columns[3, k] = (factor.upper * p.upper * unit).__ceil__()
+    return Bounds(columns[0], columns[1], columns[2], columns[3], scale)
+
+
+def positive_part(numbers: Numbers) -> Numbers:
+    """Return max(·, 0) in place."""
+    positive: Numbers = np.maximum(numbers, 0, out=numbers)
+    return positive
+
+
+def float_below(value: Fraction) -> float:
+    """Return a double <= value, the largest or the one before it; value >= 0."""
+    return _neighbour(value, 0.0)
+
+
+def float_above(value: Fraction) -> float:
+    """Return a double >= value, the smallest or the one after it; infinity if there is none."""
+    return _neighbour(value, inf)
+
+
+def _neighbour(value: Fraction, towards: float) -> float:
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = inf
+    if nearest == inf:
+        return inf if towards else float(np.finfo(np.float64).max)
+    exact = Fraction(nearest)
+    if exact == value or (exact > value) == (towards > 0.0):
+        return nearest
+    return float(np.nextafter(nearest, towards))

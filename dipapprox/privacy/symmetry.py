@@ -1,0 +1,226 @@
+"""Which input cells play the same part: swaps of two cells that permute the outputs.
+
+In: the final states, inputs symbolic. Out: for a swap s of two cells, which outputs o have a
+partner o' with p_u(o') = p_{s(u)}(o) for every input row u. Nothing numerical happens here.
+
+Proof. Write s(state) for a state with the two cells exchanged in its guards, conditions and in the
+means of its samples. Evaluated at u it is the state evaluated at s(u). If a bijection t of the
+samples satisfies law(t(a)) = s(law(a)) as forms, the guards g(x_a, …, cells) of the state at s(u)
+have the probability of the guards g(x_t(a), …, s(cells)) at u, because samples are independent.
+So when renaming by t and s turns the states of o into those of o' (as multisets of sets of guards
+and conditions), p_u(o') = p_{s(u)}(o). Guards are compared as forms up to positive factors;
+strictness changes them on a set of probability 0 only. Conditions are compared with strictness.
+
+The bijection t that is tried sends the k-th sample of a law to the k-th sample of the exchanged
+law; a swap that only another bijection would prove is not found, which costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dipapprox.distributions import Family, Scale
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import FinalStates, Guard, InputCondition, guards_of
+
+_Law = tuple[Family, Scale, LinearForm]
+_State = tuple[frozenset[int], frozenset[InputCondition]]
+_Signature = frozenset[tuple[_State, int]]
+"""The states of one output as a multiset; guards are numbers of forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """What exchanging two cells does to the outputs.
+
+    Attributes:
+        fixed: For every output, whether its probability stays the same function of the row.
+        matched: For every output, whether it has a partner. All outputs with a partner can be
+            paired at once: classes of outputs with equal states are mapped to classes of the
+            same size.
+    """
+
+    fixed: tuple[bool, ...]
+    matched: tuple[bool, ...]
+
+
+class CellSymmetry:
+    """The swaps of input cells, worked out when asked for.
+
+    Attributes:
+        relevant: For every output the positions of the cells that its states mention. The
+            probability of an output does not depend on the other cells.
+    """
+
+    def __init__(self, states: FinalStates) -> None:
+        self._cells = states.program.inputs
+        self._laws: tuple[_Law, ...] = tuple(
+            (sample.family, sample.scale, sample.mean) for sample in states.samples
+        )
+        self._groups: dict[_Law, list[int]] = {}
+        self._place: list[int] = []
+        for sample, law in enumerate(self._laws):
+            group = self._groups.setdefault(law, [])
+            self._place.append(len(group))
+            group.append(sample)
+        self._forms: list[LinearForm] = []
+        self._numbers: dict[LinearForm, int] = {}
+        self._mentions: list[frozenset[str]] = []
+        self._swaps: dict[tuple[int, int], Swap | None] = {}
+        self._states: list[list[_State]] = [[] for _ in states.outputs()]
+        self._read(states)
+        self._signatures = tuple(_signature(each) for each in self._states)
+        self._multiplicity = Counter(self._signatures)
+        names = [self._names(each) for each in self._states]
+        self.relevant = tuple(
+            tuple(k for k, cell in enumerate(self._cells) if cell.name in mentioned)
+            for mentioned in names
+        )
+
+    def swap(self, first: int, second: int) -> Swap | None:
+        """Return what exchanging two cells does; None if their domains differ."""
+        key = min(first, second), max(first, second)
+        if key not in self._swaps:
+            self._swaps[key] = self._find(*key)
+        return self._swaps[key]
+
+    def classes(self, output: int) -> tuple[tuple[int, ...], ...]:
+        """Group the relevant cells of an output: its probability depends on the row only through
+        how often each value occurs in each group."""
+        groups: list[list[int]] = []
+        for cell in self.relevant[output]:
+            for group in groups:
+                swap = self.swap(group[-1], cell)
+                if swap is not None and swap.fixed[output]:
+                    group.append(cell)
+                    break
+            else:
+                groups.append([cell])
+        return tuple(map(tuple, groups))
+
+    def _read(self, states: FinalStates) -> None:
+        # By identity: states share guards, and hashing fractions is slow.
+        known: dict[int, int] = {}
+        place = {id(outputs): k for k, outputs in enumerate(states.outputs())}
+        for state in states.states:
+            guards: list[int] = []
+            for guard in guards_of(state.path):
+                number = known.get(id(guard))
+                if number is None:
+                    number = known[id(guard)] = self._number(guard)
+                guards.append(number)
+            conditions = frozenset(_standard(condition) for condition in state.conditions)
+            self._states[place[id(state.outputs)]].append((frozenset(guards), conditions))
+
+    def _number(self, guard: Guard) -> int:
+        return self._number_form(guard.form.normalised())
+
+    def _number_form(self, form: LinearForm) -> int:
+        number = self._numbers.setdefault(form, len(self._forms))
+        if number == len(self._forms):
+            self._forms.append(form)
+            names = set(form.inputs())
+            for sample in form.samples():
+                names.update(self._laws[sample][2].inputs())
+            self._mentions.append(frozenset(names))
+        return number
+
+    def _names(self, states: Sequence[_State]) -> set[str]:
+        found: set[str] = set()
+        for guards, conditions in states:
+            for guard in guards:
+                found |= self._mentions[guard]
+            for condition in conditions:
+                found |= _cells_of(condition)
+        return found
+
+    def _find(self, first: int, second: int) -> Swap | None:
+        cells = self._cells[first], self._cells[second]
+        if cells[0].domain != cells[1].domain:
+            return None
+        exchange = {cells[0].name: cells[1].name, cells[1].name: cells[0].name}
+        guards = self._exchanged_guards(exchange)
+        fixed, matched = [], []
+        for output, states in enumerate(self._states):
+            image = self._image(states, exchange, guards)
+            before = self._signatures[output]
+            fixed.append(image == before)
+            matched.append(
+                image is not None and self._multiplicity[image] == self._multiplicity[before]
+            )
+        return Swap(tuple(fixed), tuple(matched))
+
+    def _exchanged_guards(self, exchange: Mapping[str, str]) -> dict[int, int | None]:
+        """Return the new number of every guard that changes; None if a sample has no partner."""
+        samples: dict[Symbol, int | None] = {}
+        for sample, (family, scale, mean) in enumerate(self._laws):
+            if exchange.keys() & set(mean.inputs()):
+                partners = self._groups.get((family, scale, _renamed(mean, exchange)), [])
+                here = self._groups[self._laws[sample]]
+                same = len(partners) == len(here)
+                samples[sample] = partners[self._place[sample]] if same else None
+        changed: dict[int, int | None] = {}
+        for number in range(len(self._forms)):
+            if not self._mentions[number] & exchange.keys():
+                continue
+            form = self._forms[number]
+            if any(samples.get(s, s) is None for s in form.samples()):
+                changed[number] = None
+                continue
+            terms: dict[Symbol, Symbol] = {**samples, **exchange}  # type: ignore[dict-item]
+            changed[number] = self._number_form(
+                form.renamed(lambda s, terms=terms: terms.get(s, s)).normalised()  # type: ignore[misc]
+            )
+        return changed
+
+    def _image(
+        self,
+        states: Sequence[_State],
+        exchange: Mapping[str, str],
+        guards: Mapping[int, int | None],
+    ) -> _Signature | None:
+        found: list[_State] = []
+        for numbers, conditions in states:
+            image = [guards.get(number, number) for number in numbers]
+            renamed = [number for number in image if number is not None]
+            if len(renamed) < len(image):
+                return None
+            found.append(
+                (
+                    frozenset(renamed),
+                    frozenset(_exchanged(condition, exchange) for condition in conditions),
+                )
+            )
+        return _signature(found)
+
+
+def _signature(states: Sequence[_State]) -> _Signature:
+    return frozenset(Counter(states).items())
+
+
+def _standard(condition: InputCondition) -> InputCondition:
+    """Make equal conditions look equal: a positive factor does not matter."""
+    if condition.form is None:
+        return condition
+    return InputCondition(condition.form.normalised(), condition.strict)
+
+
+def _exchanged(condition: InputCondition, exchange: Mapping[str, str]) -> InputCondition:
+    if condition.form is not None:
+        return _standard(InputCondition(_renamed(condition.form, exchange), condition.strict))
+    assert condition.cell is not None
+    name = exchange.get(condition.cell, condition.cell)
+    return InputCondition(cell=name, values=condition.values)
+
+
+def _cells_of(condition: InputCondition) -> frozenset[str]:
+    if condition.form is not None:
+        return frozenset(condition.form.inputs())
+    assert condition.cell is not None
+    return frozenset((condition.cell,))
+
+
+def _renamed(form: LinearForm, exchange: Mapping[str, str]) -> LinearForm:
+    return form.renamed(lambda s: exchange.get(s, s) if isinstance(s, str) else s)
