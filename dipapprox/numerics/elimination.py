@@ -11,32 +11,28 @@ value computed with restricted laws is at most the probability and misses at mos
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
-from typing import Generic, TypeVar
+from typing import assert_never
 
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Event
+from dipapprox.events.event import Connected, Star
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebra import FunctionAlgebra
 from dipapprox.numerics.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.elimination_plan import (
-    Elimination,
-    Factors,
     Function,
-    Restricted,
-    Running,
     eliminate,
+    eliminate_star,
 )
+from dipapprox.numerics.elimination_value import Evaluation
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.float64 import Float64Algebra
 from dipapprox.numerics.grid import Grid, build_grid
 from dipapprox.numerics.order_event import OrderEvent, order_event
 from dipapprox.numerics.sampled import Sampled
-
-F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +79,15 @@ class Eliminated:
         """The word in reports."""
         return "elimination"
 
-    def enclose(self, event: Event, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose Pr[event] for every event; see `Method.enclose_many`."""
+        return [self.enclose(event, bits, limits) for event in events]
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; see `Method.enclose`."""
-        order = order_event(event)
+        order = event if isinstance(event, Star) else order_event(event)
         if isinstance(order, NotEnclosed):
             return order
         best: Enclosure | NotEnclosed = NotEnclosed("no attempt succeeded")
@@ -102,12 +104,11 @@ class Eliminated:
         return best
 
     def _attempt(
-        self, order: OrderEvent, bits: int, rung: Rung, limits: Limits
+        self, order: OrderEvent | Star, bits: int, rung: Rung, limits: Limits
     ) -> Enclosure | NotEnclosed:
-        kept = max(bits, 48) + len(order.samples).bit_length() + 4
-        laws = {sample.law for sample in order.samples}
-        bounds = {bound for sample in order.samples for bound in (sample.lower, sample.upper)}
-        points = {bound for bound in bounds if bound is not None}
+        counts, points = _laws_and_points(order)
+        laws = set(counts)
+        kept = max(bits, 48) + counts.total().bit_length() + 4
         bench = self._benches.get(rung)
         if bench is None or not bench.fits(laws, points, kept):
             made = _new_bench(bench, laws, points, kept, rung)
@@ -118,8 +119,24 @@ class Eliminated:
         if isinstance(value, NotEnclosed):
             return value
         spans = bench.algebra.grid.spans
-        lost = sum((spans[sample.law].lost for sample in order.samples), Fraction(0))
+        lost = sum((spans[law].lost * count for law, count in counts.items()), Fraction(0))
         return Enclosure(value.lower, value.upper + lost).intersect(UNIT)
+
+
+def _laws_and_points(order: OrderEvent | Star) -> tuple[Counter[Distribution], set[Fraction]]:
+    """The laws of all samples, counted, and the constants that samples are compared with."""
+    match order:
+        case Star(centre, below, above):
+            counts = Counter({centre: 1})
+            for law, count in (*below, *above):
+                counts[law] += count
+            return counts, set()
+        case OrderEvent(samples):
+            bounds = {bound for sample in samples for bound in (sample.lower, sample.upper)}
+            points = {bound for bound in bounds if bound is not None}
+            return Counter(sample.law for sample in samples), points
+        case _:
+            assert_never(order)
 
 
 _LAWS_TOGETHER = 12
@@ -151,12 +168,15 @@ class _Bench:
             kept <= self.kept
             and points <= self.points
             and laws <= self.algebra.grid.spans.keys()
-            and len(self.table) < _FUNCTIONS
+            and len(self.table) + self.evaluation.remembered < _FUNCTIONS
         )
 
-    def value(self, order: OrderEvent, limits: Limits) -> Enclosure | NotEnclosed:
+    def value(self, order: OrderEvent | Star, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose the event's probability for restricted laws."""
-        plan = eliminate(order, limits, self.table)
+        if isinstance(order, Star):
+            plan = eliminate_star(order, self.table)
+        else:
+            plan = eliminate(order, limits, self.table)
         return self.evaluation.value(plan, limits)
 
 
@@ -182,73 +202,3 @@ def _new_bench(
             return _Bench(algebra, *shared, Evaluation(algebra))
         case BallAlgebra():
             return _Bench(algebra, *shared, Evaluation(algebra))
-
-
-class Evaluation(Generic[F]):
-    """Functions of plans on one grid, each computed once; equal powers and products are shared."""
-
-    def __init__(self, algebra: FunctionAlgebra[F]) -> None:
-        self._algebra = algebra
-        self._functions: list[Function] = []
-        self._single: list[F] = []
-        self._products: dict[Factors, F] = {}
-
-    def value(self, plan: Elimination, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose the sum of the plan's terms.
-
-        Args:
-            plan: Its functions begin with those of all earlier plans, in the same order.
-            limits: Asked before every function.
-        """
-        for function in plan.functions[len(self._functions) :]:
-            limits.check()
-            self._single.append(self._function(function))
-            self._functions.append(function)
-        if not plan.terms:
-            return Enclosure.exact(0)
-        terms = [(c, self._product(factors)) for c, factors in plan.terms]
-        summed = terms[0][1] if plan.terms[0][0] == 1 == len(terms) else None
-        if summed is None:
-            summed = self._algebra.combine(terms)
-        return self._algebra.totals([summed])[0]
-
-    def _function(self, function: Function) -> F:
-        match function:
-            case Restricted(sample):
-                density = self._algebra.density(sample.law)
-                if sample.lower is None and sample.upper is None:
-                    return density
-                return self._algebra.restrict(density, sample.lower, sample.upper)
-            case Running(factors, from_left):
-                plain = self._plain_law(factors, from_left)
-                if plain is not None:
-                    return plain
-                inner = self._product(factors)
-                if from_left:
-                    return self._algebra.from_left(inner)
-                return self._algebra.from_right(inner)
-
-    def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
-        """The distribution function of a sample without constants or earlier messages."""
-        first = self._functions[factors[0]]
-        if len(factors) > 1 or not isinstance(first, Restricted):
-            return None
-        sample = first.sample
-        if sample.lower is not None or sample.upper is not None:
-            return None
-        return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
-
-    def _product(self, factors: Factors) -> F:
-        known = self._products.get(factors)
-        if known is not None:
-            return known
-        result: F | None = None
-        for index, run in groupby(factors):
-            count = sum(1 for _ in run)
-            step = self._single[index]
-            if count > 1:
-                step = self._algebra.power(step, count)
-            result = step if result is None else self._algebra.product(result, step)
-        assert result is not None
-        self._products[factors] = result
-        return result

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 
+from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.order_event import Edge, OrderEvent, Sample
 
@@ -114,6 +115,20 @@ def eliminate(event: OrderEvent, limits: Limits, table: dict[Function, int]) -> 
             limits.check_pieces(created)
     terms = [(c, state.factors[0][1]) for state, c in pending[1].items() if c]
     return Elimination(tuple(table), tuple(terms))
+
+
+def eliminate_star(star: Star, table: dict[Function, int]) -> Elimination:
+    """Integrate out the leaves of a star, then its centre: one term."""
+
+    def intern(function: Function) -> int:
+        return table.setdefault(function, len(table))
+
+    factors = [intern(Restricted(Sample(star.centre, None, None)))]
+    for leaves, from_left in ((star.below, True), (star.above, False)):
+        for law, count in leaves:
+            leaf = intern(Restricted(Sample(law, None, None)))
+            factors += [intern(Running((leaf,), from_left))] * count
+    return Elimination(tuple(table), ((1, tuple(sorted(factors))),))
 
 
 def _integrate(state: _State, intern: Intern) -> list[tuple[_State, int]]:

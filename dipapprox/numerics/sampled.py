@@ -88,10 +88,10 @@ class PanelErrors:
     kappa: float
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
     """left * right, entry by entry (numpy's broadcasting for batches)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        rows = left.rows * right.rows
+    rows = left.rows * right.rows
     least = left.least * right.least
     if least < FLOOR:
         majorants = rows[..., nodes:-1]
@@ -101,6 +101,7 @@ def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
     return Sampled(rows, roundings, least, left.positive and right.positive)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def add(terms: Sequence[tuple[int, Sampled]], nodes: int) -> Sampled:
     """Σ weight * term over at least one term, weights not 0.
 
@@ -124,6 +125,7 @@ def add(terms: Sequence[tuple[int, Sampled]], nodes: int) -> Sampled:
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     """Bound what the node values' errors and rounding can do."""
     assert function.roundings <= 2**40  # so that κ <= 1 + 1.01 k u
@@ -137,19 +139,20 @@ def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     return PanelErrors(values, rounding, kappa)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def sampling_error(function: Sampled, factors: Array, kappa: float) -> Array:
     """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing."""
     majorants = function.rows[..., -1 - len(factors) : -1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        if function.rows.ndim == 2:
-            least: Array = np.fmin.reduce(majorants * factors, axis=-1)
-        else:  # numpy reduces short last axes slowly
-            least = majorants[..., 0] * factors[0]
-            for r in range(1, len(factors)):
-                np.fmin(least, majorants[..., r] * factors[r], out=least)
-        return kappa * least
+    if function.rows.ndim == 2:
+        least: Array = np.fmin.reduce(majorants * factors, axis=-1)
+    else:  # numpy reduces short last axes slowly
+        least = majorants[..., 0] * factors[0]
+        for r in range(1, len(factors)):
+            np.fmin(least, majorants[..., r] * factors[r], out=least)
+    return kappa * least
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
     """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
     panels, error = _panel_integrals(function, rule, half)
@@ -158,6 +161,7 @@ def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
     return panels.sum(axis=-1), (error.sum(axis=-1) + rounding) * SAFE
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> Sampled:
     """∫ from the left (right) end of the grid to t."""
     order = slice(None) if from_left else slice(None, None, -1)
@@ -177,16 +181,14 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     error = after_error + half * (rule.norm * errors.values + sampling + errors.rounding + _TINY)
     largest = np.abs(rows[..., :nodes]).max(axis=-1)
     error = (error + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))) * SAFE
-    with np.errstate(over="ignore"):
-        majorants = function.rows[..., nodes:-1] * (half * errors.kappa)[:, None]
+    majorants = function.rows[..., nodes:-1] * (half * errors.kappa)[:, None]
     if function.positive:
         sup = (np.abs(after) + after_error) * SAFE
     else:
         sup = (np.abs(before) + after_error + 2 * majorants[..., 0]) * SAFE
     sup = np.maximum(sup, FLOOR)
     rows[..., nodes] = sup
-    with np.errstate(over="ignore"):
-        rows[..., nodes + 1 : -1] = (sup[..., None] + majorants[..., 1:] * rule.high) * SAFE
+    rows[..., nodes + 1 : -1] = (sup[..., None] + majorants[..., 1:] * rule.high) * SAFE
     rows[..., -1] = 1 + error / sup
     return Sampled(rows, 1, FLOOR, function.positive)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Event
+from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination import Eliminated
@@ -121,6 +121,24 @@ def test_long_chain_to_many_digits(family: Family) -> None:
     value = enclose(Event(equal(family, count), chain), bits)
     assert Q(1, factorial(count)) in value
     assert value.width * factorial(count) < Q(1, 10**6)
+
+
+@each_family
+def test_stars_are_what_they_spell(family: Family) -> None:
+    centre = Distribution(family, Q(1, 2), Q(2))
+    low, high = (Distribution(family, Q(mean), Q(1)) for mean in (0, 1))
+    for below_, above_ in (((low, 3), (high, 1)), ((high, 2),)), (((low, 7),), ()):
+        star = Star(centre, below_, above_)
+        value, spelled = enclose_star(star), enclose(spelled_out(star))
+        assert value.meets(spelled) and value.width < Q(1, 2**40)
+    law = equal(family, 1)[0]
+    assert Q(1, 1001) in enclose_star(Star(law, ((law, 1000),), ()))
+
+
+def enclose_star(star: Star) -> Enclosure:
+    (found,) = ENGINE.enclose_many([star], 40, Limits())
+    assert isinstance(found, Enclosure)
+    return found
 
 
 def test_constants_are_exact_boundaries() -> None:
