@@ -19,7 +19,7 @@ from typing import assert_never
 
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Connected, Star
+from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.elimination_plan import (
@@ -83,7 +83,10 @@ class Eliminated:
         self, events: Sequence[Connected], bits: int, limits: Limits
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        return [self.enclose(event, bits, limits) for event in events]
+        # The event with the most laws first: its grid may serve the others.
+        order = sorted(range(len(events)), key=lambda i: -_variety(events[i]))
+        found = {i: self.enclose(events[i], bits, limits) for i in order}
+        return [found[i] for i in range(len(events))]
 
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; see `Method.enclose`."""
@@ -108,7 +111,8 @@ class Eliminated:
     ) -> Enclosure | NotEnclosed:
         counts, points = _laws_and_points(order)
         laws = set(counts)
-        kept = max(bits, 48) + counts.total().bit_length() + 4
+        # In steps of 16, so that events of different sizes find the same grid good enough.
+        kept = -(-(max(bits, 48) + counts.total().bit_length() + 4) // 16) * 16
         bench = self._benches.get(rung)
         if bench is None or not bench.fits(laws, points, kept):
             made = _new_bench(bench, laws, points, kept, rung)
@@ -121,6 +125,17 @@ class Eliminated:
         spans = bench.algebra.grid.spans
         lost = sum((spans[law].lost * count for law, count in counts.items()), Fraction(0))
         return Enclosure(value.lower, value.upper + lost).intersect(UNIT)
+
+
+def _variety(event: Connected) -> int:
+    """How many laws an event has, like ones counted once in a star."""
+    match event:
+        case Star(_, below, above):
+            return len(below) + len(above)
+        case Event(samples):
+            return len(set(samples))
+        case _:
+            assert_never(event)
 
 
 def _laws_and_points(order: OrderEvent | Star) -> tuple[Counter[Distribution], set[Fraction]]:

@@ -1,6 +1,7 @@
 """The value of an elimination plan in a function algebra.
 
-In: an `Elimination`. Out: an `Enclosure` of its value, for the restricted laws of the algebra's grid.
+In: an `Elimination`. Out: an `Enclosure` of its value, for the restricted laws of the algebra's
+grid.
 """
 
 from __future__ import annotations
