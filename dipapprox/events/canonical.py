@@ -17,8 +17,9 @@ from fractions import Fraction
 
 from dipapprox import graphs
 from dipapprox.distributions import Distribution
-from dipapprox.events.event import Event
+from dipapprox.events.event import Connected, Event
 from dipapprox.events.polyhedra import difference
+from dipapprox.events.stars import as_star, law_key, normal_star
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 _ZERO = Fraction(0)
@@ -27,12 +28,16 @@ Key = tuple[object, ...]
 """Nested tuples of integers and strings of one shape: ordered, but in no meaningful order."""
 
 
-def canonical(event: Event) -> Event:
+def canonical(event: Event) -> Connected:
     """Return the normal form of a connected event with the same probability.
 
-    The least mean is 0 and the greatest scale 1; of the event and its mirror image the one that
-    sorts first is taken; samples and guards are in canonical order.
+    Stars are spelled as `Star`. Of all others, the least mean is 0 and the greatest scale 1; of the
+    event and its mirror image the one that sorts first is taken; samples and guards are in
+    canonical order.
     """
+    star = as_star(event)
+    if star is not None:
+        return normal_star(star)
     upright, mirrored = _in_unit(event, 1), _in_unit(event, -1)
     first, second = _census(upright), _census(mirrored)
     if first != second:  # the common case: one look at the samples tells which sorts first
@@ -45,7 +50,7 @@ def _in_unit(event: Event, sign: int) -> Event:
 
     The families are symmetric, so a negative sign only negates the means.
     """
-    known = {_law_key(law): law for law in event.samples}
+    known = {law_key(law): law for law in event.samples}
     origin = min([sign * law.mean for law in known.values()])
     unit = max([law.scale for law in known.values()])
     laws = {
@@ -53,7 +58,7 @@ def _in_unit(event: Event, sign: int) -> Event:
         for key, law in known.items()
     }
     return Event(
-        tuple([laws[_law_key(law)] for law in event.samples]),
+        tuple([laws[law_key(law)] for law in event.samples]),
         tuple([_substituted(guard, unit, origin, sign) for guard in event.guards]),
     )
 
@@ -75,7 +80,7 @@ def _census(event: Event) -> list[Key]:
         for sample, coefficient in guard.terms:
             assert isinstance(sample, int)
             signs[sample][coefficient.numerator > 0] += 1
-    return sorted((*_law_key(law), *sign) for law, sign in zip(event.samples, signs, strict=True))
+    return sorted((*law_key(law), *sign) for law, sign in zip(event.samples, signs, strict=True))
 
 
 def _labelled(event: Event) -> Event:
@@ -95,23 +100,12 @@ def _number(value: Fraction) -> tuple[int, int]:
     return value.numerator, value.denominator
 
 
-def _law_key(law: Distribution) -> Key:
-    mean, scale = law.mean, law.scale
-    return (
-        law.family.name,
-        mean.numerator,
-        mean.denominator,
-        scale.numerator,
-        scale.denominator,
-    )
-
-
 def _guard_key(guard: LinearForm) -> Key:
     return tuple([(s, *_number(c)) for s, c in guard.terms]), _number(guard.constant)
 
 
 def _description(event: Event) -> Key:
-    return tuple(map(_law_key, event.samples)), tuple(map(_guard_key, event.guards))
+    return tuple(map(law_key, event.samples)), tuple(map(_guard_key, event.guards))
 
 
 # --- trees ----------------------------------------------------------------------------------------
@@ -143,7 +137,7 @@ def _tree_order(event: Event) -> list[int] | None:
     if links != size - 1:
         return None  # connected, hence not a tree
     colours: list[Key] = [
-        (_law_key(law), tuple(sorted(bounds.get(sample, ()))))
+        (law_key(law), tuple(sorted(bounds.get(sample, ()))))
         for sample, law in enumerate(event.samples)
     ]
     rooted = [_rooted(colours, neighbours, root) for root in _centres(neighbours)]
@@ -202,7 +196,7 @@ def _graph_order(event: Event) -> list[int]:
     Vertices: samples, coloured by law; guards, coloured by constant; one for each occurrence of a
     sample in a guard, coloured by its coefficient and joined to both.
     """
-    colours: list[Key] = [(0, _law_key(law)) for law in event.samples]
+    colours: list[Key] = [(0, law_key(law)) for law in event.samples]
     edges = []
     for guard in (guard.normalised() for guard in event.guards):
         scale = max(abs(c) for _, c in guard.terms)

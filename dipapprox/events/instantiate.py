@@ -1,7 +1,7 @@
 """From final states to events: fix epsilon and one input row.
 
-Everything that does not depend on the row is done once, in the constructor: which samples a state
-mentions, its guards over local indices, the scales.
+Everything that does not depend on the row is done once for each state: which samples it
+mentions, its guards over local indices.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ class Outline:
     """
 
     output: int
-    conditions: tuple[InputCondition, ...]
     samples: tuple[int, ...]
     guards: tuple[LinearForm, ...]
     varying: bool
@@ -47,8 +46,24 @@ class Instantiator:
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._samples = states.samples
         self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
-        positions = {outputs: k for k, outputs in enumerate(states.outputs())}
-        self.outlines = tuple(_outline(state, positions[state.outputs]) for state in states.states)
+        self._states = states.states
+        # States with equal outputs share one tuple: no need to hash a thousand fractions.
+        self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs())}
+        self._outlines: list[Outline | None] = [None] * len(states.states)
+
+    @property
+    def outlines(self) -> tuple[Outline, ...]:
+        """The outlines of all states, in order: a guard list for each, long for deep programs."""
+        return tuple(map(self.outline, range(len(self._states))))
+
+    def outline(self, state: int) -> Outline:
+        """Return the outline of a state, made when it is first asked for."""
+        found = self._outlines[state]
+        if found is None:
+            final = self._states[state]
+            found = _outline(final, self._positions[id(final.outputs)])
+            self._outlines[state] = found
+        return found
 
     def events(self, row: InputRow) -> Iterator[tuple[int, Event]]:
         """Yield (index in `states.outputs()`, event) for every state that the row admits.
@@ -79,9 +94,9 @@ class Instantiator:
     def admitted(self, row: InputRow, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
         """Yield the outlines whose conditions the row meets."""
         values: dict[str, Value] = dict(zip(self._cells, row, strict=True))
-        for outline in self.outlines:
-            if all(_holds(condition, values, numbers) for condition in outline.conditions):
-                yield outline
+        for state, final in enumerate(self._states):
+            if all(holds(condition, values, numbers) for condition in final.conditions):
+                yield self.outline(state)
 
 
 def _outline(state: FinalState, output: int) -> Outline:
@@ -94,7 +109,6 @@ def _outline(state: FinalState, output: int) -> Outline:
 
     return Outline(
         output,
-        state.conditions,
         tuple(samples),
         tuple(form.renamed(name) for form in forms),
         any(form.inputs() for form in forms),
@@ -139,7 +153,7 @@ def without_inputs(
     return shifts, tuple(forms)
 
 
-def _holds(
+def holds(
     condition: InputCondition,
     values: Mapping[str, Value],
     numbers: Mapping[Symbol, Fraction],

@@ -1,7 +1,8 @@
-"""Output distributions of a program: one enclosure per output, for any input row.
+"""Output probabilities of a program: exact enclosures for one row, arrays of doubles for many.
 
-    row -> events of the final states -> independent factors -> normal forms -> cache or `Method`
-        -> products -> sums per output -> tightened by "all outputs sum to 1"
+    rows -> catalogue: for each state and row a product of numbered events
+         -> store: unknown events go to the `Method` in one batch
+         -> products -> sums per output -> tightened by "all outputs sum to 1"
 
 In: the final states (inputs symbolic), an epsilon and a method. Out: what DiPApprox calls
 Prob[epsilon, u, o], for every output o of `FinalStates.outputs()`.
@@ -13,65 +14,25 @@ factor enclosed to 2^-(bits + ⌈log2 s⌉ + ⌈log2 k⌉) suffices: the width o
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
+
+import numpy as np
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event, Impossible
-from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import reduce
+from dipapprox.events.catalogue import Catalogue, StateColumn
+from dipapprox.events.solutions import IMPOSSIBLE, Numbers
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
+from dipapprox.numerics import rounding
+from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.event_store import EventStore
 from dipapprox.numerics.method import Method
+from dipapprox.numerics.rounding import Array
 from dipapprox.semantics.state import FinalStates
-
-_REMEMBERED = 100_000
-"""Most factors, and most raw events, that are remembered."""
-
-Factors = tuple[Event, ...] | None
-"""Independent events in normal form whose conjunction is meant; None: impossible."""
-
-
-class FactorCache:
-    """The probabilities of events in normal form, the least recently used forgotten first.
-
-    Args:
-        method: Computes what is not known, or not well enough.
-        limits: Handed to the method.
-        size: Most events remembered.
-    """
-
-    def __init__(self, method: Method, limits: Limits, size: int = _REMEMBERED) -> None:
-        self._method = method
-        self._limits = limits
-        self._size = size
-        self._known: OrderedDict[Event, tuple[int, Enclosure]] = OrderedDict()
-
-    def enclose(self, event: Event, bits: int) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event], at most 2**-bits wide if the method can.
-
-        Raises:
-            BrokenInvariant: If two enclosures of the same probability are disjoint.
-            LimitReached: If the limits run out.
-        """
-        tried, known = self._known.get(event, (0, UNIT))
-        if tried < bits and known.width > Fraction(1, 2**bits):
-            found = self._method.enclose(event, bits, self._limits)
-            if isinstance(found, NotEnclosed):
-                return found
-            if not found.meets(known):
-                raise BrokenInvariant(
-                    f"{self._method.name}: disjoint enclosures of one probability"
-                )
-            tried, known = bits, found.intersect(known)
-            self._known[event] = tried, known
-            if len(self._known) > self._size:
-                self._known.popitem(last=False)
-        if event in self._known:
-            self._known.move_to_end(event)
-        return known
 
 
 class OutputProbabilities:
@@ -87,12 +48,12 @@ class OutputProbabilities:
     def __init__(
         self, states: FinalStates, epsilon: Fraction, method: Method, limits: Limits
     ) -> None:
-        self._outputs = len(states.outputs())
-        self._instantiator = Instantiator(states, epsilon)
         self._method = method
         self._limits = limits
-        self._cache = FactorCache(method, limits)
-        self._reduced: OrderedDict[Event, Factors] = OrderedDict()
+        self._catalogue = Catalogue(states, epsilon)
+        self._store = EventStore(method, limits)
+        self._outputs = len(self._catalogue.states_per_output)
+        self._most_states = max(self._catalogue.states_per_output, default=1)
 
     @property
     def name(self) -> str:
@@ -114,59 +75,126 @@ class OutputProbabilities:
             LimitReached: If the limits run out.
             BrokenInvariant: If the enclosures do not sum to 1: a bug.
         """
-        found = []
-        for states in self._factors(row):
-            probability = self._output(states, bits)
-            if isinstance(probability, NotEnclosed):
-                return probability
-            found.append(probability)
-        return tightened(tuple(found))
+        self._begin()
+        states = self._catalogue.row(row)
+        needed = {number for _, numbers in states for number in numbers}
+        factors = max((len(numbers) for _, numbers in states), default=1)
+        self._require(needed, bits, factors)
+        obstacle = self._store.obstacle(needed)
+        if obstacle is not None:
+            return NotEnclosed(obstacle)
+        totals: list[Enclosure | None] = [None] * self._outputs
+        for output, numbers in states:
+            total, product = totals[output], self._product(numbers)
+            totals[output] = product if total is None else _at_most_one(total + product)
+        nothing = Enclosure.exact(0)
+        return tightened(tuple(nothing if total is None else total for total in totals))
 
     def state_counts(self, row: InputRow) -> tuple[int, ...]:
         """Count the final states of positive probability behind every output."""
-        return tuple(len(states) for states in self._factors(row))
+        counts = [0] * self._outputs
+        for output, _ in self._catalogue.row(row):
+            counts[output] += 1
+        return tuple(counts)
 
-    def _factors(self, row: InputRow) -> list[list[tuple[Event, ...]]]:
-        """For every output its possible states, each as its independent factors."""
-        states: list[list[tuple[Event, ...]]] = [[] for _ in range(self._outputs)]
-        for output, event in self._instantiator.events(row):
-            self._limits.check()
-            factors = self._reduce(event)
-            if factors is not None:
-                states[output].append(factors)
-        return states
+    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
+        """Bound the probabilities of all outputs for every row; see `BulkSource.table`."""
+        self._begin()
+        columns = self._catalogue.columns(rows)
+        factors = self._solutions(columns, bits)
+        lower = np.zeros((self._outputs, len(rows)))
+        upper = np.zeros((self._outputs, len(rows)))
+        for column in columns:
+            factors.add(column, lower[column.output], upper[column.output])
+        lower, upper = lower.T, np.minimum(upper.T, 1.0)
+        if rounding.contradicts_one(lower, upper).any():
+            raise BrokenInvariant("the probabilities of all outputs do not sum to 1")
+        lower, upper = rounding.tightened(lower, upper)
+        if (lower > upper).any():
+            raise BrokenInvariant("the probabilities of all outputs do not sum to 1")
+        return Bounds(lower, upper, factors.obstacle)
 
-    def _reduce(self, event: Event) -> Factors:
-        if event in self._reduced:
-            self._reduced.move_to_end(event)
-            return self._reduced[event]
-        reduced = reduce(event)
-        factors: Factors = None
-        if not isinstance(reduced, Impossible):
-            factors = tuple(canonical(factor) for factor in reduced.factors)
-        self._reduced[event] = factors
-        if len(self._reduced) > _REMEMBERED:
-            self._reduced.popitem(last=False)
-        return factors
-
-    def _output(self, states: list[tuple[Event, ...]], bits: int) -> Enclosure | NotEnclosed:
-        """Σ over states of Π over factors."""
-        total = Enclosure.exact(0)
-        if not states:
-            return total
-        most_factors = max(len(factors) for factors in states)
-        wanted = bits + _bits_to_count(len(states)) + _bits_to_count(most_factors)
-        for factors in states:
-            product = Enclosure.exact(1)
-            for factor in factors:
-                found = self._cache.enclose(factor, wanted)
-                if isinstance(found, NotEnclosed):
-                    return found
-                product = Enclosure(product.lower * found.lower, product.upper * found.upper)
-            total = total + product
-        if not total.meets(UNIT):
+    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
+        """Bound Pr[outputs[k]] for the input rows[k], for every k; see `BulkSource.cells`."""
+        self._begin()
+        wanted = np.asarray(outputs, np.int64)
+        asked = []
+        for output in np.unique(wanted).tolist():
+            places = np.flatnonzero(wanted == output)
+            chosen = [rows[k] for k in places.tolist()]
+            asked.append((places, self._catalogue.columns(chosen, (output,))))
+        factors = self._solutions([column for _, found in asked for column in found], bits)
+        lower, upper = np.zeros(len(rows)), np.zeros(len(rows))
+        for places, columns in asked:
+            low, high = np.zeros(len(places)), np.zeros(len(places))
+            for column in columns:
+                factors.add(column, low, high)
+            lower[places], upper[places] = low, high
+        if (lower > 1).any():
             raise BrokenInvariant("the states of one output have a total probability above 1")
-        return total.intersect(UNIT)
+        return Bounds(lower, np.minimum(upper, 1.0), factors.obstacle)
+
+    def _begin(self) -> None:
+        self._limits.check()
+        if self._catalogue.forget():
+            self._store.forget()
+
+    def _require(self, events: Iterable[int], bits: int, factors: int) -> None:
+        wanted = bits + _bits_to_count(self._most_states) + _bits_to_count(factors)
+        self._store.require(self._catalogue.events, sorted(events), wanted)
+
+    def _product(self, numbers: Numbers) -> Enclosure:
+        product = Enclosure.exact(1)
+        for k, number in enumerate(numbers):
+            found = self._store.enclosure(number)
+            if k == 0:
+                product = found
+            else:
+                product = Enclosure(product.lower * found.lower, product.upper * found.upper)
+        return product
+
+    def _solutions(self, columns: Sequence[StateColumn], bits: int) -> _Solutions:
+        """Bound the probabilities of all solutions that occur in some columns."""
+        known = self._catalogue.solutions
+        occurs = np.zeros(len(known), np.bool_)
+        for column in columns:
+            occurs[column.solutions] = True
+        occurs[IMPOSSIBLE] = False
+        present = np.flatnonzero(occurs)
+        products = [known[number] or () for number in present.tolist()]
+        most = max(map(len, products), default=1)
+        needed = {number for product in products for number in product}
+        self._require(needed, bits, most)
+        low, high = np.ones(len(products)), np.ones(len(products))
+        for k in range(most):
+            places = np.array([i for i, p in enumerate(products) if len(p) > k], np.int64)
+            factors = np.array([p[k] for p in products if len(p) > k], np.int64)
+            low[places] = rounding.product_below(low[places], self._store.lower[factors])
+            high[places] = rounding.product_above(high[places], self._store.upper[factors])
+        lower, upper = np.zeros(len(known)), np.zeros(len(known))
+        lower[present], upper[present] = low, high
+        return _Solutions(lower, upper, self._store.obstacle(needed))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solutions:
+    """Bounds of the probabilities of solutions, by number; the impossible one has 0."""
+
+    lower: Array
+    upper: Array
+    obstacle: str | None
+
+    def add(self, column: StateColumn, lower: Array, upper: Array) -> None:
+        """Add a state's probabilities to those of its output, one entry for each row."""
+        rows = slice(None) if column.rows is None else column.rows
+        lower[rows] = rounding.sum_below(lower[rows], self.lower[column.solutions])
+        upper[rows] = rounding.sum_above(upper[rows], self.upper[column.solutions])
+
+
+def _at_most_one(total: Enclosure) -> Enclosure:
+    if total.lower > 1:
+        raise BrokenInvariant("the states of one output have a total probability above 1")
+    return total if total.upper <= 1 else total.intersect(UNIT)
 
 
 def _bits_to_count(number: int) -> int:
@@ -180,13 +208,21 @@ def tightened(enclosures: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
     Raises:
         BrokenInvariant: If no such numbers exist: some enclosure is wrong.
     """
-    lower = sum((each.lower for each in enclosures), Fraction(0))
-    upper = sum((each.upper for each in enclosures), Fraction(0))
-    if not lower <= 1 <= upper:
+    unit = lcm(*(end.denominator for each in enclosures for end in (each.lower, each.upper)))
+    # In integers: thousands of fractions would be reduced at every step.
+    lower = [each.lower.numerator * (unit // each.lower.denominator) for each in enclosures]
+    upper = [each.upper.numerator * (unit // each.upper.denominator) for each in enclosures]
+    least, most = sum(lower), sum(upper)
+    if not least <= unit <= most:
         raise BrokenInvariant(
-            f"the probabilities of all outputs sum to [{float(lower)}, {float(upper)}], not to 1"
+            f"the probabilities of all outputs sum to [{least / unit}, {most / unit}], not to 1"
         )
     return tuple(
-        each.intersect(Enclosure(1 - (upper - each.upper), 1 - (lower - each.lower)))
-        for each in enclosures
+        each
+        if low >= unit - most + high and high <= unit - least + low
+        else Enclosure(
+            Fraction(max(low, unit - most + high), unit),
+            Fraction(min(high, unit - least + low), unit),
+        )
+        for each, low, high in zip(enclosures, lower, upper, strict=True)
     )

@@ -16,9 +16,10 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.event_store import EventStore
 from dipapprox.numerics.nested import Nested
-from dipapprox.numerics.probability import FactorCache, OutputProbabilities, tightened
+from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates
@@ -172,31 +173,36 @@ def tail_event(threshold: int) -> Event:
     return Event((STANDARD,), (form,))
 
 
-def test_the_cache_keeps_the_best_and_forgets_the_oldest() -> None:
+def test_the_store_keeps_the_best_and_asks_for_what_is_missing_only() -> None:
     method = Counting()
-    cache = FactorCache(method, Limits(), size=2)
-    first = cache.enclose(tail_event(1), 20)
-    assert cache.enclose(tail_event(1), 10) == first
-    assert method.calls == 1
-    finer = cache.enclose(tail_event(1), 200)
-    assert isinstance(first, Enclosure) and isinstance(finer, Enclosure)
+    store = EventStore(method, Limits())
+    events = [tail_event(threshold) for threshold in (1, 2, 3)]
+    store.require(events, (0, 1), 20)
+    first = store.enclosure(0)
+    store.require(events, (0, 1), 10)
     assert method.calls == 2
-    assert first.lower <= finer.lower <= finer.upper <= first.upper
-    for threshold in (2, 3):
-        cache.enclose(tail_event(threshold), 20)
-    cache.enclose(tail_event(3), 20)
+    assert store.enclosure(2) == UNIT
+    store.require(events, (0, 2), 200)
+    finer = store.enclosure(0)
     assert method.calls == 4
-    cache.enclose(tail_event(1), 20)
+    assert first.lower <= finer.lower <= finer.upper <= first.upper
+    assert finer.width <= Fraction(1, 2**200)
+    for number in range(3):
+        exact = store.enclosure(number)
+        assert Fraction(store.lower[number]) <= exact.lower
+        assert exact.upper <= Fraction(store.upper[number])
+    store.forget()
+    store.require(events, (0,), 10)
     assert method.calls == 5
 
 
 def test_disjoint_answers_about_one_event_are_a_bug() -> None:
     method = Counting(Enclosure(Fraction(1, 4), Fraction(1, 2)))
-    cache = FactorCache(method, Limits())
-    cache.enclose(tail_event(0), 20)
+    store = EventStore(method, Limits())
+    store.require([tail_event(0)], (0,), 20)
     method.answer = Enclosure(Fraction(3, 4), Fraction(1))
     with pytest.raises(BrokenInvariant, match="disjoint"):
-        cache.enclose(tail_event(0), 40)
+        store.require([tail_event(0)], (0,), 40)
 
 
 def test_sums_tighten_each_other() -> None:

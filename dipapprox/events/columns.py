@@ -1,0 +1,104 @@
+"""Many rows at once: columns of small numbers, and hash-consed pairs and multisets of them.
+
+A column holds one number per input row. Equal things have equal numbers, so that what happens in
+thousands of rows is worked out once for each distinct combination: numpy finds the combinations,
+Python looks them up. Everything is exact; nothing is hashed without being compared.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.int64]
+
+_FEW = 24
+"""Up to so many rows, a loop in Python is faster than numpy's set-up."""
+
+_DENSE = 2**16
+"""Numbers below this are tallied rather than sorted."""
+
+Bag = tuple[tuple[int, int], ...]
+"""A multiset of numbers: (number, how often), ascending."""
+
+
+def mapped(column: Column, image: Callable[[int], int]) -> Column:
+    """Apply a function to every number >= 0; it is asked once for each distinct number."""
+    if len(column) <= _FEW:
+        return np.array([image(number) for number in column.tolist()], np.int64)
+    if int(column.max()) < _DENSE:
+        present = np.flatnonzero(np.bincount(column))
+        table = np.zeros(int(present[-1]) + 1, np.int64)
+        table[present] = [image(number) for number in present.tolist()]
+        dense: Column = table[column]
+        return dense
+    distinct, place = np.unique(column, return_inverse=True)
+    sparse: Column = np.array([image(number) for number in distinct.tolist()], np.int64)[place]
+    return sparse
+
+
+def combined(left: Column, right: Column, image: Callable[[int, int], int]) -> Column:
+    """Apply a function to every pair of numbers in [0, 2^31); once for each distinct pair."""
+    if len(left) <= _FEW:
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        return np.array([image(a, b) for a, b in pairs], np.int64)
+    width = int(right.max()) + 1
+    return mapped(left * width + right, lambda number: image(*divmod(number, width)))
+
+
+class Pairs:
+    """Numbers for pairs: sequences are pairs of a sequence and its last entry."""
+
+    def __init__(self) -> None:
+        self.contents: list[tuple[int, int]] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.contents)
+
+    def columns(self, left: Column, right: Column) -> Column:
+        """Return the number of every pair."""
+        return combined(left, right, self.number)
+
+    def number(self, left: int, right: int) -> int:
+        """Return the pair's number, the next free one for a new pair."""
+        found = self._numbers.setdefault((left, right), len(self.contents))
+        if found == len(self.contents):
+            self.contents.append((left, right))
+        return found
+
+
+class Bags:
+    """Numbers for multisets; 0 is the empty one. Entries may be added in any order."""
+
+    def __init__(self) -> None:
+        self.contents: list[Bag] = [()]
+        self._numbers: dict[Bag, int] = {(): 0}
+        self._sums: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+    def add(self, bags: Column, entries: Column) -> Column:
+        """Put one more entry into every bag."""
+        return combined(bags, entries, self._sum)
+
+    def _sum(self, bag: int, entry: int) -> int:
+        found = self._sums.get((bag, entry))
+        if found is None:
+            content = _with(self.contents[bag], entry)
+            found = self._numbers.setdefault(content, len(self.contents))
+            if found == len(self.contents):
+                self.contents.append(content)
+            self._sums[bag, entry] = found
+        return found
+
+
+def _with(bag: Bag, entry: int) -> Bag:
+    place = bisect_left(bag, (entry,))
+    if place < len(bag) and bag[place][0] == entry:
+        return (*bag[:place], (entry, bag[place][1] + 1), *bag[place + 1 :])
+    return (*bag[:place], (entry, 1), *bag[place:])

@@ -1,0 +1,104 @@
+"""Input rows as columns, and functions of a few cells tabulated over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.events.columns import Column, Pairs, mapped
+from dipapprox.language.core import InputRow, Program, Value
+
+Block = NDArray[np.int64]
+"""Rows × input cells: the numbers of the values."""
+
+
+class Inputs:
+    """Numbers for the values of the input cells, and for the combinations that occur."""
+
+    def __init__(self, program: Program) -> None:
+        self._places = {cell.name: k for k, cell in enumerate(program.inputs)}
+        self._values: list[Value] = []
+        self._numbers: dict[Value, int] = {}
+        self._combinations = Pairs()
+        # Rows are made of the domains' own objects: identities are looked up at once, while
+        # hashing a fraction takes a microsecond. The program keeps the objects alive.
+        self._program = program
+        self._known = {
+            id(value): self._number(value) for cell in program.inputs for value in cell.domain
+        }
+
+    def __len__(self) -> int:
+        return len(self._combinations)
+
+    def places(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Return where cells stand in a row."""
+        return tuple(self._places[name] for name in names)
+
+    def block(self, rows: Sequence[InputRow]) -> Block:
+        """Number the values of rows."""
+        flat = list(chain.from_iterable(rows))
+        known = self._known
+        numbers = [known.get(id(value), -1) for value in flat]
+        if -1 in numbers:
+            numbers = [
+                self._number(value) if number < 0 else number
+                for value, number in zip(flat, numbers, strict=True)
+            ]
+        return np.array(numbers, np.int64).reshape(len(rows), len(self._places))
+
+    def combinations(self, block: Block, places: Sequence[int]) -> Column:
+        """Number the values that each row has at some places."""
+        if not places:
+            return np.zeros(len(block), np.int64)
+        column: Column = block[:, places[0]]
+        for place in places[1:]:
+            column = self._combinations.columns(column, block[:, place])
+        return column
+
+    def values(self, number: int, count: int) -> tuple[Value, ...]:
+        """Return the values behind a number of `combinations` at `count` places."""
+        found: list[Value] = []
+        for _ in range(count - 1):
+            number, last = self._combinations.contents[number]
+            found.append(self._values[last])
+        if count:
+            found.append(self._values[number])
+        return tuple(reversed(found))
+
+    def _number(self, value: Value) -> int:
+        number = self._numbers.setdefault(value, len(self._values))
+        if number == len(self._values):
+            self._values.append(value)
+        return number
+
+
+class Table:
+    """A function of some cells with small numbers as values, asked once for each combination.
+
+    Args:
+        inputs: Numbers the cells' values.
+        names: The cells.
+        image: From the cells' values, in the order of `names`, to a number >= 0.
+    """
+
+    def __init__(
+        self, inputs: Inputs, names: Sequence[str], image: Callable[[tuple[Value, ...]], int]
+    ) -> None:
+        self._inputs = inputs
+        self._places = inputs.places(names)
+        self._function = image
+        self._known: dict[int, int] = {}
+
+    def column(self, block: Block) -> Column:
+        """Return the function's value at every row."""
+        return mapped(self._inputs.combinations(block, self._places), self._image)
+
+    def _image(self, number: int) -> int:
+        found = self._known.get(number)
+        if found is None:
+            found = self._function(self._inputs.values(number, len(self._places)))
+            self._known[number] = found
+        return found

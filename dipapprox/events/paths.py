@@ -1,0 +1,127 @@
+"""Stars along paths: final states that share guards share the work of reading them.
+
+The states of a sparse vector hold N²/2 guards, but their paths form a tree of 2N nodes. A path is
+a *star* if all its guards compare one sample, the centre c, each with a sample of its own:
+
+    a·c + b·x + w + inputs <= 0   says   c <= y (a > 0) or y <= c (a < 0)
+    for the leaf y = -(b·x + w + inputs) / a,
+
+whose law follows from that of x because the families are symmetric. No guard of a star is implied
+by the others and none is impossible. Every node of a path adds one leaf to the node before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The sample y = factor·x[sample] + shift; `shift` is over input cells."""
+
+    sample: int
+    factor: Fraction
+    shift: LinearForm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Twig:
+    """A star and how it grew: one leaf more than its parent.
+
+    Attributes:
+        centre: The sample that all guards have in common.
+        hub: Its number.
+        leaf: The number of the newest leaf.
+        above: Whether the newest leaf lies above the centre.
+        used: The samples of the star, one bit each.
+    """
+
+    parent: Twig | None
+    centre: int
+    hub: int
+    leaf: int
+    above: bool
+    used: int
+
+
+class StarReader:
+    """Reads paths as stars, each node once.
+
+    Args:
+        number: Gives a changed sample a number, equal ones the same.
+    """
+
+    def __init__(self, number: Callable[[Change], int]) -> None:
+        self._number = number
+        self._found: dict[int, Twig | None] = {}
+        self._single: dict[tuple[int, int], Twig] = {}
+        self._paths: list[Path] = []  # keeps the identities in `_found` alive
+
+    def star(self, path: Path | None) -> Twig | None:
+        """Return the star of a path of at least two guards; None if it is none."""
+        waiting = []
+        node = path
+        while node is not None and node.length >= 2 and id(node) not in self._found:
+            waiting.append(node)
+            node = node.parent
+        while waiting:
+            node = waiting.pop()
+            self._found[id(node)] = self._extended(node)
+            self._paths.append(node)
+        return None if path is None else self._found.get(id(path))
+
+    def _extended(self, node: Path) -> Twig | None:
+        """Read a node whose parent has been read."""
+        assert node.parent is not None
+        ends = _ends(node.guard.form)
+        if ends is None:
+            return None
+        if node.length > 2:
+            parent = self._found[id(node.parent)]
+            return None if parent is None else self._grown(parent, node.guard.form, ends)
+        # The second guard decides which sample of the first one is the centre.
+        first = _ends(node.parent.guard.form)
+        if first is None:
+            return None
+        common = set(ends) & set(first)
+        if len(common) != 1:
+            return None
+        (centre,) = common
+        return self._grown(self._root(node.parent, centre, first), node.guard.form, ends)
+
+    def _root(self, node: Path, centre: int, ends: tuple[int, int]) -> Twig:
+        key = id(node), centre
+        if key not in self._single:
+            sample = ends[0] if ends[1] == centre else ends[1]
+            leaf, above = self._leaf(node.guard.form, centre, sample)
+            hub = self._number(Change(centre, Fraction(1), LinearForm.constant_form(0)))
+            self._single[key] = Twig(None, centre, hub, leaf, above, 1 << centre | 1 << sample)
+            self._paths.append(node)
+        return self._single[key]
+
+    def _grown(self, parent: Twig, form: LinearForm, ends: tuple[int, int]) -> Twig | None:
+        centre = parent.centre
+        if centre not in ends:
+            return None
+        sample = ends[0] if ends[1] == centre else ends[1]
+        if parent.used >> sample & 1:
+            return None
+        leaf, above = self._leaf(form, centre, sample)
+        return Twig(parent, centre, parent.hub, leaf, above, parent.used | 1 << sample)
+
+    def _leaf(self, form: LinearForm, centre: int, sample: int) -> tuple[int, bool]:
+        a, b = form.coefficient(centre), form.coefficient(sample)
+        inputs = tuple(term for term in form.terms if isinstance(term[0], str))
+        shift = LinearForm(inputs, form.constant).scaled(-1 / a)
+        return self._number(Change(sample, -b / a, shift)), a > 0
+
+
+def _ends(form: LinearForm) -> tuple[int, int] | None:
+    """The two samples of a form; None if it has not two."""
+    samples = form.samples()
+    return (samples[0], samples[1]) if len(samples) == 2 else None
