@@ -12,7 +12,7 @@ positive computed term t' obeys t (1 - u) <= t' <= t (1 + u), the others are exa
 of k terms, in any order and any grouping, has a relative error of at most k u / (1 - k u) on top
 (Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2). With at most 2^20
 additions the true value is within a factor 1 +- (additions + 2) 2^-52 of the computed one, and
-that factor is applied exactly, on rationals, in `Bounds.enclosure`.
+that factor is applied exactly, on rationals, in `enclosure`.
 
 Integers. Probabilities and discounts are rounded outward to multiples of 2^-scale; differences,
 maxima and sums are exact. For precisions beyond doubles; arrays of Python integers.
@@ -79,6 +79,11 @@ class Bounds:
         )
 
 
+def stretch(additions: int) -> Fraction:
+    """Return a factor that takes every sum of so many terms, in doubles, above the true one."""
+    return 1 + Fraction(additions + 2, 2**52)
+
+
 def enclosure(lower: object, upper: object, additions: int, scale: int | None) -> Enclosure:
     """Turn two sums of terms into an enclosure inside [0, 1].
 
@@ -93,9 +98,8 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
         assert isinstance(lower, int) and isinstance(upper, int)
         low, high = Fraction(lower, 2**scale), Fraction(upper, 2**scale)
     else:
-        slack = Fraction(additions + 2, 2**52)
-        low = Fraction(float(lower)) * (1 - slack)  # type: ignore[arg-type]
-        high = Fraction(float(upper)) * (1 + slack)  # type: ignore[arg-type]
+        low = Fraction(float(lower)) * (2 - stretch(additions))  # type: ignore[arg-type]
+        high = Fraction(float(upper)) * stretch(additions)  # type: ignore[arg-type]
     # Bounds of one number in [0, 1]: no lower bound above 1 can come from sound probabilities.
     return Enclosure(min(low, _ONE), min(high, _ONE))
 

@@ -24,6 +24,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.adjacency import Pair
 from dipapprox.privacy.bounds import Bounds, Numbers, enclosure, positive_part
 from dipapprox.privacy.counters import Completed, CounterPlan, Stage, Weights
+from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.walk import Integers
 
 Ask = Callable[[Sequence[int], Sequence[InputRow]], Bounds]
@@ -79,7 +80,11 @@ class _Layer:
 
 
 def largest_delta(
-    plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask, limits: Limits
+    plan: CounterPlan,
+    cells: tuple[Cell, ...],
+    ask: Ask,
+    limits: Limits,
+    progress: Progress = silent,
 ) -> Largest | None:
     """Bound the largest delta over all pairs of a plan.
 
@@ -88,6 +93,7 @@ def largest_delta(
         cells: The program's input cells.
         ask: Gives the probabilities, always in the same arithmetic.
         limits: Asked between outputs.
+        progress: Told about expansions; their total is an upper bound.
 
     Returns:
         The bounds; None if more counters turned up than can be kept.
@@ -99,13 +105,15 @@ def largest_delta(
     layer = _Layer(empty, empty, np.zeros(1, dtype=np.int64), zero, zero)
     memories: list[_Memory] = []
     additions = len(order)
-    kept = 0
+    kept = done = 0
     for k, stage in enumerate(plan.stages):
         limits.check()
         if len(layer.spent) * len(stage.steps) > MOST_EXPANSIONS:
             return None
         lower, upper = _terms(layer, stage, order[:k], cells, ask, limits)
         additions += len(stage.completed)
+        done += lower.size
+        progress(done, plan.expansions)
         layer, memory = _merged(layer, stage, order[: k + 1], plan.budget, lower, upper)
         memories.append(memory)
         kept += len(layer.spent)

@@ -128,7 +128,7 @@ class Search:
         """
         for pair in pairs:
             self.limits.check()
-            self._check(pair)
+            self.check(pair)
             self.checked += 1
             progress(self.checked, total)
             if self.violation is not None:
@@ -151,11 +151,12 @@ class Search:
         attempts = [a for a in (self.closest, self.current) if a is not None]
         return max(attempts, key=_closeness, default=None)
 
-    def _check(self, pair: Pair) -> None:
+    def check(self, pair: Pair) -> None:
+        """Decide one pair, or give it up; `checked` stays the caller's business."""
         attempt = None
         for bits in self.ladder:
             self.bits = max(self.bits, bits)
-            attempt = self._attempt(pair, bits, attempt)
+            attempt = self.attempt(pair, bits, attempt)
             match compare(attempt.delta, self.delta):
                 case Side.BELOW:
                     self._record(attempt)
@@ -169,19 +170,24 @@ class Search:
                     if attempt.obstacle is not None:
                         break
         assert attempt is not None, "the ladder is empty"
+        self.give_up(attempt)
+
+    def give_up(self, attempt: Attempt) -> None:
+        """Leave a pair undecided after its last attempt."""
         self._record(attempt)
         self.undecided += 1
         if self.closest is None or _closeness(attempt) > _closeness(self.closest):
             self.closest = attempt
 
-    def _record(self, attempt: Attempt) -> None:
-        self.current = None
-        self.lower = max(self.lower, attempt.delta.lower)
-        self.upper = max(self.upper, attempt.delta.upper)
+    def cover(self, number: int, largest: Enclosure) -> None:
+        """Count pairs that were looked at together; `largest` encloses their largest delta."""
+        self.checked += number
+        self.lower = max(self.lower, largest.lower)
+        self.upper = max(self.upper, largest.upper)
 
-    def _attempt(self, pair: Pair, bits: int, before: Attempt | None) -> Attempt:
+    def attempt(self, pair: Pair, bits: int, before: Attempt | None = None) -> Attempt:
         """Enclose delta_{u,u'} at `bits` bits, inside what was known before."""
-        factor = self._factor(bits)
+        factor = self.factor(bits)
         if pair[0] == pair[1]:
             # p - e^budget p <= 0 for every output.
             return Attempt(pair, bits, Enclosure.exact(0), factor)
@@ -197,6 +203,11 @@ class Search:
             raise BrokenInvariant("enclosures of one delta at two precisions are disjoint")
         return Attempt(pair, bits, known.intersect(delta), factor, first, second)
 
+    def _record(self, attempt: Attempt) -> None:
+        self.current = None
+        self.lower = max(self.lower, attempt.delta.lower)
+        self.upper = max(self.upper, attempt.delta.upper)
+
     def _distribution_of_first(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
         # Pairs come input by input, with the same row object in front: no look-up is needed,
         # and hashing a row of fractions would cost as much as the divergence.
@@ -207,7 +218,8 @@ class Search:
         self._latest = None if isinstance(found, NotEnclosed) else (row, bits, found)
         return found
 
-    def _factor(self, bits: int) -> Factor:
+    def factor(self, bits: int) -> Factor:
+        """Enclose e^budget."""
         if bits not in self._factors:
             self._factors[bits] = budget_factor(self.budget, bits)
         return self._factors[bits]

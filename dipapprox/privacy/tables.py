@@ -21,6 +21,9 @@ from dipapprox.privacy.bounds import (
 from dipapprox.privacy.divergence import Factor
 from dipapprox.privacy.search import ProbabilitySource
 
+_FACTOR_BITS = 64
+"""More than doubles have: e^budget shall not be what makes bounds wide."""
+
 Doubles = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Certified lower and upper bounds."""
 
@@ -73,14 +76,15 @@ class Tables:
             lower, upper = _doubles([p for row in rows for p in self._distribution(row, bits)])
             shape = len(rows), self._outputs
             lower, upper = lower.reshape(shape), upper.reshape(shape)
-        return double_bounds(lower, upper, self._factors(bits))
+        return double_bounds(lower, upper, self._factors(_FACTOR_BITS))
 
     def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
         """Bound the probability of outputs[k] under rows[k] for every k.
 
         In doubles if they carry `bits` bits, else in integers.
         """
-        factor = self._factors(bits)
+        # A better factor costs nothing.
+        factor = self._factors(max(bits, _FACTOR_BITS))
         if bits <= DOUBLE_BITS and self._bulk is not None:
             return double_bounds(*self._bulk.cells(outputs, rows, bits), factor)
         distributions: dict[InputRow, Sequence[Enclosure]] = {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Program
-from dipapprox.privacy.adjacency import PairSelection, count_selected, select_pairs
+from dipapprox.privacy.adjacency import PairSelection, count_selected
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.roads import check_pairs
 from dipapprox.privacy.search import Progress, Search, precisions, silent
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -33,7 +34,6 @@ def verify(
         UserError: If the program's adjacency does not suit its inputs.
     """
     total = count_selected(program, selection)
-    pairs = select_pairs(program, selection)
     states: FinalStates | None = None
     search: Search | None = None
     engine = options.engine.value
@@ -50,7 +50,7 @@ def verify(
             precisions(options.precision, options.max_precision),
             options.limits,
         )
-        search.run(pairs, total, progress)
+        check_pairs(search, states, selection, total, None, progress)
     except LimitReached as limit:
         stopped = limit.reason
     except MemoryError:

@@ -1,0 +1,88 @@
+"""How many pairs are checked: one by one, in blocks, or all at once. Every road ends in `Search`.
+
+    few pairs, or pairs that are listed     one by one (`search`)
+    outputs that depend on few counters     all at once, however many (`counter_search`)
+    few enough rows for a table             in blocks (`block_search`)
+    anything else                           one by one, forgetting rows
+
+The roads differ in cost only. What a road finds is handed to the exact ladder of `search`: a
+violating pair is checked again there, and so is the pair with the largest delta, for its lower
+bound; a pair that doubles do not decide climbs alone.
+"""
+
+from __future__ import annotations
+
+from dipapprox.language.core import Listed
+from dipapprox.privacy.adjacency import AllPairs, PairSelection, select_pairs
+from dipapprox.privacy.block_search import search_blocks
+from dipapprox.privacy.blocks import RowNumbers
+from dipapprox.privacy.bounds import DOUBLE_BITS
+from dipapprox.privacy.counter_search import search_counters
+from dipapprox.privacy.counters import CounterPlan, plan_counters
+from dipapprox.privacy.largest import MOST_EXPANSIONS
+from dipapprox.privacy.search import Progress, Search
+from dipapprox.privacy.symmetry import CellSymmetry
+from dipapprox.privacy.tables import BulkSource, Tables
+from dipapprox.privacy.walk import Walk, plan_walk
+from dipapprox.semantics.state import FinalStates
+
+_FEW_PAIRS = 100
+"""So many are checked one by one: nothing else could pay."""
+
+_LARGEST_TABLE = 2_000_000
+"""Most probabilities in a table of all rows; each takes 32 bytes."""
+
+_LARGEST_SYMMETRY = 500_000
+"""Most final states times cells that symmetries are looked for in."""
+
+
+def check_pairs(
+    search: Search,
+    states: FinalStates,
+    selection: PairSelection,
+    total: int | None,
+    bulk: BulkSource | None,
+    progress: Progress,
+) -> None:
+    """Check all selected pairs by the cheapest road.
+
+    Args:
+        search: Fresh; afterwards it holds what was found.
+        selection: Which pairs.
+        total: Their number, if known.
+        bulk: Gives many probabilities at once, if there is such a source.
+        progress: Told about pairs, or about pairs of counters where those are what costs time.
+
+    Raises:
+        UserError: If the program's adjacency does not suit its inputs.
+        LimitReached: If a budget runs out.
+        BrokenInvariant: If enclosures contradict each other.
+    """
+    program = states.program
+    walk = None
+    if isinstance(selection, AllPairs) and not isinstance(program.adjacency, Listed):
+        few = total is not None and total <= _FEW_PAIRS
+        walk = None if few else plan_walk(program.inputs, program.adjacency)
+    if walk is not None:
+        tables = Tables(bulk, search.source, len(states.outputs()), search.factor)
+        rows = RowNumbers(program.inputs).count
+        table_fits = rows * len(states.outputs()) <= _LARGEST_TABLE
+        in_blocks = table_fits and search.ladder[0] <= DOUBLE_BITS
+        plan = _counters(states, walk)
+        if (
+            plan is not None
+            and (not in_blocks or total is None or 2 * plan.expansions <= total)
+            and search_counters(search, program, plan, tables, total, progress)
+        ):
+            return
+        if in_blocks:
+            search_blocks(search, program, walk, tables, total, progress)
+            return
+    search.run(select_pairs(program, selection), total, progress)
+
+
+def _counters(states: FinalStates, walk: Walk) -> CounterPlan | None:
+    cells = states.program.inputs
+    if len(states.states) * len(cells) > _LARGEST_SYMMETRY:
+        return None
+    return plan_counters(CellSymmetry(states), cells, walk, MOST_EXPANSIONS)
