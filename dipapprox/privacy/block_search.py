@@ -9,7 +9,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.adjacency import Pair
 from dipapprox.privacy.blocks import Block, RowNumbers, pair_blocks
 from dipapprox.privacy.bounds import (
-    Bounds,
+    Discounted,
     Numbers,
     enclosure,
     float_below,
@@ -74,14 +74,14 @@ def _pair(numbers: RowNumbers, block: Block, place: int) -> Pair:
     return numbers.row(int(block.first[place])), numbers.row(int(block.second[place]))
 
 
-def _table(search: Search, numbers: RowNumbers, tables: Tables, bits: int) -> Bounds:
+def _table(search: Search, numbers: RowNumbers, tables: Tables, bits: int) -> Discounted:
     """Bound all probabilities of all rows, some rows at a time."""
-    parts: list[Bounds] = []
+    parts: list[Discounted] = []
     for start in range(0, numbers.count, _ROWS_AT_A_TIME):
         search.limits.check()
         stop = min(start + _ROWS_AT_A_TIME, numbers.count)
         parts.append(tables.table([numbers.row(k) for k in range(start, stop)], bits))
-    return Bounds(
+    return Discounted(
         np.concatenate([part.lower for part in parts]),
         np.concatenate([part.upper for part in parts]),
         np.concatenate([part.low_discount for part in parts]),

@@ -45,7 +45,7 @@ _GUARD_BITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Discounted:
     """Probabilities, as they enter terms from the side of u and from the side of u'.
 
     Arrays of one shape (rows x outputs, or a list of cells).
@@ -68,9 +68,9 @@ class Bounds:
         """Return zeros of the same arithmetic."""
         return np.zeros(size, dtype=self.lower.dtype)
 
-    def take(self, places: NDArray[np.intp]) -> Bounds:
+    def take(self, places: NDArray[np.intp]) -> Discounted:
         """Return the bounds at some places of the first axis."""
-        return Bounds(
+        return Discounted(
             self.lower[places],
             self.upper[places],
             self.low_discount[places],
@@ -91,7 +91,7 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
         lower: A sum of positive parts of `lower` - `high_discount`.
         upper: A sum of positive parts of `upper` - `low_discount`.
         additions: At least the number of terms in the sums, at most `MOST_ADDITIONS`.
-        scale: As in `Bounds`.
+        scale: As in `Discounted`.
     """
     assert additions <= MOST_ADDITIONS
     if scale is not None:
@@ -100,11 +100,13 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
     else:
         low = Fraction(float(lower)) * (2 - stretch(additions))  # type: ignore[arg-type]
         high = Fraction(float(upper)) * stretch(additions)  # type: ignore[arg-type]
-    # Bounds of one number in [0, 1]: no lower bound above 1 can come from sound probabilities.
+    # Discounted of one number in [0, 1]: no lower bound above 1 can come from sound probabilities.
     return Enclosure(min(low, _ONE), min(high, _ONE))
 
 
-def double_bounds(lower: NDArray[np.float64], upper: NDArray[np.float64], factor: Factor) -> Bounds:
+def discounted_doubles(
+    lower: NDArray[np.float64], upper: NDArray[np.float64], factor: Factor
+) -> Discounted:
     """Form discounts of certified doubles 0 <= lower <= p <= upper."""
     least = float_below(factor.lower)
     most = inf if factor.upper is None else float_above(factor.upper)
@@ -113,10 +115,10 @@ def double_bounds(lower: NDArray[np.float64], upper: NDArray[np.float64], factor
         high = np.nextafter(most * upper, inf)
     # An output that cannot occur under u' is not discounted, however large the factor.
     high = np.where(upper == 0.0, 0.0, high)
-    return Bounds(lower, upper, low, high, None)
+    return Discounted(lower, upper, low, high, None)
 
 
-def integer_bounds(enclosures: Sequence[Enclosure], factor: Factor, bits: int) -> Bounds:
+def discounted_integers(enclosures: Sequence[Enclosure], factor: Factor, bits: int) -> Discounted:
     """Round enclosures and their discounts outward to integers in units of 2**-(bits + 16)."""
     scale = bits + _GUARD_BITS
     unit = 2**scale
@@ -133,7 +135,7 @@ def integer_bounds(enclosures: Sequence[Enclosure], factor: Factor, bits: int) -
             columns[3, k] = never
         else:
             columns[3, k] = (factor.upper * p.upper * unit).__ceil__()
-    return Bounds(columns[0], columns[1], columns[2], columns[3], scale)
+    return Discounted(columns[0], columns[1], columns[2], columns[3], scale)
 
 
 def positive_part(numbers: Numbers) -> Numbers:

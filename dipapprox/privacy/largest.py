@@ -22,12 +22,12 @@ from dipapprox.language.core import Cell, InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.adjacency import Pair
-from dipapprox.privacy.bounds import Bounds, Numbers, enclosure, positive_part
+from dipapprox.privacy.bounds import Discounted, Numbers, enclosure, positive_part
 from dipapprox.privacy.counters import Completed, CounterPlan, Stage, Weights
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.walk import Integers
 
-Ask = Callable[[Sequence[int], Sequence[InputRow]], Bounds]
+Ask = Callable[[Sequence[int], Sequence[InputRow]], Discounted]
 """Bound the probability of output k under row k, for every k."""
 
 MOST_EXPANSIONS = 1_200_000
@@ -41,7 +41,7 @@ Codes = NDArray[np.uint16]
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """Bounds of the largest delta over all pairs.
+    """Discounted of the largest delta over all pairs.
 
     Attributes:
         delta: Encloses it.

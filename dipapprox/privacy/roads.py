@@ -13,6 +13,7 @@ bound; a pair that doubles do not decide climbs alone.
 from __future__ import annotations
 
 from dipapprox.language.core import Listed
+from dipapprox.numerics.bulk import BulkSource
 from dipapprox.privacy.adjacency import AllPairs, PairSelection, select_pairs
 from dipapprox.privacy.block_search import search_blocks
 from dipapprox.privacy.blocks import RowNumbers
@@ -22,7 +23,7 @@ from dipapprox.privacy.counters import CounterPlan, plan_counters
 from dipapprox.privacy.largest import MOST_EXPANSIONS
 from dipapprox.privacy.search import Progress, Search
 from dipapprox.privacy.symmetry import CellSymmetry
-from dipapprox.privacy.tables import BulkSource, Tables
+from dipapprox.privacy.tables import Tables
 from dipapprox.privacy.walk import Walk, plan_walk
 from dipapprox.semantics.state import FinalStates
 
@@ -41,7 +42,7 @@ def check_pairs(
     states: FinalStates,
     selection: PairSelection,
     total: int | None,
-    bulk: BulkSource | None,
+    bulk: BulkSource,
     progress: Progress,
 ) -> None:
     """Check all selected pairs by the cheapest road.
@@ -50,7 +51,7 @@ def check_pairs(
         search: Fresh; afterwards it holds what was found.
         selection: Which pairs.
         total: Their number, if known.
-        bulk: Gives many probabilities at once, if there is such a source.
+        bulk: Gives many probabilities at once.
         progress: Told about pairs, or about pairs of counters where those are what costs time.
 
     Raises:

@@ -55,11 +55,18 @@ class RememberedRows:
         return found
 
 
-def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:
+def open_probabilities(
+    states: FinalStates, epsilon: Fraction, options: Options
+) -> OutputProbabilities:
     """Choose the engine for a program at one epsilon."""
     match options.engine:
         case Engine.AUTO | Engine.NESTED:
             method = Nested(options.strategy)
         case _:
             assert_never(options.engine)
-    return RememberedRows(OutputProbabilities(states, epsilon, method, options.limits))
+    return OutputProbabilities(states, epsilon, method, options.limits)
+
+
+def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:
+    """Choose the engine, and remember rows."""
+    return RememberedRows(open_probabilities(states, epsilon, options))

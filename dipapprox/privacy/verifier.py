@@ -10,7 +10,7 @@ from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.roads import check_pairs
 from dipapprox.privacy.search import Progress, Search, precisions, silent
-from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.sources import RememberedRows, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -41,16 +41,16 @@ def verify(
     bug: str | None = None
     try:
         states = execute(program, options.merge, options.limits)
-        source = open_source(states, claim.epsilon, options)
-        engine = source.name
+        probabilities = open_probabilities(states, claim.epsilon, options)
+        engine = probabilities.name
         search = Search(
-            source,
+            RememberedRows(probabilities),
             claim.delta,
             claim.budget,
             precisions(options.precision, options.max_precision),
             options.limits,
         )
-        check_pairs(search, states, selection, total, None, progress)
+        check_pairs(search, states, selection, total, probabilities, progress)
     except LimitReached as limit:
         stopped = limit.reason
     except MemoryError:
