@@ -152,7 +152,9 @@ class Catalogue:
         number = self._variables.setdefault(change, len(self._tables))
         if number == len(self._tables):
             sample = self._states.samples[change.sample]
-            mean = sample.mean.scaled(change.factor) + change.shift
+            mean = sample.mean
+            if change.factor != 1 or change.shift.terms or change.shift.constant:
+                mean = mean.scaled(change.factor) + change.shift
             scale = abs(change.factor) * self._scales[change.sample]
             names = mean.inputs()
 

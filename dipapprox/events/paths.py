@@ -19,6 +19,8 @@ from fractions import Fraction
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import Path
 
+_ONE, _NOTHING = Fraction(1), LinearForm.constant_form(0)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -99,7 +101,7 @@ class StarReader:
         if key not in self._single:
             sample = ends[0] if ends[1] == centre else ends[1]
             leaf, above = self._leaf(node.guard.form, centre, sample)
-            hub = self._number(Change(centre, Fraction(1), LinearForm.constant_form(0)))
+            hub = self._number(Change(centre, _ONE, _NOTHING))
             self._single[key] = Twig(None, centre, hub, leaf, above, 1 << centre | 1 << sample)
             self._paths.append(node)
         return self._single[key]
@@ -116,6 +118,8 @@ class StarReader:
 
     def _leaf(self, form: LinearForm, centre: int, sample: int) -> tuple[int, bool]:
         a, b = form.coefficient(centre), form.coefficient(sample)
+        if len(form.terms) == 2 and a == -b and not form.constant:
+            return self._number(Change(sample, _ONE, _NOTHING)), a > 0
         inputs = tuple(term for term in form.terms if isinstance(term[0], str))
         shift = LinearForm(inputs, form.constant).scaled(-1 / a)
         return self._number(Change(sample, -b / a, shift)), a > 0

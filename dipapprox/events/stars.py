@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
 
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Leaves, Star
 from dipapprox.events.polyhedra import difference
 
@@ -81,13 +83,24 @@ def _in_unit(star: Star, sign: int) -> Star:
     unit = max([law.scale for law in laws])
 
     def changed(law: Distribution) -> Distribution:
-        return Distribution(law.family, (sign * law.mean - origin) / unit, law.scale / unit)
+        return _changed(law_key(law), sign, origin.as_integer_ratio(), unit.as_integer_ratio())
 
     below = _counted((changed(law), count) for law, count in star.below)
     above = _counted((changed(law), count) for law, count in star.above)
     if sign < 0:
         below, above = above, below
     return Star(changed(star.centre), below, above)
+
+
+@lru_cache(maxsize=4096)
+def _changed(
+    law: LawKey, sign: int, origin: tuple[int, int], unit: tuple[int, int]
+) -> Distribution:
+    """The law of (sign·x - origin) / unit: the stars of a program need few of them, often."""
+    family, *parts = law
+    mean, scale, divisor = Fraction(*parts[:2]), Fraction(*parts[2:]), Fraction(*unit)
+    mean = (sign * mean - Fraction(*origin)) / divisor
+    return Distribution(Family[family], mean, scale / divisor)
 
 
 def _description(star: Star) -> tuple[object, ...]:

@@ -1,0 +1,123 @@
+"""Closed forms against independent oracles: erfc, the quadrature engine, symmetry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Connected, Event
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.semantics.linear import LinearForm
+
+SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=5)
+POSITIVE = st.fractions(min_value=Fraction(1, 4), max_value=4, max_denominator=4)
+
+
+@st.composite
+def half_spaces(draw: st.DrawFn, family: Family, most: int) -> Event:
+    size = draw(st.integers(1, most))
+    laws = tuple(Distribution(family, draw(SMALL), draw(POSITIVE)) for _ in range(size))
+    terms = {k: draw(SMALL.filter(bool)) for k in range(size)}
+    return Event(laws, (LinearForm.of(terms, draw(SMALL)),))
+
+
+def mirrored(event: Event) -> Event:
+    return Event(event.samples, (-event.guards[0],))
+
+
+@settings(deadline=None, max_examples=80)
+@given(half_spaces(Family.GAUSSIAN, 4), st.integers(10, 300))
+def test_gaussian_half_spaces(event: Event, bits: int) -> None:
+    found = enclose_closed_form(event, bits)
+    other = enclose_closed_form(mirrored(event), bits)
+    assert found is not None and other is not None
+    assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
+    assert 1 in found + other
+    (guard,) = event.guards
+    mean = float(guard.constant + sum(c * event.samples[s].mean for s, c in guard.terms))  # type: ignore[index]
+    deviation = math.sqrt(sum((c * event.samples[s].scale) ** 2 for s, c in guard.terms))  # type: ignore[index]
+    expected = math.erfc(mean / deviation / math.sqrt(2)) / 2
+    slack = Fraction(1e-13)
+    assert found.lower - slack <= Fraction(expected) <= found.upper + slack
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sampled_from(list(Family)), st.data())
+def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
+    event = data.draw(half_spaces(family, 2 if family is Family.GAUSSIAN else 1))
+    found = enclose_closed_form(event, 60)
+    by_quadrature = Nested(Strategy.LEAST_NESTING).enclose(event, 30, Limits())
+    assert found is not None and isinstance(by_quadrature, Enclosure)
+    assert found.meets(by_quadrature)
+    assert found.width < by_quadrature.width or found.width <= Fraction(1, 2**60)
+
+
+def test_tiny_probabilities_and_many_bits() -> None:
+    standard = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    # x1 + x2 >= 60: deviation √2, about 1e-393
+    far = Event(
+        (standard, standard), (LinearForm.of({0: Fraction(-1), 1: Fraction(-1)}, Fraction(60)),)
+    )
+    found = enclose_closed_form(far, 2000)
+    assert found is not None and found.width <= Fraction(1, 2**2000)
+    assert Fraction(1, 10**394) < found.lower < found.upper < Fraction(1, 10**392)
+
+
+class Recording:
+    """Answers everything with [0, 1/2] and remembers what it was asked."""
+
+    name = "recording"
+
+    def __init__(self) -> None:
+        self.asked: list[Connected] = []
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        return self.enclose_many((event,), bits, limits)[0]
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        self.asked += events
+        return [Enclosure(Fraction(0), Fraction(1, 2)) for _ in events]
+
+
+def test_everything_else_goes_to_the_other_method_in_order() -> None:
+    gauss = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    laplace = Distribution(Family.LAPLACE, Fraction(0), Fraction(1))
+    below = LinearForm.of({0: Fraction(1), 1: Fraction(-1)})
+    mixed = Event((gauss, laplace), (below,))
+    two = Event((laplace, laplace), (below,))
+    box = Event(
+        (gauss,), (LinearForm.of({0: Fraction(1)}), LinearForm.of({0: Fraction(-1)}, -Fraction(1)))
+    )
+    simple = Event((gauss, gauss), (below,))
+    method = Recording()
+    closed = ClosedForms(method)
+    found = closed.enclose_many((mixed, simple, two, box), 50, Limits())
+    assert method.asked == [mixed, two, box]
+    assert isinstance(found[1], Enclosure) and Fraction(1, 2) in found[1]
+    assert found[1].width <= Fraction(1, 2**50)
+    assert [found[k] for k in (0, 2, 3)] == [Enclosure(Fraction(0), Fraction(1, 2))] * 3
+    assert closed.name == "recording"
+
+
+@pytest.mark.parametrize("offset", [Fraction(3), Fraction(-3)])
+def test_a_laplace_tail(offset: Fraction) -> None:
+    laplace = Distribution(Family.LAPLACE, Fraction(1), Fraction(2))
+    found = enclose_closed_form(
+        Event((laplace,), (LinearForm.of({0: Fraction(-2)}, offset + 2),)), 40
+    )
+    # x >= 1 + offset/2, i.e. offset/4 scales above the mean
+    tail = math.exp(-abs(offset) / 4) / 2
+    expected = Fraction(tail if offset > 0 else 1 - tail)
+    assert found is not None and abs(found.lower - expected) < Fraction(1, 2**39)
