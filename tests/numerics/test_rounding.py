@@ -1,0 +1,89 @@
+"""Outward rounding against exact fractions, on doubles of all sizes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.numerics import rounding
+from dipapprox.numerics.rounding import Array
+
+UNIT = st.floats(0, 1, allow_subnormal=True)
+ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))
+TINY = st.integers(1, 2**70).map(lambda n: Fraction(n, 2**1090))
+PROBABILITIES = st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map(lambda t: 1 - t))
+
+
+@settings(deadline=None, max_examples=300)
+@given(PROBABILITIES)
+def test_conversion_is_outward_and_tight(value: Fraction) -> None:
+    low, high = rounding.below(value), rounding.above(value)
+    assert 0 <= low <= high <= 1
+    assert Fraction(low) <= value <= Fraction(high)
+    assert high <= np.nextafter(low, np.inf)
+    assert (low == high) == (Fraction(low) == value)
+
+
+@settings(deadline=None, max_examples=300)
+@given(ARRAYS, ARRAYS)
+def test_products_and_sums(left: Array, right: Array) -> None:
+    size = min(len(left), len(right))
+    left, right = left[:size], right[:size]
+    results = [
+        (rounding.product_below(left, right), rounding.product_above(left, right)),
+        (rounding.sum_below(left, right), rounding.sum_above(left, right)),
+    ]
+    for k, (a, b) in enumerate(zip(map(Fraction, left), map(Fraction, right), strict=True)):
+        for exact, (low, high) in zip((a * b, a + b), results, strict=True):
+            assert Fraction(low[k]) <= exact <= Fraction(high[k])
+            assert low[k] >= 0
+            assert high[k] <= np.nextafter(np.nextafter(low[k], np.inf), np.inf)
+        if a in (0, 1) or b in (0, 1):
+            assert results[0][0][k] == results[0][1][k] == a * b
+        if a == 0 or b == 0:
+            assert results[1][0][k] == results[1][1][k] == a + b
+
+
+@settings(deadline=None, max_examples=200)
+@given(ARRAYS)
+def test_totals(terms: Array) -> None:
+    exact = sum(map(Fraction, terms), Fraction(0))
+    low, high = rounding.total_below(terms), rounding.total_above(terms)
+    assert Fraction(float(low)) <= exact <= Fraction(float(high))
+    assert float(high - low) <= float(high) * 2.0**-45 + 1e-300
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(0, 10**6), min_size=2, max_size=8).filter(any),
+    st.data(),
+)
+def test_tightening_keeps_the_truth_and_never_widens(
+    weights: list[int], data: st.DataObject
+) -> None:
+    total = sum(weights)
+    truth = [Fraction(weight, total) for weight in weights]
+    slack = st.sampled_from([Fraction(0), Fraction(1, 2**60), Fraction(1, 10), Fraction(1)])
+    lower = np.array([rounding.below(max(p - data.draw(slack), Fraction(0))) for p in truth])
+    upper = np.array([rounding.above(min(p + data.draw(slack), Fraction(1))) for p in truth])
+    assert not rounding.contradicts_one(lower, upper)
+    low, high = rounding.tightened(lower, upper)
+    assert (low >= lower).all() and (high <= upper).all()
+    for p, a, b in zip(truth, low, high, strict=True):
+        assert Fraction(float(a)) <= p <= Fraction(float(b))
+
+
+@pytest.mark.parametrize("bounds", [([0.5, 0.5001], [0.6, 0.6]), ([0.1, 0.1], [0.4, 0.5999])])
+def test_contradictions_are_noticed(bounds: tuple[list[float], list[float]]) -> None:
+    lower, upper = map(np.array, bounds)
+    assert rounding.contradicts_one(lower, upper)
+
+
+def test_one_unknown_is_found_from_the_others() -> None:
+    low, high = rounding.tightened(np.array([0.25, 0.0]), np.array([0.25, 1.0]))
+    assert low[1] <= 0.75 <= high[1]
+    assert high[1] - low[1] < 1e-14
