@@ -6,8 +6,11 @@ from collections import OrderedDict
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
+from dipapprox.numerics.closed_form import ClosedForms
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested import Nested
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.divergence import Probabilities
@@ -61,7 +64,10 @@ def open_probabilities(
     """Choose the engine for a program at one epsilon."""
     match options.engine:
         case Engine.AUTO | Engine.NESTED:
-            method = Nested(options.strategy)
+            nested = Nested(options.strategy)
+            # Without optimisation the integrals are evaluated as they stand: the published shape.
+            literal = options.strategy is Strategy.NONE
+            method: Method = nested if literal else ClosedForms(nested)
         case _:
             assert_never(options.engine)
     return OutputProbabilities(states, epsilon, method, options.limits)
