@@ -1,0 +1,294 @@
+"""All pairs at once and in blocks, against every pair one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+from pair_programs import CASES, PLAIN, SCRAMBLED, SPARSE_VECTOR_TWICE, read
+
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Independent
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.reduce import reduce
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.core import InputRow, Listed
+from dipapprox.limits import Limits
+from dipapprox.numerics.bulk import Bounds
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.adjacency import AllPairs, Pair, adjacent_pairs, count_pairs
+from dipapprox.privacy.block_search import search_blocks
+from dipapprox.privacy.bounds import float_above, float_below
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.conclusion import conclude
+from dipapprox.privacy.counter_search import search_counters
+from dipapprox.privacy.counters import plan_counters
+from dipapprox.privacy.divergence import budget_factor, divergence
+from dipapprox.privacy.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.roads import check_pairs
+from dipapprox.privacy.search import Search, precisions, silent
+from dipapprox.privacy.sources import RememberedRows
+from dipapprox.privacy.symmetry import CellSymmetry
+from dipapprox.privacy.tables import Tables
+from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verifier import verify
+from dipapprox.privacy.walk import plan_walk
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+EPSILON = Fraction(1, 2)
+BUDGETS = (Fraction(0), Fraction(1, 5))
+NAMES = sorted(CASES)
+
+
+@dataclass
+class Opened:
+    """A program with its probabilities, and the truth about all its pairs."""
+
+    states: FinalStates
+    probabilities: OutputProbabilities
+    rows: RememberedRows
+
+    def delta(self, pair: Pair, budget: Fraction, bits: int = 60) -> Enclosure:
+        first, second = (self.rows.distribution(row, bits) for row in pair)
+        assert not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed)
+        return divergence(first, second, budget_factor(budget, bits))
+
+    def pairs(self) -> list[Pair]:
+        program = self.states.program
+        return list(adjacent_pairs(program.inputs, program.adjacency))
+
+    def search(self, delta: Fraction, budget: Fraction) -> Search:
+        return Search(self.rows, delta, budget, precisions(40, 160), Limits())
+
+    def tables(self, search: Search) -> Tables:
+        return Tables(self.probabilities, self.rows, len(self.states.outputs()), search.factor)
+
+
+@cache
+def opened(name: str) -> Opened:
+    states = execute(CASES[name](), True, Limits())
+    probabilities = OutputProbabilities(states, EPSILON, Nested(Strategy.LEAST_NESTING), Limits())
+    return Opened(states, probabilities, RememberedRows(probabilities))
+
+
+@cache
+def truth(name: str, budget: Fraction) -> Enclosure:
+    """The largest delta, from every pair."""
+    of = opened(name)
+    deltas = [of.delta(pair, budget) for pair in of.pairs()]
+    return Enclosure(max(d.lower for d in deltas), max(d.upper for d in deltas))
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bits", [40, 100])
+def test_counters_bound_the_largest_delta(name: str, budget: Fraction, bits: int) -> None:
+    of = opened(name)
+    program = of.states.program
+    walk = plan_walk(program.inputs, program.adjacency)
+    assert walk is not None
+    plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
+    assert plan is not None
+    search = of.search(Fraction(1), budget)
+    ask = partial(of.tables(search).cells, bits=bits)
+    largest = largest_delta(plan, program.inputs, ask, Limits())
+    assert largest is not None
+    assert largest.delta.meets(truth(name, budget))
+    assert largest.delta.width < Fraction(1, 2 ** (bits - 6))
+    for pair, low in ((largest.certain, largest.delta.lower), (largest.likely, Fraction(0))):
+        assert pair[0] == pair[1] or pair in of.pairs()
+        assert of.delta(pair, budget).upper >= low
+
+
+class Scrambled:
+    """Gives every event an arbitrary number: only what makes events equal can make deltas equal."""
+
+    name = "scrambled"
+
+    def __init__(self, states: FinalStates, seed: int) -> None:
+        self._instantiator = Instantiator(states, EPSILON)
+        self._outputs = len(states.outputs())
+        self._most = len(states.states)
+        self._random = Random(seed)
+        self._numbers: dict[object, Fraction] = {}
+
+    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
+        totals = [Fraction(0)] * self._outputs
+        for output, event in self._instantiator.events(row):
+            reduced = reduce(event)
+            if isinstance(reduced, Independent):
+                key = frozenset(map(canonical, reduced.factors))
+                if key not in self._numbers:
+                    self._numbers[key] = Fraction(self._random.randrange(2**30), 2**30)
+                totals[output] += self._numbers[key] / self._most
+        return tuple(map(Enclosure.exact, totals))
+
+    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
+        found = [
+            self.distribution(row, bits)[output].lower
+            for output, row in zip(outputs, rows, strict=True)
+        ]
+        return Bounds(
+            np.array(list(map(float_below, found))), np.array(list(map(float_above, found)))
+        )
+
+
+@pytest.mark.parametrize("name", sorted(SCRAMBLED))
+@pytest.mark.parametrize("bits", [40, 100])
+def test_counters_on_arbitrary_numbers(name: str, bits: int) -> None:
+    program = SCRAMBLED[name]()
+    states = execute(program, True, Limits())
+    source = Scrambled(states, 7)
+    factor = budget_factor(Fraction(1, 5), 100)
+    rows = {
+        row: source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))
+    }
+    pairs = list(adjacent_pairs(program.inputs, program.adjacency))
+    deltas = {(u, v): divergence(rows[u], rows[v], factor) for u, v in pairs}
+    true = max(delta.lower for delta in deltas.values())
+    walk = plan_walk(program.inputs, program.adjacency)
+    assert walk is not None
+    plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
+    assert plan is not None
+    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]
+    largest = largest_delta(plan, program.inputs, partial(tables.cells, bits=bits), Limits())
+    assert largest is not None
+    assert true in largest.delta
+    assert largest.delta.width < Fraction(1, 2**45)
+    assert deltas[largest.certain].upper >= largest.delta.lower
+    assert deltas[largest.likely].lower >= largest.delta.lower
+
+
+def by_counters(of: Opened, search: Search) -> None:
+    program = of.states.program
+    walk = plan_walk(program.inputs, program.adjacency)
+    assert walk is not None
+    plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
+    assert plan is not None
+    total = count_pairs(program.inputs, program.adjacency)
+    assert search_counters(search, program, plan, of.tables(search), total, silent)
+
+
+def in_blocks(of: Opened, search: Search) -> None:
+    program = of.states.program
+    walk = plan_walk(program.inputs, program.adjacency)
+    assert walk is not None
+    total = count_pairs(program.inputs, program.adjacency)
+    search_blocks(search, program, walk, of.tables(search), total, silent)
+
+
+Road = Callable[[Opened, Search], None]
+
+
+@pytest.mark.parametrize("road", [by_counters, in_blocks])
+@pytest.mark.parametrize("name", NAMES)
+def test_roads_decide_on_either_side(name: str, road: Road) -> None:
+    budget = Fraction(1, 5)
+    of, largest = opened(name), truth(name, budget)
+    near = Fraction(1, 2**50)
+    outputs = of.states.outputs()
+    search = of.search(min(largest.upper + near, Fraction(1)), budget)
+    road(of, search)
+    conclusion = conclude(search, outputs, None, None)
+    assert conclusion.answer is Answer.DP
+    assert search.checked == len(of.pairs())
+    assert conclusion.delta_enclosure is not None
+    assert conclusion.delta_enclosure.meets(largest)
+    assert conclusion.delta_enclosure.width < Fraction(1, 2**34)
+    if largest.lower > near:
+        search = of.search(largest.lower - near, budget)
+        road(of, search)
+        conclusion = conclude(search, outputs, None, None)
+        assert conclusion.answer is Answer.NOT_DP
+        assert conclusion.witness is not None
+        assert conclusion.witness.delta_enclosure.lower > search.delta
+        assert (conclusion.witness.input, conclusion.witness.adjacent) in of.pairs()
+
+
+@pytest.mark.parametrize("road", [by_counters, in_blocks])
+def test_a_critical_delta_is_unknown(road: Road) -> None:
+    of = opened("leaky 2, N = 4")
+    # Nothing hides the queries: some output has probability 0 for one input alone.
+    assert truth("leaky 2, N = 4", Fraction(0)).upper < 1
+    pair = max(of.pairs(), key=lambda pair: of.delta(pair, Fraction(0)).lower)
+    delta = of.delta(pair, Fraction(0), 300)
+    search = of.search((delta.lower + delta.upper) / 2, Fraction(0))
+    road(of, search)
+    conclusion = conclude(search, of.states.outputs(), None, None)
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None and "critical" in conclusion.reason
+    assert search.undecided >= 1
+    assert search.bits == 160
+
+
+class Failing:
+    """A source that encloses nothing for one row."""
+
+    name = "failing"
+
+    def __init__(self, of: Opened, row: InputRow) -> None:
+        self._of = of
+        self._row = row
+
+    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        if row == self._row:
+            return NotEnclosed("the quadrature did not converge")
+        return self._of.probabilities.distribution(row, bits)
+
+    def table(self, rows: list[InputRow], bits: int) -> Bounds:
+        found = self._of.probabilities.table(rows, bits)
+        bad = [k for k, row in enumerate(rows) if row == self._row]
+        found.lower[bad], found.upper[bad] = 0.0, 1.0
+        return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
+
+    def cells(self, outputs: list[int], rows: list[InputRow], bits: int) -> Bounds:
+        found = self._of.probabilities.cells(outputs, rows, bits)
+        bad = [k for k, row in enumerate(rows) if row == self._row]
+        found.lower[bad], found.upper[bad] = 0.0, 1.0
+        return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
+
+
+@pytest.mark.parametrize("name", ["svt, N = 4", "plain"])
+def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
+    of = opened(name)
+    program = of.states.program
+    row = tuple(cell.domain[-1] for cell in program.inputs)
+    source = Failing(of, row)
+    search = Search(source, Fraction(99, 100), Fraction(1), precisions(40, 160), Limits())
+    total = count_pairs(program.inputs, program.adjacency)
+    check_pairs(search, of.states, AllPairs(), total, source, silent)  # type: ignore[arg-type]
+    conclusion = conclude(search, of.states.outputs(), total, None)
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None and "did not converge" in conclusion.reason
+
+
+def test_astronomically_many_pairs() -> None:
+    program = read(SPARSE_VECTOR_TWICE, N=9)
+    verdict = verify(program, Claim(EPSILON, Fraction(1, 2)), AllPairs(), Options())
+    assert verdict.answer is Answer.DP
+    assert verdict.pairs == 4**9 - 2**9
+
+
+def test_listed_pairs_are_taken_as_they_stand() -> None:
+    program = read(PLAIN, adjacency="{ (0,0,0,0) ~ (1,1,1,1) }")
+    assert isinstance(program.adjacency, Listed)
+    assert verify(program, Claim(EPSILON, Fraction(1)), AllPairs(), Options()).pairs == 2
+
+
+def test_a_time_limit_ends_every_road() -> None:
+    for name in ("svt, N = 4", "plain"):
+        program = opened(name).states.program
+        options = Options(limits=Limits(seconds=0.0))
+        verdict = verify(program, Claim(EPSILON, Fraction(1, 2)), AllPairs(), options)
+        assert verdict.answer is Answer.UNKNOWN
+        assert verdict.reason is not None and "time limit" in verdict.reason
