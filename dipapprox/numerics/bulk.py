@@ -10,12 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dipapprox.language.core import InputRow
-
-Array = NDArray[np.float64]
+from dipapprox.numerics.rounding import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
