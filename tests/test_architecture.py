@@ -33,6 +33,7 @@ LAYERS = (
     "exact",
     "privacy",
     "experiments",
+    "checking",
     "cli",
 )
 """A module imports from its own or an earlier layer; `__init__` and `__main__` stand above all."""
@@ -40,7 +41,7 @@ LAYERS = (
 HOMES = {
     "ply": {"language"},
     "igraph": {"graphs"},
-    "flint": {"numerics", "exact"},
+    "flint": {"numerics", "exact", "checking"},
     "rich": {"cli"},
 }
 """Foreign packages and the only layers that may know them."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dipapprox.cli import arguments
+from dipapprox.cli import arguments, certificate
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.pairs import select
 from dipapprox.cli.progress import Reporter
@@ -46,6 +46,7 @@ class VerifyCommand:
     pairs: str
     options: Options
     json: bool
+    certificate: Path | None
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -80,6 +81,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="undecided pairs are refined up to this (default: %(default)s)",
     )
     arguments.add_output(parser)
+    parser.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="OUT",
+        help="write a record of DP or Not_DP that `dipapprox check` can check",
+    )
     parser.set_defaults(read=read, run=run)
 
 
@@ -102,15 +109,22 @@ def read(words: argparse.Namespace) -> VerifyCommand:
         pairs=words.pairs,
         options=arguments.options_of(words, words.max_precision),
         json=words.json,
+        certificate=words.certificate,
     )
 
 
 def run(command: VerifyCommand, console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
+    if command.certificate is not None:
+        certificate.check_place(command.certificate)
     program = load(command.file, command.parameters)
     selection = select(command.pairs, program)
     with Reporter() as reporter:
         verdict = verify(program, command.claim, selection, command.options, reporter)
+    if command.certificate is not None:
+        certificate.write(
+            command.certificate, command.file, program, verdict, selection, command.options
+        )
     if command.json:
         show_json(console, verdict.to_dict())
     else:

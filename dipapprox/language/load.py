@@ -12,6 +12,9 @@ from dipapprox.language.dip import parse_dip
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 
+DPG, DIP = "dpg", "dip"
+"""The two languages, by the extensions of their files."""
+
 LARGEST_FILE = 5 * 2**20  # bytes
 
 
@@ -30,12 +33,21 @@ def read_program(path: Path) -> ast.Program:
     text = read_text(path)
     if not text.strip():
         raise UserError(f"'{path}' is empty")
-    reader = parse_dip if path.suffix.lower() == ".dip" else parse
-    return reader(text, str(path))
+    return parse_program(text, language_of(path), str(path))
 
 
-def read_text(path: Path) -> str:
-    """Read a text file of bounded size.
+def language_of(path: Path) -> str:
+    """Return the language that a file's extension stands for: "dip" or "dpg"."""
+    return DIP if path.suffix.lower() == f".{DIP}" else DPG
+
+
+def parse_program(text: str, language: str, name: str) -> ast.Program:
+    """Parse a program in one of the two languages; messages call it `name`."""
+    return (parse_dip if language == DIP else parse)(text, name)
+
+
+def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
+    """Read a text file of at most `largest` bytes.
 
     Raises:
         UserError: If it is missing, a directory, unreadable, too large or not UTF-8 text.
@@ -44,14 +56,14 @@ def read_text(path: Path) -> str:
         if path.is_dir():
             raise UserError(f"'{path}' is a directory", "give a program file")
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(largest + 1)
     except FileNotFoundError:
         raise UserError(f"there is no file '{path}'") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"cannot read '{path}': {reason}") from None
-    if len(data) > LARGEST_FILE:
-        raise UserError(f"'{path}' is larger than {LARGEST_FILE // 2**20} MiB")
+    if len(data) > largest:
+        raise UserError(f"'{path}' is larger than {largest // 2**20} MiB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -15,10 +15,12 @@ from fractions import Fraction
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy import verifier
+from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.adjacency import AllPairs, OrderedPairs
+from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, check_row, output_distribution
@@ -59,9 +61,7 @@ def verify(
     Raises:
         UserError: If an input is not in the domains, or the adjacency does not suit them.
     """
-    selection: AllPairs | OrderedPairs = AllPairs()
-    if pairs is not None:
-        selection = OrderedPairs(tuple((_row(program, u), _row(program, v)) for u, v in pairs))
+    selection = _selection(program, pairs)
     return verifier.verify(program, claim, selection, options or Options())
 
 
@@ -76,6 +76,39 @@ def probabilities(
     """
     exact = _exact(epsilon, "eps")
     return output_distribution(program, exact, _row(program, row), options or Options())
+
+
+def certify(
+    program: Program,
+    text: str,
+    verdict: Verdict,
+    pairs: Iterable[tuple[Row, Row]] | None = None,
+    options: Options | None = None,
+) -> Certificate:
+    """Record a verdict, so that `check` can check it.
+
+    Args:
+        program: What was verified.
+        text: The `.dpg` text that it was parsed from.
+        verdict: The result of `verify`.
+        pairs: As given to `verify`.
+        options: As given to `verify`.
+
+    Raises:
+        UserError: If the verdict is Unknown, or `text` is not the program's.
+        LimitReached: If a limit of `options` is reached.
+    """
+    source = ProgramText(program.name, DPG, text)
+    selection = _selection(program, pairs)
+    return certificate.certify(program, source, verdict, selection, options or Options())
+
+
+def _selection(
+    program: Program, pairs: Iterable[tuple[Row, Row]] | None
+) -> AllPairs | OrderedPairs:
+    if pairs is None:
+        return AllPairs()
+    return OrderedPairs(tuple((_row(program, u), _row(program, v)) for u, v in pairs))
 
 
 def _row(program: Program, values: Row) -> InputRow:

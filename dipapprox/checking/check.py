@@ -1,0 +1,106 @@
+"""Certificates are checked: everything that they state is derived again by another route.
+
+    file -> digest, hash -> program -> paths of each concrete input -> trees of comparisons
+         -> messages on panels -> distributions -> sums over pairs -> confirmed?
+
+What is trusted: the reader and elaborator of programs (`language`), flint's ball arithmetic and
+the module that converts to and from it (`numerics.precision`), Python's and numpy's integers, and
+the modules of this folder. What is not used: symbolic execution, merging, events, canonical forms,
+integrals, the engines, their caches, the enumeration of adjacent pairs and the divergence of
+`privacy`. The one exception: a factor whose inequalities are no comparisons of two samples goes to
+the engine `nested` in another order of integration and at higher precision; `CheckResult.shared`
+says so when it happens.
+
+    refuted        something that the file states is false: its digest, its program's hash, a
+                   probability, a sum, the number of pairs, the verdict, a row that is missing
+    confirmed      everything it states is true, as far as the check's bits tell (more than the
+                   file's), and what it records implies its verdict
+    not confirmed  the check ran into a limit, or what is recorded does not imply the verdict
+
+A file that was changed and given a new digest is judged by what it says now: an enclosure that was
+widened and still implies the verdict is still true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dipapprox.checking.distributions import NoBounds
+from dipapprox.checking.evidence import examine
+from dipapprox.checking.findings import Findings
+from dipapprox.checking.paths import Stuck
+from dipapprox.checking.record import Record, read, read_fields
+from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import Program
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import parse_program
+from dipapprox.limits import Limits
+from dipapprox.privacy.certificate import digest, text_hash
+
+
+def check(certificate: str | Mapping[str, object], limits: Limits | None = None) -> CheckResult:
+    """Check a certificate.
+
+    Args:
+        certificate: The text of the file, or its JSON object.
+        limits: Budgets; when one is reached the answer is "not confirmed".
+
+    Raises:
+        UserError: If it is no certificate, of another version, or malformed.
+    """
+    limits = Limits() if limits is None else limits
+    record = read(certificate) if isinstance(certificate, str) else read_fields(dict(certificate))
+    findings = Findings()
+    reason: str | None = None
+    try:
+        program = _program(record, findings)
+        if program is not None:
+            examine(record, program, findings, limits)
+    except LimitReached as limit:
+        reason = limit.reason
+    except MemoryError:
+        reason = "memory limit: no memory left"
+    except (NoBounds, Stuck) as obstacle:
+        reason = str(obstacle)
+    if findings.differences:
+        outcome, reason = Outcome.REFUTED, None
+    else:
+        reason = reason or findings.reason
+        outcome = Outcome.CONFIRMED if reason is None else Outcome.NOT_CONFIRMED
+    return CheckResult(
+        outcome=outcome,
+        differences=tuple(findings.differences),
+        reason=reason,
+        program=record.program.name,
+        parameters=record.parameters,
+        claim=record.claim,
+        answer=record.answer,
+        pairs=findings.pairs,
+        rows=findings.rows,
+        delta_enclosure=findings.delta,
+        precision=findings.bits,
+        shared=tuple(findings.shared),
+        seconds=limits.elapsed(),
+    )
+
+
+def _program(record: Record, findings: Findings) -> Program | None:
+    """Compare the digest and the hash, and read the program; None if that is not possible."""
+    if digest(record.fields) != record.digest:
+        findings.differ("digest", "the file was changed after it was written")
+        return None
+    if text_hash(record.program.text) != record.sha256:
+        findings.differ("program.sha256", "it is not the hash of the program's text")
+        return None
+    source = record.program
+    try:
+        parsed = parse_program(source.text, source.language, source.name)
+        program = elaborate(parsed, record.parameters, source.name)
+    except UserError as error:
+        findings.differ("program.text", f"it is not a program: {error.message}")
+        return None
+    if dict(program.parameters) != dict(record.parameters):
+        findings.differ("params", "they are not those of the program")
+        return None
+    return program

@@ -1,0 +1,173 @@
+"""The checker's output distributions: paths of one input, factor by factor, in exact integers.
+
+A probability is bounded by two integers in units of 2^-`unit`; sums and products of such bounds are
+rounded outward, which is all the arithmetic there is.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.checking.orders import General, Sum, factors
+from dipapprox.checking.paths import paths
+from dipapprox.checking.trees import Forest, TreeValues
+from dipapprox.events.event import Event
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.semantics.linear import LinearForm
+
+Bounds = tuple[int, int]
+"""lower <= probability * 2^unit <= upper."""
+
+_Planted = tuple[tuple[int, tuple[int, ...]], ...]
+"""A `Sum` with its trees planted: (sign, numbers of trees)."""
+
+_States = tuple[tuple[int, ...], ...]
+"""The factors, by number, of each path to an output."""
+
+
+class NoBounds(Exception):
+    """Some probability could not be enclosed; the message says why."""
+
+
+class Distributions:
+    """Output distributions of a program at one epsilon; rows are followed once each.
+
+    Args:
+        program: The program.
+        epsilon: Its privacy parameter.
+        limits: Asked throughout.
+    """
+
+    def __init__(self, program: Program, epsilon: Fraction, limits: Limits) -> None:
+        self.program = program
+        self._epsilon = epsilon
+        self._limits = limits
+        self._forest = Forest()
+        self._factors: list[_Planted | General] = []
+        self._numbers: dict[_Planted | General, int] = {}
+        self._rows: dict[InputRow, dict[tuple[Value, ...], _States]] = {}
+
+    @property
+    def general(self) -> int:
+        """How many factors so far are no comparisons of pairs."""
+        return sum(isinstance(factor, General) for factor in self._factors)
+
+    @property
+    def distinct(self) -> int:
+        """How many different factors there are so far."""
+        return len(self._factors)
+
+    def states(self, row: InputRow) -> dict[tuple[Value, ...], _States]:
+        """Return the paths of positive probability to every output, as numbers of factors.
+
+        Raises:
+            Stuck: If the program cannot be followed.
+            LimitReached: If the limits run out.
+        """
+        if row not in self._rows:
+            found: dict[tuple[Value, ...], list[tuple[int, ...]]] = {}
+            for path in paths(self.program, self._epsilon, row, self._limits):
+                parts = factors(path.laws, path.lines, self._limits)
+                if parts is not None:
+                    numbers = tuple(sorted([self._number(part) for part in parts]))
+                    found.setdefault(path.outputs, []).append(numbers)
+            self._rows[row] = {o: tuple(sorted(states)) for o, states in found.items()}
+        return self._rows[row]
+
+    def at(self, bits: int) -> DistributionBounds:
+        """Return the bounds of this program's probabilities at `bits` bits."""
+        return DistributionBounds(self, self._forest, self._factors, bits, self._limits)
+
+    def _number(self, factor: Sum | General) -> int:
+        key: _Planted | General = (
+            factor
+            if isinstance(factor, General)
+            else tuple([(s, tuple([self._forest.plant(o) for o in trees])) for s, trees in factor])
+        )
+        number = self._numbers.setdefault(key, len(self._factors))
+        if number == len(self._factors):
+            self._factors.append(key)
+        return number
+
+
+class DistributionBounds:
+    """Bounds at one precision, each computed once.
+
+    Attributes:
+        unit: Bounds are in units of 2^-unit.
+    """
+
+    def __init__(
+        self,
+        owner: Distributions,
+        forest: Forest,
+        known_factors: list[_Planted | General],
+        bits: int,
+        limits: Limits,
+    ) -> None:
+        self.bits = bits
+        self.unit = bits + 24
+        self._owner = owner
+        self._factors = known_factors
+        self._limits = limits
+        self._trees = TreeValues(forest, bits + 8, limits)
+        self._known: dict[int, Bounds] = {}
+        self._outputs: dict[_States, Bounds] = {}
+
+    def row(self, row: InputRow) -> dict[tuple[Value, ...], Bounds]:
+        """Bound the probabilities of the outputs that an input can have.
+
+        Raises:
+            NoBounds: If some factor cannot be enclosed.
+            Stuck: If the program cannot be followed.
+            LimitReached: If the limits run out.
+        """
+        self._limits.check()
+        return {output: self._output(states) for output, states in self._owner.states(row).items()}
+
+    def _output(self, states: _States) -> Bounds:
+        if states not in self._outputs:
+            low = high = 0
+            for numbers in states:
+                a = b = 1 << self.unit
+                for number in numbers:
+                    c, d = self._factor(number)
+                    a, b = a * c >> self.unit, -(-b * d >> self.unit)
+                low, high = low + a, high + b
+            self._outputs[states] = low, min(high, 1 << self.unit)
+        return self._outputs[states]
+
+    def _factor(self, number: int) -> Bounds:
+        if number not in self._known:
+            factor = self._factors[number]
+            found = self._general(factor) if isinstance(factor, General) else self._sum(factor)
+            self._known[number] = max(found[0], 0), min(found[1], 1 << self.unit)
+        return self._known[number]
+
+    def _sum(self, terms: _Planted) -> Bounds:
+        low = high = 0
+        for sign, numbers in terms:
+            a = b = 1 << self.unit
+            for number in numbers:
+                c, d = self._bounds(self._trees.value(number))
+                a, b = a * c >> self.unit, -(-b * d >> self.unit)
+            low, high = (low + a, high + b) if sign > 0 else (low - b, high - a)
+        return low, high
+
+    def _general(self, general: General) -> Bounds:
+        guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in general.lines)
+        event = Event(general.laws, guards)
+        # The paper's order of integration, where runs take the order of least nesting.
+        method = Nested(Strategy.PAPER)
+        return self._bounds(method.enclose(event, self.bits + 8, self._limits))
+
+    def _bounds(self, found: Enclosure | NotEnclosed) -> Bounds:
+        if isinstance(found, NotEnclosed):
+            raise NoBounds(found.reason)
+        scale = 1 << self.unit
+        low, high = found.lower * scale, found.upper * scale
+        return low.numerator // low.denominator, -(-high.numerator // high.denominator)

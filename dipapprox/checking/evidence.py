@@ -1,0 +1,271 @@
+"""What a certificate states, compared with what the checker derives: facts, sums, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import prod
+from typing import assert_never
+
+from dipapprox.checking import pairs
+from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
+from dipapprox.checking.factor import factor_of
+from dipapprox.checking.findings import Findings, interval_text
+from dipapprox.checking.pairs import Distribution
+from dipapprox.checking.record import (
+    PlainRow,
+    Record,
+    RecordedDistributions,
+    RecordedWitness,
+    Summary,
+)
+from dipapprox.errors import UserError
+from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.language.values import parse_rational
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.notation import row_text
+
+MOST_ROWS = 20_000
+"""Most inputs whose distributions a check derives again."""
+
+_FEWEST_BITS, _MOST_BITS = 60, 700
+_SPARE_BITS = 10
+
+
+def examine(record: Record, program: Program, findings: Findings, limits: Limits) -> None:
+    """Derive again what the record states about its program, and compare.
+
+    Raises:
+        Stuck, NoBounds: If the checker cannot follow or enclose something.
+        LimitReached: If `limits` run out.
+    """
+    derived = Distributions(program, record.claim.epsilon, limits)
+    try:
+        listed = _listed(record, program)
+        match record.evidence:
+            case RecordedWitness() as witness:
+                _examine_witness(record, witness, listed, derived, findings)
+            case RecordedDistributions() | Summary():
+                _examine_rows(record, listed, derived, findings, limits)
+            case _:
+                assert_never(record.evidence)
+    except UserError as error:  # a row that is none
+        findings.differ("rows", error.message)
+    if derived.general:
+        findings.shared.append(
+            f"{derived.general} of {derived.distinct} factors, whose inequalities are no "
+            "comparisons of two samples: engine nested, the paper's order"
+        )
+
+
+# --- Not_DP ---------------------------------------------------------------------------------------
+
+
+def _examine_witness(
+    record: Record,
+    witness: RecordedWitness,
+    listed: list[pairs.Pair] | None,
+    derived: Distributions,
+    findings: Findings,
+) -> None:
+    program = derived.program
+    pair = _row(witness.input, program.inputs), _row(witness.adjacent, program.inputs)
+    selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
+    if not selected:
+        findings.differ("evidence", f"{_pair_text(pair)} is not among the pairs to check")
+        return
+    outputs = [_row(each.output, program.outputs) for each in witness.outputs]
+    if len(set(outputs)) < len(outputs):
+        findings.differ("evidence.outputs", "an output is listed twice")
+        return
+    recorded = [e for w in witness.outputs for e in (w.probability, w.adjacent_probability)]
+    bits = _bits([*recorded, witness.delta, record.delta], record.precision)
+    while True:
+        bounds = derived.at(bits)
+        first, second = (bounds.row(row) for row in pair)
+        factor = factor_of(record.claim.budget, bits)
+        difference = pairs.difference_of(first, outputs, second, bounds.unit, factor)
+        findings.rows, findings.pairs, findings.bits = 2, 1, bits
+        findings.delta = pairs.delta_of(first, second, bounds.unit, factor)
+        above, below = difference.lower > record.claim.delta, difference.upper <= record.claim.delta
+        if above or below or bits >= _MOST_BITS:
+            break
+        bits = min(2 * bits, _MOST_BITS)
+    for output, each in zip(outputs, witness.outputs, strict=True):
+        for where, said, row in (
+            ("probability", each.probability, first),
+            ("adjacent_probability", each.adjacent_probability, second),
+        ):
+            findings.compare(
+                f"{where} of {row_text(output)}", said, _as_enclosure(row.get(output), bounds)
+            )
+    findings.compare("evidence.delta_enclosure", witness.delta, difference)
+    findings.compare("delta_enclosure", record.delta, findings.delta)
+    if below:
+        findings.differ(
+            "verdict", f"the difference over the witness is {interval_text(difference)}"
+        )
+    elif not above:
+        findings.reason = f"delta lies inside {interval_text(difference)} at {bits} bits"
+
+
+# --- DP -------------------------------------------------------------------------------------------
+
+
+def _examine_rows(
+    record: Record,
+    listed: list[pairs.Pair] | None,
+    derived: Distributions,
+    findings: Findings,
+    limits: Limits,
+) -> None:
+    program, evidence = derived.program, record.evidence
+    if listed is None:
+        number = prod(len(cell.domain) for cell in program.inputs)
+        if number > MOST_ROWS:
+            findings.reason = (
+                f"all {number} inputs would have to be derived again; the limit is {MOST_ROWS}"
+            )
+            return
+        rows = pairs.all_rows(program)
+    else:
+        rows = list(dict.fromkeys(row for pair in listed for row in pair))
+    claim = record.claim
+    recorded = evidence.probabilities if isinstance(evidence, RecordedDistributions) else ()
+    bits = _bits([*recorded, record.delta], record.precision)
+    while True:
+        bounds = derived.at(bits)
+        found = [bounds.row(row) for row in rows]
+        factor = factor_of(claim.budget, bits)
+        largest = pairs.largest(
+            rows, found, bounds.unit, factor, _neighbours(program, rows, listed), limits
+        )
+        findings.rows, findings.pairs, findings.bits = len(rows), largest.pairs, bits
+        findings.delta = largest.delta
+        above, below = largest.delta.lower > claim.delta, largest.delta.upper <= claim.delta
+        if above or below or bits >= _MOST_BITS:
+            break
+        bits = min(2 * bits, _MOST_BITS)
+    findings.compare("delta_enclosure", record.delta, largest.delta)
+    if record.count is not None and record.count != largest.pairs:
+        findings.differ("pairs.count", f"there are {largest.pairs}, not {record.count}")
+    if above:
+        assert largest.pair is not None
+        findings.differ("verdict", f"{_pair_text(largest.pair)} has a larger delta")
+    elif not below:
+        findings.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
+    if isinstance(evidence, Summary):
+        if evidence.rows != len(rows):
+            findings.differ("evidence.rows", f"there are {len(rows)}, not {evidence.rows}")
+        return
+    assert isinstance(evidence, RecordedDistributions)
+    said = _compare_rows(evidence, rows, found, bounds, program, findings)
+    if findings.differences or findings.reason is not None or said is None:
+        return
+    implied = pairs.largest(
+        rows, said, bounds.unit, factor, _neighbours(program, rows, listed), limits
+    )
+    if implied.delta.upper > claim.delta or record.delta.upper > claim.delta:
+        findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
+
+
+def _compare_rows(
+    evidence: RecordedDistributions,
+    rows: Sequence[InputRow],
+    found: Sequence[Distribution],
+    bounds: DistributionBounds,
+    program: Program,
+    findings: Findings,
+) -> list[Distribution] | None:
+    """Compare every recorded probability; return the recorded distributions in order of `rows`."""
+    outputs = [_row(output, program.outputs) for output in evidence.outputs]
+    said = {_row(row, program.inputs): indices for row, indices in evidence.rows}
+    if len(said) < len(evidence.rows) or set(said) != set(rows):
+        findings.differ("evidence.rows", f"they are not the {len(rows)} inputs of the pairs")
+        return None
+    if len(set(outputs)) < len(outputs):
+        findings.differ("evidence.outputs", "an output is listed twice")
+        return None
+    known = set(outputs)
+    rounded = [_as_bounds(each, bounds.unit) for each in evidence.probabilities]
+    agreed: set[tuple[int, Bounds | None]] = set()
+    distributions: list[Distribution] = []
+    for row, own in zip(rows, found, strict=True):
+        indices = said[row]
+        if len(indices) != len(outputs) or max(indices, default=0) >= len(rounded):
+            findings.differ(f"evidence.rows, {row_text(row)}", "one probability per output")
+            return None
+        if not own.keys() <= known:
+            findings.differ("evidence.outputs", f"an output of {row_text(row)} is missing")
+            return None
+        for output, index in zip(outputs, indices, strict=True):
+            # Distinct enclosures are few: each is compared once with each derived one.
+            key = index, own.get(output)
+            if key not in agreed:
+                agreed.add(key)
+                findings.compare(
+                    f"probability of {row_text(output)} for {row_text(row)}",
+                    evidence.probabilities[index],
+                    _as_enclosure(own.get(output), bounds),
+                )
+        distributions.append(dict(zip(outputs, (rounded[i] for i in indices), strict=True)))
+    return distributions
+
+
+# --- rows and bounds ------------------------------------------------------------------------------
+
+
+def _neighbours(
+    program: Program, rows: Sequence[InputRow], listed: Sequence[pairs.Pair] | None
+) -> pairs.Neighbours:
+    if listed is None:
+        return pairs.adjacent_indices(program, rows)
+    return pairs.listed_indices(listed, rows)
+
+
+def _listed(record: Record, program: Program) -> list[pairs.Pair] | None:
+    if record.pairs is None:
+        return None
+    cells = program.inputs
+    return [(_row(u, cells), _row(v, cells)) for u, v in record.pairs]
+
+
+def _row(plain: PlainRow, cells: Sequence[Cell]) -> tuple[Value, ...]:
+    """Read a row: strings are names of the cell's domain, or rationals.
+
+    Raises:
+        UserError: If a value is not in the domain of its cell.
+    """
+    if len(plain) != len(cells):
+        raise UserError(f"a row of {len(plain)} values for {len(cells)} cells")
+    row: list[Value] = []
+    for item, cell in zip(plain, cells, strict=True):
+        value: Value = item if isinstance(item, str) else Fraction(item)
+        if value not in cell.domain and isinstance(item, str):
+            value = parse_rational(item, f"a value of '{cell.name}'")
+        if value not in cell.domain:
+            raise UserError(f"{item} is not in the domain of '{cell.name}'")
+        row.append(value)
+    return tuple(row)
+
+
+def _bits(recorded: Iterable[Enclosure], asked: int) -> int:
+    """Choose bits at which derived enclosures are much narrower than all recorded ones."""
+    narrowest = min((e.width for e in recorded if e.width), default=Fraction(1))
+    needed = narrowest.denominator.bit_length() - narrowest.numerator.bit_length() + 1
+    return max(_FEWEST_BITS, min(max(needed, asked) + _SPARE_BITS, _MOST_BITS))
+
+
+def _as_enclosure(bounds: Bounds | None, owner: DistributionBounds) -> Enclosure:
+    low, high = bounds or (0, 0)
+    return Enclosure(Fraction(low, 1 << owner.unit), Fraction(high, 1 << owner.unit))
+
+
+def _as_bounds(enclosure: Enclosure, unit: int) -> Bounds:
+    low, high = enclosure.lower * (1 << unit), enclosure.upper * (1 << unit)
+    return max(low.numerator // low.denominator, 0), -(-high.numerator // high.denominator)
+
+
+def _pair_text(pair: pairs.Pair) -> str:
+    return f"the pair {row_text(pair[0])} ~ {row_text(pair[1])}"

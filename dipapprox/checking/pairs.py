@@ -1,0 +1,272 @@
+"""The checker's pairs: which inputs are adjacent, and the largest delta of all of them.
+
+Everything is integer arithmetic. Bounds of probabilities p, and of e^budget times them, are rounded
+outward to multiples of 2^-56 and kept in 64-bit integers, so that
+
+    Σ_o max(0, upper(p_o) - lower(e^budget q_o))      and      Σ_o max(0, lower - upper)
+
+are exact sums of integers, for all pairs with one first input at once. The pairs that could be the
+largest are then summed again with the unrounded bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import lcm
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.checking.distributions import Bounds, NoBounds
+from dipapprox.checking.factor import Factor
+from dipapprox.language.core import (
+    Everyone,
+    InputRow,
+    Listed,
+    Norm,
+    Program,
+    Value,
+    Within,
+)
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+
+Pair = tuple[InputRow, InputRow]
+Distribution = Mapping[tuple[Value, ...], Bounds]
+Neighbours = Iterator[tuple[int, NDArray[np.bool_]]]
+"""Places of first rows, each with a mask of the second rows that it is paired with."""
+
+Integers = NDArray[np.int64]
+
+_GRID = 56
+_MOST_CANDIDATES = 500
+_LARGEST = 2**62
+_NOTHING = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest delta over some ordered pairs.
+
+    Attributes:
+        pairs: How many pairs there were.
+        delta: Encloses it.
+        pair: Attains the lower end; None without pairs.
+    """
+
+    pairs: int
+    delta: Enclosure
+    pair: Pair | None
+
+
+def all_rows(program: Program) -> list[InputRow]:
+    """Return every input."""
+    return list(product(*(cell.domain for cell in program.inputs)))
+
+
+def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
+    """Whether two different inputs are adjacent, by the definition."""
+    return any(True for _, others in adjacent_indices(program, [first, second]) if others.any())
+
+
+def adjacent_indices(program: Program, rows: Sequence[InputRow]) -> Neighbours:
+    """Yield for every row which of the rows are adjacent to it."""
+    match program.adjacency:
+        case Listed(pairs):
+            wanted = {pair for u, v in pairs for pair in ((u, v), (v, u))}
+            for number, row in enumerate(rows):
+                yield number, np.array([(row, other) in wanted for other in rows], dtype=np.bool_)
+            return
+        case Everyone():
+            for number in range(len(rows)):
+                yield number, np.arange(len(rows)) != number
+            return
+        case Within(norm, radius):
+            pass
+        case _:
+            assert_never(program.adjacency)
+    if norm is Norm.L0:
+        codes = {value: k for k, value in enumerate({v for c in program.inputs for v in c.domain})}
+        table = np.array([[codes[value] for value in row] for row in rows])
+        scale = 1
+    else:
+        numbers = [v for cell in program.inputs for v in cell.domain if isinstance(v, Fraction)]
+        scale = lcm(*(number.denominator for number in numbers))
+        table = np.array([[_scaled(value, scale) for value in row] for row in rows])
+    most = min(int(radius * scale), _LARGEST)
+    for number in range(len(rows)):
+        change = abs(table - table[number])
+        match norm:
+            case Norm.LINF:
+                distance = change.max(axis=1)
+            case Norm.L1:
+                distance = change.sum(axis=1)
+            case Norm.L0:
+                distance = (change != 0).sum(axis=1)
+            case _:
+                assert_never(norm)
+        yield number, (distance <= most) & (np.arange(len(rows)) != number)
+
+
+def _scaled(value: Value, scale: int) -> int:
+    assert isinstance(value, Fraction), "distances between named values were refused before"
+    return int(value * scale)
+
+
+def listed_indices(pairs: Sequence[Pair], rows: Sequence[InputRow]) -> Neighbours:
+    """Yield for every row which of the rows follow it in `pairs`; repetitions count once."""
+    place = {row: k for k, row in enumerate(rows)}
+    followers: dict[int, set[int]] = {}
+    for first, second in pairs:
+        followers.setdefault(place[first], set()).add(place[second])
+    for first_place, others in followers.items():
+        mask = np.zeros(len(rows), dtype=np.bool_)
+        mask[list(others)] = True
+        yield first_place, mask
+
+
+def delta_of(first: Distribution, second: Distribution, unit: int, factor: Factor) -> Enclosure:
+    """Enclose delta of an ordered pair; bounds are in units of 2^-unit."""
+    low = high = Fraction(0)
+    for output, (p_low, p_high) in first.items():
+        q_low, q_high = second.get(output, _NOTHING)
+        high += max(Fraction(0), p_high - factor.lower * q_low)
+        if factor.upper is not None:
+            low += max(Fraction(0), p_low - factor.upper * q_high)
+        elif q_high == 0:
+            low += p_low
+    scale = 1 << unit
+    return Enclosure(low / scale, min(high / scale, Fraction(1)))
+
+
+def difference_of(
+    first: Distribution,
+    outputs: Sequence[tuple[Value, ...]],
+    second: Distribution,
+    unit: int,
+    factor: Factor,
+) -> Enclosure:
+    """Enclose Pr[first in S] - e^budget Pr[second in S] for a set S of outputs."""
+    p = [first.get(output, _NOTHING) for output in outputs]
+    q = [second.get(output, _NOTHING) for output in outputs]
+    scale = 1 << unit
+    high = sum(b for _, b in p) - factor.lower * sum(a for a, _ in q)
+    most = sum(b for _, b in q)
+    if most and factor.upper is None:
+        # Without an upper bound of e^budget nothing is known from below.
+        return Enclosure(min(Fraction(-2), high / scale), high / scale)
+    low = sum(a for a, _ in p) - (factor.upper or 0) * most
+    return Enclosure(Fraction(low) / scale, Fraction(high) / scale)
+
+
+def largest(
+    rows: Sequence[InputRow],
+    distributions: Sequence[Distribution],
+    unit: int,
+    factor: Factor,
+    neighbours: Neighbours,
+    limits: Limits,
+) -> Largest:
+    """Enclose the largest delta of the pairs that `neighbours` names.
+
+    Args:
+        rows: Distinct inputs.
+        distributions: Bounds of their outputs, in the same order, in units of 2^-unit.
+        unit: See there.
+        factor: e^budget.
+        neighbours: Places of first rows, with a mask of the second rows.
+        limits: Asked for every first row.
+
+    Raises:
+        NoBounds: If the bounds are too wide to be summed.
+        LimitReached: If the limits run out.
+    """
+    grid = _Grid(distributions, unit, factor)
+    count, lower, upper = 0, 0, 0
+    pair: Pair | None = None
+    candidates: list[tuple[int, int, int]] = []  # (upper, first, second)
+    complete = True
+    for first, mask in neighbours:
+        limits.check()
+        seconds = np.flatnonzero(mask)
+        count += len(seconds)
+        if not len(seconds):
+            continue
+        lows, highs = grid.sums(first, seconds)
+        at = int(lows.argmax())
+        if pair is None or lows[at] > lower:
+            lower, pair = int(lows[at]), (rows[first], rows[int(seconds[at])])
+        upper = max(upper, int(highs.max()))
+        chosen = np.flatnonzero(highs > lower)
+        candidates = [c for c in candidates if c[0] > lower]
+        if len(candidates) + len(chosen) <= _MOST_CANDIDATES:
+            candidates += [(int(highs[k]), first, int(seconds[k])) for k in chosen]
+        else:
+            complete = False
+    low, high = Fraction(lower, 2**_GRID), min(Fraction(upper, 2**_GRID), Fraction(1))
+    if complete:
+        high = low
+        for _, u, v in candidates:
+            exact = delta_of(distributions[u], distributions[v], unit, factor)
+            high = max(high, exact.upper)
+            if exact.lower > low:
+                low, pair = exact.lower, (rows[u], rows[v])
+    return Largest(count, Enclosure(low, max(low, high)), pair)
+
+
+class _Grid:
+    """Bounds of all rows on the grid, one column for each output."""
+
+    def __init__(self, distributions: Sequence[Distribution], unit: int, factor: Factor) -> None:
+        outputs = {o: k for k, o in enumerate({o for each in distributions for o in each})}
+        shape = len(distributions), max(1, len(outputs))
+        self._p_low: Integers = np.zeros(shape, dtype=np.int64)
+        self._p_high: Integers = np.zeros(shape, dtype=np.int64)
+        self._q_low: Integers = np.zeros(shape, dtype=np.int64)
+        self._q_high: Integers = np.zeros(shape, dtype=np.int64)
+        known: dict[Bounds, tuple[int, int, int, int]] = {}
+        for row, distribution in enumerate(distributions):
+            total = 0
+            for output, bounds in distribution.items():
+                if bounds not in known:
+                    known[bounds] = _on_grid(bounds, unit, factor)
+                column = outputs[output]
+                total += known[bounds][1]
+                (
+                    self._p_low[row, column],
+                    self._p_high[row, column],
+                    self._q_low[row, column],
+                    self._q_high[row, column],
+                ) = known[bounds]
+            if total >= _LARGEST:  # no sum of differences exceeds this one
+                raise NoBounds("the bounds of the probabilities are too wide to be summed")
+
+    def sums(self, first: int, seconds: NDArray[np.intp]) -> tuple[Integers, Integers]:
+        """Return lower and upper bounds of delta for one first row, on the grid."""
+        low = np.maximum(self._p_low[first] - self._q_high[seconds], 0).sum(axis=1)
+        high = np.maximum(self._p_high[first] - self._q_low[seconds], 0).sum(axis=1)
+        return low, high
+
+
+def _on_grid(bounds: Bounds, unit: int, factor: Factor) -> tuple[int, int, int, int]:
+    """Round p outward, and e^budget p outward; beyond 2^57 the latter exceeds every p anyway."""
+    low, high = bounds
+    scale = Fraction(2**_GRID, 2**unit)
+    most = 2 ** (_GRID + 1)
+    # Infinity times 0 is 0 here, times anything else more than every p.
+    growth = factor.upper if factor.upper is not None else Fraction(most, high * scale or 1)
+    product = high * scale * growth
+    return (
+        _floor(low * scale),
+        -_floor(-high * scale),
+        min(_floor(low * scale * factor.lower), most),
+        min(-_floor(-product), most),
+    )
+
+
+def _floor(value: Fraction) -> int:
+    return value.numerator // value.denominator

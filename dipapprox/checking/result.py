@@ -1,0 +1,94 @@
+"""The answer of a check: confirmed, refuted, or not confirmed. Frozen data, nothing printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from html import escape
+
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.notation import ends
+from dipapprox.privacy.verdict import Answer
+
+
+class Outcome(Enum):
+    """The three answers; the value is the word in reports and JSON."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_CONFIRMED = "not confirmed"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of checking one certificate.
+
+    Attributes:
+        differences: What is false in the certificate, for REFUTED.
+        reason: Why nothing was decided, for NOT_CONFIRMED; else None.
+        answer: The verdict that the certificate states.
+        pairs: Ordered pairs whose delta was derived again; None if that was not reached.
+        rows: Inputs whose distributions were derived again.
+        delta_enclosure: The check's own enclosure of the largest delta (of the witness's pair for
+            Not_DP); None if that was not reached.
+        precision: The check's own bits.
+        shared: What the check had to leave to the engines, in words; empty: nothing.
+        seconds: How long it took.
+    """
+
+    outcome: Outcome
+    differences: tuple[str, ...]
+    reason: str | None
+    program: str
+    parameters: Mapping[str, Fraction]
+    claim: Claim
+    answer: Answer
+    pairs: int | None
+    rows: int
+    delta_enclosure: Enclosure | None
+    precision: int
+    shared: tuple[str, ...]
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `check --json`, a contract with other tools."""
+        return {
+            "result": self.outcome.value,
+            "differences": list(self.differences),
+            "reason": self.reason,
+            "program": self.program,
+            "params": {name: str(value) for name, value in self.parameters.items()},
+            "eps": str(self.claim.epsilon),
+            "eps_prv": str(self.claim.budget),
+            "delta": str(self.claim.delta),
+            "verdict": self.answer.value,
+            "pairs": self.pairs,
+            "rows": self.rows,
+            "delta_enclosure": None if self.delta_enclosure is None else ends(self.delta_enclosure),
+            "precision": self.precision,
+            "shared": list(self.shared),
+            "seconds": round(self.seconds, 6),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "certificate": f"{self.program}: {self.answer.value}",
+            "claim": f"({self.claim.budget}, {self.claim.delta})-DP at ε = {self.claim.epsilon}",
+            "check": self.outcome.value,
+            "differences": "; ".join(self.differences) or None,
+            "reason": self.reason,
+        }
+        cells = (
+            f"<tr><th>{name}</th><td>{escape(value)}</td></tr>"
+            for name, value in rows.items()
+            if value is not None
+        )
+        return f"<table>{''.join(cells)}</table>"

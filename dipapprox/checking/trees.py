@@ -1,0 +1,202 @@
+"""Probabilities of trees of comparisons, one message at a time: the checker's own evaluator.
+
+A tree is rooted at its sample with most neighbours and numbered by its content, so that equal
+subtrees are integrated once:
+
+    message of a child c below its parent:  m(t) = ∫_{-∞}^t f_c(x) Π messages to c (x) dx
+    of one above:                           m(t) = ∫_t^∞ …           probability = ∫ f_root Π …
+
+Each law is cut off at its reach; what that loses is added to the upper end only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from dipapprox.checking.orders import Order, Sample
+from dipapprox.checking.panels import Function, Grid, lost
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_enclosure
+
+_MOST_PANELS = 6_000
+_ATTEMPTS = 3
+_GUARD_BITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A sample and its children: (number of the child's node, whether it is below this one)."""
+
+    sample: Sample
+    children: tuple[tuple[int, bool], ...]
+
+
+class Forest:
+    """Rooted trees, each distinct one once; they are known by number."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._numbers: dict[Node, int] = {}
+
+    def plant(self, order: Order) -> int:
+        """Return the number of a connected order without cycles.
+
+        The root's mean becomes 0: a shift of all samples changes no probability.
+        """
+        neighbours: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for a, b in order.edges:
+            neighbours[a].append((b, False))
+            neighbours[b].append((a, True))
+
+        def rank(k: int) -> tuple[object, ...]:
+            law = order.samples[k].law
+            return -len(neighbours[k]), law.family.value, law.scale, law.mean
+
+        root = min(range(len(order.samples)), key=rank)
+        origin = -order.samples[root].law.mean
+        parent = {root: -1}
+        top_down = [root]
+        for vertex in top_down:
+            for other, _ in neighbours[vertex]:
+                if other != parent[vertex]:
+                    parent[other] = vertex
+                    top_down.append(other)
+        numbers: dict[int, int] = {}
+        for vertex in reversed(top_down):
+            children = [(numbers[c], low) for c, low in neighbours[vertex] if c != parent[vertex]]
+            node = Node(order.samples[vertex].shifted(origin), tuple(sorted(children)))
+            numbers[vertex] = self._numbers.setdefault(node, len(self.nodes))
+            if numbers[vertex] == len(self.nodes):
+                self.nodes.append(node)
+        return numbers[root]
+
+    def members(self, tree: int) -> list[Sample]:
+        """Return the samples of a tree, with repetitions."""
+        found, waiting = [], [tree]
+        while waiting:
+            node = self.nodes[waiting.pop()]
+            found.append(node.sample)
+            waiting += [child for child, _ in node.children]
+        return found
+
+
+class TreeValues:
+    """Enclosures of the probabilities of a forest's trees, remembered at one number of bits.
+
+    Args:
+        forest: May grow.
+        bits: Wanted width: 2**-bits; what comes back is proved even if it is wider.
+        limits: Asked before every message.
+    """
+
+    def __init__(self, forest: Forest, bits: int, limits: Limits) -> None:
+        self._forest = forest
+        self._bits = bits
+        self._limits = limits
+        self._known: dict[int, Enclosure] = {}
+        self._passes: dict[object, _Pass] = {}
+
+    def value(self, tree: int) -> Enclosure | NotEnclosed:
+        """Enclose the probability of a tree, inside [0, 1]."""
+        known = self._known.get(tree)
+        if known is not None:
+            return known
+        samples = self._forest.members(tree)
+        best = UNIT
+        for fineness in range(_ATTEMPTS):
+            found = self._pass(samples, fineness)
+            if isinstance(found, NotEnclosed):
+                break
+            best = best.intersect(found.value(tree, samples))
+            if best.width <= Fraction(1, 2**self._bits):
+                break
+        if best == UNIT:
+            return NotEnclosed("laws of too different sizes for the checker's panels")
+        self._known[tree] = best
+        return best
+
+    def _pass(self, samples: list[Sample], fineness: int) -> _Pass | NotEnclosed:
+        laws = frozenset(sample.law for sample in samples)
+        cuts = frozenset(c for s in samples for c in (s.lower, s.upper) if c is not None)
+        key = laws, cuts, fineness
+        if key not in self._passes:
+            tail_bits = self._bits + 2 + len(samples).bit_length()
+            if len(laws) * 2 * tail_bits << fineness > _MOST_PANELS:
+                return NotEnclosed("too many different laws for the checker's panels")
+            grid = Grid(laws, cuts, tail_bits, fineness)
+            self._passes[key] = _Pass(self._forest, grid, self._limits)
+        return self._passes[key]
+
+
+class _Pass:
+    """Messages on one grid, each computed once."""
+
+    def __init__(self, forest: Forest, grid: Grid, limits: Limits) -> None:
+        self._forest = forest
+        self._grid = grid
+        self._limits = limits
+        scales = min(law.scale for law in grid.laws)
+        extent = max(abs(point) for point in grid.points) / scales
+        # A point's rounding matters relative to the narrowest law.
+        self._working = grid.bits + _GUARD_BITS + int(extent).bit_length()
+        self._densities: dict[Sample, Function] = {}
+        self._messages: dict[tuple[int, bool], Function] = {}
+        self._products: dict[tuple[tuple[int, bool], ...], Function] = {}
+
+    def value(self, tree: int, samples: list[Sample]) -> Enclosure:
+        with precision(self._working):
+            found = to_enclosure(self._grid.total(self._weighted(tree)))
+            tails = arb(0)
+            for sample in samples:
+                tails = tails + lost(sample.law, self._grid.bits)
+            missing = to_enclosure(tails.upper())
+        assert isinstance(found, Enclosure) and isinstance(missing, Enclosure)
+        return Enclosure(found.lower, found.upper + missing.upper).intersect(UNIT)
+
+    def _weighted(self, tree: int) -> Function:
+        """The density of a tree's root times the messages of its children."""
+        # Children first, without recursion: chains may be long.
+        waiting, order = [tree], []
+        while waiting:
+            number = waiting.pop()
+            order.append(number)
+            for edge in self._forest.nodes[number].children:
+                if edge not in self._messages:
+                    waiting.append(edge[0])
+        weighted: Function = ()
+        for number in reversed(order):
+            node = self._forest.nodes[number]
+            for child, below in node.children:
+                if (child, below) not in self._messages:
+                    self._messages[child, below] = self._grid.running(
+                        self._density_times(self._forest.nodes[child]), from_left=below
+                    )
+            if number == tree:
+                weighted = self._density_times(node)
+        return weighted
+
+    def _density_times(self, node: Node) -> Function:
+        self._limits.check()
+        sample = node.sample
+        if sample not in self._densities:
+            self._densities[sample] = self._grid.density(sample.law, sample.lower, sample.upper)
+        density = self._densities[sample]
+        if not node.children:
+            return density
+        return self._grid.product(density, self._product(node.children))
+
+    def _product(self, children: tuple[tuple[int, bool], ...]) -> Function:
+        known = len(children)
+        while known > 1 and children[:known] not in self._products:
+            known -= 1
+        result = self._products.get(children[:known]) or self._messages[children[0]]
+        for k in range(max(known, 1), len(children)):
+            self._limits.check()
+            result = self._grid.product(result, self._messages[children[k]])
+            self._products[children[: k + 1]] = result
+        return result

@@ -1,0 +1,60 @@
+"""The file of `verify --certificate`: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import Program
+from dipapprox.language.load import language_of, read_text
+from dipapprox.privacy.adjacency import PairSelection
+from dipapprox.privacy.certificate import ProgramText, certify
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer, Verdict
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place where no file can be, before anything is computed.
+
+    Raises:
+        UserError: If the folder is missing or not writable, or `path` is a folder.
+    """
+    if path.is_dir():
+        raise UserError(f"--certificate: '{path}' is a directory")
+    if not path.parent.is_dir():
+        raise UserError(f"--certificate: there is no directory '{path.parent}'")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"--certificate: cannot write in '{path.parent}'")
+
+
+def write(
+    path: Path,
+    file: Path,
+    program: Program,
+    verdict: Verdict,
+    selection: PairSelection,
+    options: Options,
+) -> None:
+    """Write the certificate of a verdict; of Unknown there is none, which is said.
+
+    Raises:
+        UserError: If the program's file has changed, or the certificate cannot be written.
+    """
+    if verdict.answer is Answer.UNKNOWN:
+        print("no certificate: the verdict is Unknown", file=sys.stderr)
+        return
+    source = ProgramText(program.name, language_of(file), read_text(file))
+    try:
+        text = certify(program, source, verdict, selection, options).to_json()
+    except LimitReached as limit:
+        print(f"no certificate: {limit.reason}", file=sys.stderr)
+        return
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise UserError(f"--certificate: cannot write '{path}': {error.strerror}") from None

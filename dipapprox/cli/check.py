@@ -1,0 +1,105 @@
+"""`dipapprox check`: is a certificate true?"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from dipapprox.checking.check import check
+from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.cli import arguments
+from dipapprox.cli.output import show, show_json
+from dipapprox.cli.report import interval
+from dipapprox.language.load import read_text
+from dipapprox.limits import Limits
+
+EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: 3}
+
+_STYLES = {Outcome.CONFIRMED: "green", Outcome.REFUTED: "red", Outcome.NOT_CONFIRMED: "yellow"}
+
+_LARGEST_FILE = 2**28
+
+_EXAMPLES = """examples:
+  dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01 --certificate svt.json
+  dipapprox check svt.json
+
+The certificate's statements are derived again by another route: paths of concrete inputs, trees of
+comparisons, integer sums. It shares the reader of programs and flint with the run that wrote it.
+
+exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCommand:
+    """The command line, read."""
+
+    file: Path
+    limits: Limits
+    json: bool
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "check",
+        help="check a certificate by another route",
+        description="Check a certificate that `verify --certificate` wrote.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="CERT", help="a certificate (JSON)")
+    arguments.add_limits(parser)
+    arguments.add_output(parser)
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> CheckCommand:
+    """Turn words into values."""
+    return CheckCommand(Path(words.file), arguments.limits_of(words), words.json)
+
+
+def run(command: CheckCommand, console: Console) -> int:
+    """Check, report on `console`, and return the exit status."""
+    result = check(read_text(command.file, _LARGEST_FILE), command.limits)
+    if command.json:
+        show_json(console, result.to_dict())
+    else:
+        show(console, _report(result))
+    return EXIT_STATUS[result.outcome]
+
+
+def _report(result: CheckResult) -> RenderableType:
+    claim = result.claim
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column()
+    facts.add_row(
+        "states",
+        f"{result.answer.value} for (ε_prv, δ) = ({claim.budget}, {claim.delta}), "
+        f"program run at ε = {claim.epsilon}",
+    )
+    if result.parameters:
+        facts.add_row("parameters", ", ".join(f"{n} = {v}" for n, v in result.parameters.items()))
+    for difference in result.differences:
+        facts.add_row("false", difference)
+    if result.reason is not None:
+        facts.add_row("reason", result.reason)
+    if result.delta_enclosure is not None:
+        facts.add_row("largest δ", interval(result.delta_enclosure))
+        facts.add_row(
+            "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
+        )
+    for exception in result.shared:
+        facts.add_row("shared", exception)
+    facts.add_row("computed", f"{result.precision} bits, {result.seconds:.3g} s")
+    style = _STYLES[result.outcome]
+    headline = Text(f"{result.program}: the certificate is {result.outcome.value}", f"bold {style}")
+    return Panel(Group(headline, facts), title=result.outcome.value, border_style=style)

@@ -1,0 +1,241 @@
+"""Certificates: a verdict with everything that is needed to check it again, as one JSON object.
+
+    {"format": "dipapprox certificate", "version": 1,
+     "program":  {"name", "language": "dpg" | "dip", "text", "sha256"},
+     "params":   {"N": "2"},
+     "claim":    {"eps": "1/2", "eps_prv": "31/25", "delta": "1/100"},
+     "pairs":    {"selection": "adjacent" | "listed", "count": 12 | null, "list": null | [[u, v]]},
+     "verdict":  "DP" | "Not_DP",
+     "delta_enclosure": ["0", "0"],
+     "evidence": see below,
+     "computed": {"engine", "precision", and the versions of what computed it},
+     "digest":   "sha256:…"}
+
+Evidence of DP is the output distribution of every input in a checked pair, "distributions": equal
+enclosures are listed once, and every row refers to them by index, one per output. Beyond
+`MOST_ENTRIES` only their number is recorded, "summary". Evidence of Not_DP is the "witness": a
+pair, an output set, and both probabilities of each output. Unknown has no certificate.
+
+Rationals are strings "p/q", enclosures pairs of decimals rounded outward, inputs and outputs lists
+in the order of the program's cells. The digest is the SHA-256 of the object without it, written as
+JSON with sorted keys, no blanks, UTF-8: it notices every change that does not renew it. A renewed
+digest proves nothing; what the file says is then judged by itself (`checking`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
+from math import prod
+from typing import assert_never
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import InputRow, Program
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import parse_program
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.notation import PlainValue, ends, plain_value
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.verdict import Answer, Verdict, Witness
+from dipapprox.semantics.execution import execute
+
+FORMAT = "dipapprox certificate"
+VERSION = 1
+
+MOST_ENTRIES = 400_000
+"""Most references to probabilities in one file, a few bytes each."""
+
+Fields = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A program as it was written; `language` is "dpg" or "dip"."""
+
+    name: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate; `fields` is the JSON object, digest included."""
+
+    fields: Mapping[str, object]
+
+    def to_json(self) -> str:
+        """Return the text of the file: one line."""
+        return json.dumps(self.fields, ensure_ascii=False) + "\n"
+
+    def _repr_html_(self) -> str:
+        shown = ("verdict", "claim", "params", "computed", "digest")
+        rows = (f"<tr><th>{k}</th><td>{escape(str(self.fields[k]))}</td></tr>" for k in shown)
+        return f"<table>{''.join(rows)}</table>"
+
+
+def digest(fields: Mapping[str, object]) -> str:
+    """Return the digest of a certificate's fields, whatever they say under "digest"."""
+    content = {name: value for name, value in fields.items() if name != "digest"}
+    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{text_hash(canonical)}"
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a text in UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def certify(
+    program: Program,
+    source: ProgramText,
+    verdict: Verdict,
+    selection: PairSelection,
+    options: Options,
+) -> Certificate:
+    """Record a verdict.
+
+    Args:
+        program: What was verified.
+        source: Its text.
+        verdict: The result.
+        selection: The pairs that were selected.
+        options: Those of the verification; distributions are computed again as they say.
+
+    Raises:
+        UserError: If the verdict is Unknown, or `source` is not the text of `program`.
+        LimitReached: If `options.limits` run out.
+    """
+    if verdict.answer is Answer.UNKNOWN:
+        raise UserError("an Unknown verdict has no certificate: there is nothing to check")
+    read = parse_program(source.text, source.language, source.name)
+    if elaborate(read, verdict.parameters, program.name) != program:
+        raise UserError("the program's text is not that of the program that was verified")
+    fields: Fields = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": {
+            "name": source.name,
+            "language": source.language,
+            "text": source.text,
+            "sha256": text_hash(source.text),
+        },
+        "params": {name: str(value) for name, value in verdict.parameters.items()},
+        "claim": {
+            "eps": str(verdict.claim.epsilon),
+            "eps_prv": str(verdict.claim.budget),
+            "delta": str(verdict.claim.delta),
+        },
+        "pairs": _pairs(selection, verdict),
+        "verdict": verdict.answer.value,
+        "delta_enclosure": ends(verdict.delta_enclosure),
+        "evidence": _evidence(program, verdict, selection, options),
+        "computed": {
+            "engine": verdict.engine,
+            "precision": verdict.precision,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in ("dipapprox", "python-flint", "numpy")},
+        },
+    }
+    return Certificate({**fields, "digest": digest(fields)})
+
+
+def plain_row(row: InputRow) -> list[PlainValue]:
+    """Return a row as JSON has it."""
+    return [plain_value(value) for value in row]
+
+
+def _pairs(selection: PairSelection, verdict: Verdict) -> Fields:
+    # A search that found a violation stopped there: its count says nothing about the selection.
+    count = verdict.pairs if verdict.answer is Answer.DP else None
+    match selection:
+        case AllPairs():
+            return {"selection": "adjacent", "count": count, "list": None}
+        case OrderedPairs(pairs):
+            listed = [[plain_row(u), plain_row(v)] for u, v in pairs]
+            return {"selection": "listed", "count": count, "list": listed}
+        case _:
+            assert_never(selection)
+
+
+def _evidence(
+    program: Program, verdict: Verdict, selection: PairSelection, options: Options
+) -> Fields:
+    if verdict.answer is Answer.NOT_DP:
+        assert verdict.witness is not None, "Not_DP comes with a witness"
+        return _witness(verdict.witness)
+    match selection:
+        case AllPairs():
+            count = prod(len(cell.domain) for cell in program.inputs)
+        case OrderedPairs(pairs):
+            listed = dict.fromkeys(row for pair in pairs for row in pair)
+            count = len(listed)
+        case _:
+            assert_never(selection)
+    if count * verdict.outputs > MOST_ENTRIES:
+        return {"kind": "summary", "rows": count}
+    if isinstance(selection, OrderedPairs):
+        return _distributions(program, list(listed), verdict, options)
+    rows = product(*(cell.domain for cell in program.inputs))
+    return _distributions(program, list(rows), verdict, options)
+
+
+def _witness(witness: Witness) -> Fields:
+    return {
+        "kind": "witness",
+        "input": plain_row(witness.input),
+        "adjacent": plain_row(witness.adjacent),
+        "outputs": [
+            {
+                "output": plain_row(row.output),
+                "probability": ends(row.probability),
+                "adjacent_probability": ends(row.adjacent_probability),
+            }
+            for row in witness.rows
+        ],
+        "delta_enclosure": ends(witness.delta_enclosure),
+    }
+
+
+def _distributions(
+    program: Program, rows: list[InputRow], verdict: Verdict, options: Options
+) -> Fields:
+    states = execute(program, options.merge, options.limits)
+    source = open_source(states, verdict.claim.epsilon, options)
+    numbers: dict[tuple[Fraction, Fraction], int] = {}
+    texts: list[list[str]] = []
+    recorded = []
+    for row in rows:
+        options.limits.check()
+        found = source.distribution(row, verdict.precision)
+        if isinstance(found, NotEnclosed):
+            return {"kind": "summary", "rows": len(rows)}
+        references = []
+        for each in found:
+            key = each.lower, each.upper
+            if key not in numbers:
+                numbers[key] = len(texts)
+                texts.append(ends(each))
+            references.append(numbers[key])
+        recorded.append({"input": plain_row(row), "probabilities": references})
+    return {
+        "kind": "distributions",
+        "outputs": [plain_row(output) for output in states.outputs()],
+        "probabilities": texts,
+        "rows": recorded,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
