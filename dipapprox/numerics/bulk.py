@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dipapprox.language.core import InputRow
-from dipapprox.numerics.rounding import Array
+from dipapprox.numerics import rounding
+
+Array = rounding.Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
