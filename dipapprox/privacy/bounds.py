@@ -92,6 +92,9 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
         upper: A sum of positive parts of `upper` - `low_discount`.
         additions: At least the number of terms in the sums, at most `MOST_ADDITIONS`.
         scale: As in `Discounted`.
+
+    Raises:
+        BrokenInvariant: If the probabilities were not those of distributions: a bug.
     """
     assert additions <= MOST_ADDITIONS
     if scale is not None:
@@ -100,8 +103,9 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
     else:
         low = Fraction(float(lower)) * (2 - stretch(additions))  # type: ignore[arg-type]
         high = Fraction(float(upper)) * stretch(additions)  # type: ignore[arg-type]
-    # Discounted of one number in [0, 1]: no lower bound above 1 can come from sound probabilities.
-    return Enclosure(min(low, _ONE), min(high, _ONE))
+    if low > min(high, _ONE):
+        raise BrokenInvariant("a certain difference of probabilities is above 1")
+    return Enclosure(low, min(high, _ONE))
 
 
 def discounted_doubles(

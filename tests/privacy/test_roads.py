@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
-from random import Random
 
-import numpy as np
 import pytest
 from pair_programs import CASES, PLAIN, SCRAMBLED, SPARSE_VECTOR_TWICE, read
+from scrambled import Scrambled
 
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Independent
-from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import reduce
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Listed
 from dipapprox.limits import Limits
@@ -26,7 +21,6 @@ from dipapprox.numerics.nested import Nested
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.adjacency import AllPairs, Pair, adjacent_pairs, count_pairs
 from dipapprox.privacy.block_search import search_blocks
-from dipapprox.privacy.bounds import float_above, float_below
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude
 from dipapprox.privacy.counter_search import search_counters
@@ -108,39 +102,6 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction, bits: int
     for pair, low in ((largest.certain, largest.delta.lower), (largest.likely, Fraction(0))):
         assert pair[0] == pair[1] or pair in of.pairs()
         assert of.delta(pair, budget).upper >= low
-
-
-class Scrambled:
-    """Gives every event an arbitrary number: only what makes events equal can make deltas equal."""
-
-    name = "scrambled"
-
-    def __init__(self, states: FinalStates, seed: int) -> None:
-        self._instantiator = Instantiator(states, EPSILON)
-        self._outputs = len(states.outputs())
-        self._most = len(states.states)
-        self._random = Random(seed)
-        self._numbers: dict[object, Fraction] = {}
-
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
-        totals = [Fraction(0)] * self._outputs
-        for output, event in self._instantiator.events(row):
-            reduced = reduce(event)
-            if isinstance(reduced, Independent):
-                key = frozenset(map(canonical, reduced.factors))
-                if key not in self._numbers:
-                    self._numbers[key] = Fraction(self._random.randrange(2**30), 2**30)
-                totals[output] += self._numbers[key] / self._most
-        return tuple(map(Enclosure.exact, totals))
-
-    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
-        found = [
-            self.distribution(row, bits)[output].lower
-            for output, row in zip(outputs, rows, strict=True)
-        ]
-        return Bounds(
-            np.array(list(map(float_below, found))), np.array(list(map(float_above, found)))
-        )
 
 
 @pytest.mark.parametrize("name", sorted(SCRAMBLED))

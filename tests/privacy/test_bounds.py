@@ -1,0 +1,146 @@
+"""Sums over arrays against exact rationals: containment, width, and zeros that stay zero."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.bounds import (
+    Discounted,
+    discounted_doubles,
+    discounted_integers,
+    enclosure,
+    float_above,
+    float_below,
+    positive_part,
+    stretch,
+)
+from dipapprox.privacy.divergence import Factor, budget_factor, divergence
+
+TINY = 2.0**-1074
+DOUBLES = st.one_of(
+    st.floats(0, 1),
+    st.sampled_from([0.0, 1.0, TINY, 3 * TINY, 2.0**-1022, 1 - 2.0**-53, 0.1, 2.0**-53]),
+    st.integers(0, 1074).map(lambda k: 2.0**-k),
+)
+WIDTHS = st.sampled_from([0.0, TINY, 1e-300, 1e-17, 1e-12, 0.5])
+BUDGETS = st.one_of(
+    st.fractions(0, 3, max_denominator=20),
+    st.sampled_from(
+        [Fraction(0), Fraction(1, 10**9), Fraction(700), Fraction(800), Fraction(20000)]
+    ),
+)
+CELLS = st.tuples(DOUBLES, WIDTHS).map(lambda c: (c[0], min(c[0] + c[1], 1.0)))
+
+
+def summed(first: Discounted, second: Discounted) -> Enclosure:
+    lower = positive_part(first.lower - second.high_discount).sum()
+    upper = positive_part(first.upper - second.low_discount).sum()
+    return enclosure(lower, upper, len(first.lower), first.scale)
+
+
+def exact(cells: list[tuple[float, float]]) -> list[Enclosure]:
+    return [Enclosure(Fraction(low), Fraction(high)) for low, high in cells]
+
+
+def shared(cell: tuple[float, float], number: int) -> tuple[float, float]:
+    """Scale a cell down so that so many are parts of one distribution."""
+    return cell[0] / (number + 1), cell[1] / (number + 1)
+
+
+def doubles(cells: list[tuple[float, float]], factor: Factor) -> Discounted:
+    lower, upper = (np.array(column, dtype=np.float64) for column in zip(*cells, strict=True))
+    return discounted_doubles(lower, upper, factor)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=40), BUDGETS)
+@settings(deadline=None, max_examples=500)
+def test_doubles_contain_the_exact_bounds(
+    cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
+) -> None:
+    first, second = ([shared(c[k], len(cells)) for c in cells] for k in (0, 1))
+    factor = budget_factor(budget, 64)
+    sum_of = summed(doubles(first, factor), doubles(second, factor))
+    true = divergence(exact(first), exact(second), factor)
+    assert sum_of.lower <= true.lower
+    assert sum_of.upper >= true.upper
+    if budget > 700:
+        return  # the factor has no double: tiny probabilities are not told from 0
+    # Not much is lost: a rounding of e^budget, of the discounts, of the sums.
+    slack = Fraction(len(cells) + 8, 2**51)
+    scale = sum(Fraction(c[1]) for c in first)
+    assert sum_of.upper <= true.upper + slack * scale + Fraction(1, 2**1070)
+    assert true.lower <= sum_of.lower + slack * scale + Fraction(1, 2**1070)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=10), BUDGETS)
+@settings(deadline=None, max_examples=200)
+def test_integers_contain_the_exact_bounds(
+    cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
+) -> None:
+    first, second = (exact([shared(c[k], len(cells)) for c in cells]) for k in (0, 1))
+    bits = 90
+    factor = budget_factor(budget, bits)
+    sum_of = summed(
+        discounted_integers(first, factor, bits), discounted_integers(second, factor, bits)
+    )
+    true = divergence(first, second, factor)
+    assert sum_of.lower <= true.lower <= true.upper <= sum_of.upper
+    assert sum_of.width <= true.width + Fraction(2 * len(cells) + 2, 2**bits)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=10), st.fractions(0, 3, max_denominator=7))
+def test_what_is_discounted_away_is_exactly_zero(
+    cells: list[tuple[float, float]], budget: Fraction
+) -> None:
+    """Pure privacy (delta = 0) can be proved: nothing is added to a sum of no positive terms."""
+    points = [(low, low) for low, _ in cells]
+    factor = budget_factor(budget + 1, 64)
+    assert summed(doubles(points, factor), doubles(points, factor)) == Enclosure.exact(0)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms())
+@settings(deadline=None, max_examples=100)
+def test_any_order_of_summation_is_covered(terms: list[float], random: object) -> None:
+    true = sum(map(Fraction, terms))
+    for order in (terms, terms[::-1], sorted(terms), sorted(terms, reverse=True)):
+        one_by_one = 0.0
+        for term in order:
+            one_by_one += term
+        for total in (
+            one_by_one,
+            float(np.sum(order)),
+            float(np.array(order) @ np.ones(len(order))),
+        ):
+            assert Fraction(total) * stretch(len(terms)) >= true
+            assert Fraction(total) * (2 - stretch(len(terms))) <= true
+
+
+@given(st.fractions(0, 10**9), st.integers(-1200, 400))
+def test_rationals_to_doubles(value: Fraction, exponent: int) -> None:
+    value *= Fraction(2) ** exponent
+    below, above = float_below(value), float_above(value)
+    assert Fraction(below) <= value
+    assert above == inf or Fraction(above) >= value
+    assert above <= np.nextafter(below, inf)
+
+
+def test_an_output_that_cannot_occur_is_not_discounted() -> None:
+    infinite = Factor(Fraction(2) ** 20000, None)
+    never, rare = doubles([(0.0, 0.0)], infinite), doubles([(0.0, TINY)], infinite)
+    some = doubles([(0.25, 0.5)], infinite)
+    assert summed(some, never).lower >= Fraction(1, 4) * (1 - Fraction(1, 2**50))
+    assert summed(some, rare).lower == 0
+
+
+def test_sums_above_one_are_a_bug() -> None:
+    with pytest.raises(BrokenInvariant):
+        enclosure(1.5, 1.6, 3, None)
+    assert enclosure(0.5, 1.6, 3, None).upper == 1

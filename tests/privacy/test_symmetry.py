@@ -1,0 +1,127 @@
+"""Swaps of cells: every one that is found is true, and those of the shipped programs are found."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
+from scrambled import Scrambled
+
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.privacy.counters import plan_counters
+from dipapprox.privacy.symmetry import CellSymmetry
+from dipapprox.privacy.walk import plan_walk
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+
+def swapped(row: InputRow, first: int, second: int) -> InputRow:
+    values = list(row)
+    values[first], values[second] = values[second], values[first]
+    return tuple(values)
+
+
+def final_states(source: str, **parameters: int) -> FinalStates:
+    return execute(read(source, **parameters), True, Limits())
+
+
+@pytest.mark.parametrize("name", sorted(SCRAMBLED))
+def test_what_is_found_is_true(name: str) -> None:
+    """Made-up probabilities of events agree only where the events do."""
+    states = execute(SCRAMBLED[name](), True, Limits())
+    cells = states.program.inputs
+    source, symmetry = Scrambled(states, 3), CellSymmetry(states)
+    law = {row: source.distribution(row, 0) for row in product(*(c.domain for c in cells))}
+    for first, second in combinations(range(len(cells)), 2):
+        swap = symmetry.swap(first, second)
+        if swap is None:
+            assert cells[first].domain != cells[second].domain
+            continue
+        matched = [output for output, found in enumerate(swap.matched) if found]
+        before = sorted(tuple(law[row][o].lower for row in law) for o in matched)
+        after = sorted(
+            tuple(law[swapped(row, first, second)][o].lower for row in law) for o in matched
+        )
+        assert before == after
+        for output in (output for output, found in enumerate(swap.fixed) if found):
+            for row in law:
+                assert law[row][output] == law[swapped(row, first, second)][output]
+    for output, relevant in enumerate(symmetry.relevant):
+        for row in law:
+            values = [v if k in relevant else cells[k].domain[0] for k, v in enumerate(row)]
+            assert law[row][output] == law[tuple(values)][output]
+
+
+def test_sparse_vector_outputs_see_a_prefix_and_a_cell() -> None:
+    states = final_states("svt_gauss", N=5)
+    symmetry = CellSymmetry(states)
+    outputs = [tuple(map(int, output)) for output in states.outputs()]  # type: ignore[arg-type]
+    for number, output in enumerate(outputs):
+        if 1 in output:
+            stop = output.index(1)
+            assert symmetry.relevant[number] == tuple(range(stop + 1))
+            expected = [tuple(range(stop)), (stop,)] if stop else [(0,)]
+            assert list(symmetry.classes(number)) == expected
+        else:
+            assert symmetry.classes(number) == (tuple(range(5)),)
+
+
+def test_noisy_max_permutes_its_outputs() -> None:
+    symmetry = CellSymmetry(final_states("noisy_max_gauss", N=4))
+    for first, second in combinations(range(4), 2):
+        swap = symmetry.swap(first, second)
+        assert swap is not None
+        assert all(swap.matched)
+        assert sum(swap.fixed) == 2
+
+
+def test_another_scale_is_no_symmetry() -> None:
+    symmetry = CellSymmetry(final_states(UNEVEN_MAX))
+    swap = symmetry.swap(2, 3)
+    assert swap is not None
+    assert not any(swap.matched)
+    even = symmetry.swap(0, 2)
+    assert even is not None
+    assert all(even.matched)
+    # With the scale of the others, it is one.
+    equal = CellSymmetry(final_states(UNEVEN_MAX, s=4)).swap(2, 3)
+    assert equal is not None
+    assert all(equal.matched)
+
+
+def test_an_unmerged_chain_shows_no_symmetry_and_claims_none() -> None:
+    states = execute(read("noisy_max_gauss", N=4), False, Limits())
+    swap = CellSymmetry(states).swap(0, 3)
+    assert swap is not None
+    assert not all(swap.matched)
+
+
+def counted(source: str, adjacency: str | None = None, **parameters: int) -> list[int]:
+    program = read(source, adjacency, **parameters)
+    walk = plan_walk(program.inputs, program.adjacency)  # type: ignore[arg-type]
+    assert walk is not None
+    symmetry = CellSymmetry(execute(program, True, Limits()))
+    plan = plan_counters(symmetry, program.inputs, walk, 10**6)
+    assert plan is not None
+    return [stage.states for stage in plan.stages]
+
+
+def test_numbers_of_counters() -> None:
+    # How many of the k first values are 1, in u and in u'.
+    assert counted("svt_gauss", N=6) == [4, 9, 16, 25, 36, 1]
+    # How often each of the four steps was taken: C(k + 3, 3).
+    assert counted("noisy_max_gauss", N=6) == [4, 10, 20, 35, 56, 1]
+    assert counted(SPARSE_VECTOR_TWICE, N=6) == [4, 10, 20, 35, 56, 1]
+    # Two cells make the range; the others are counted apart.
+    assert counted("k_min_max_gauss", N=5) == [4, 9, 36, 81, 1]
+
+
+def test_too_many_counters_are_refused() -> None:
+    program = read(UNEVEN_MAX)
+    walk = plan_walk(program.inputs, program.adjacency)  # type: ignore[arg-type]
+    assert walk is not None
+    symmetry = CellSymmetry(execute(program, True, Limits()))
+    assert plan_counters(symmetry, program.inputs, walk, 50) is None
+    assert plan_counters(symmetry, program.inputs, walk, 80) is not None

@@ -1,0 +1,52 @@
+"""Made-up probabilities that respect nothing but the equality of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Independent
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.reduce import reduce
+from dipapprox.language.core import InputRow
+from dipapprox.numerics.bulk import Bounds
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.bounds import float_above, float_below
+from dipapprox.semantics.state import FinalStates
+
+
+class Scrambled:
+    """Gives every event an arbitrary number: only what makes events equal can make deltas equal."""
+
+    name = "scrambled"
+
+    def __init__(self, states: FinalStates, seed: int) -> None:
+        self._instantiator = Instantiator(states, Fraction(1, 2))
+        self._outputs = len(states.outputs())
+        self._most = len(states.states)
+        self._random = Random(seed)
+        self._numbers: dict[object, Fraction] = {}
+
+    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
+        totals = [Fraction(0)] * self._outputs
+        for output, event in self._instantiator.events(row):
+            reduced = reduce(event)
+            if isinstance(reduced, Independent):
+                key = frozenset(map(canonical, reduced.factors))
+                if key not in self._numbers:
+                    self._numbers[key] = Fraction(self._random.randrange(2**30), 2**30)
+                totals[output] += self._numbers[key] / self._most
+        return tuple(map(Enclosure.exact, totals))
+
+    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
+        found = [
+            self.distribution(row, bits)[output].lower
+            for output, row in zip(outputs, rows, strict=True)
+        ]
+        return Bounds(
+            np.array(list(map(float_below, found))), np.array(list(map(float_above, found)))
+        )
