@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.divergence import Factor
 

@@ -41,7 +41,7 @@ Codes = NDArray[np.uint16]
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """Discounted of the largest delta over all pairs.
+    """Bounds of the largest delta over all pairs.
 
     Attributes:
         delta: Encloses it.

@@ -21,7 +21,7 @@ _FACTOR_BITS = 64
 
 
 class Tables:
-    """Discounted of probabilities, from a bulk source while doubles suffice, else from enclosures.
+    """Bounds of probabilities, from a bulk source while doubles suffice, else from enclosures.
 
     Args:
         bulk: Asked while doubles have enough bits.
