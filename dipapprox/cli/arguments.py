@@ -12,6 +12,7 @@ from dipapprox.errors import UserError
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination import Tier
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
 
 _MEMORY_SHARE = 0.6
@@ -66,7 +67,13 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=[engine.value for engine in Engine],
         default=Engine.AUTO.value,
-        help="what computes probabilities (default: %(default)s)",
+        help="what computes probabilities (default: %(default)s, elimination and then nested)",
+    )
+    group.add_argument(
+        "--tier",
+        choices=[tier.value for tier in Tier],
+        default=Tier.AUTO.value,
+        help="numbers that elimination works with (default: %(default)s, doubles and then balls)",
     )
     add_structure(group)
     group.add_argument(
@@ -92,7 +99,7 @@ def add_structure(group: argparse._ActionsContainer) -> None:
         dest="optimizer",
         action="store_const",
         const="none",
-        help="the same as --optimizer none",
+        help="the same as --optimizer none: nested integrals as the program writes them",
     )
     group.add_argument(
         "--no-merge", action="store_true", help="keep every final state, as the papers count them"
@@ -167,6 +174,7 @@ def options_of(arguments: argparse.Namespace, max_precision: int) -> Options:
     """Read the flags of `add_computing`."""
     return Options(
         engine=Engine(arguments.engine),
+        tier=Tier(arguments.tier),
         strategy=strategy_of(arguments),
         precision=arguments.precision,
         max_precision=max_precision,

@@ -29,16 +29,18 @@ class ClosedForms:
     """A method that answers what it can in closed form and leaves the rest to another.
 
     Args:
-        method: For all other events; the reports name it.
+        method: For all other events; the reports name it, unless it was never asked.
     """
 
     def __init__(self, method: Method) -> None:
         self._method = method
+        self._answered = False
+        self._asked = False
 
     @property
     def name(self) -> str:
-        """The other method's word."""
-        return self._method.name
+        """The word in reports: what has answered."""
+        return "closed form" if self._answered and not self._asked else self._method.name
 
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; the batch of one."""
@@ -56,7 +58,9 @@ class ClosedForms:
                 rest.append(place)
             else:
                 found[place] = closed
+                self._answered = True
         if rest:
+            self._asked = True
             others = self._method.enclose_many([events[k] for k in rest], bits, limits)
             found.update(zip(rest, others, strict=True))
         return [found[place] for place in range(len(events))]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
@@ -59,25 +60,71 @@ class Rung:
             return NotEnclosed(str(error))
 
 
-def ladder(bits: int) -> list[Rung]:
-    """The attempts for a wanted width of 2**-bits."""
+class Tier(Enum):
+    """Which algebras may be used; the value is the word on the command line."""
+
+    AUTO = "auto"
+    FLOAT64 = "float64"
+    BALLS = "balls"
+
+
+def ladder(bits: int, tier: Tier = Tier.AUTO) -> list[Rung]:
+    """The attempts for a wanted width of 2**-bits.
+
+    Doubles first, as long as they are likely to be good enough; balls in steps of 64 bits.
+    """
+    doubles = [Rung(1), Rung(3)]
     balls = [
         Rung(fineness, precision, precision // 4 + 12)
-        for precision, fineness in ((bits + 32, 2), (bits + 96, 4), (2 * bits + 128, 8))
+        for precision, fineness in (
+            (_rounded_up(bits + 24), 2),
+            (_rounded_up(bits + 88), 4),
+            (_rounded_up(2 * bits + 152), 8),
+        )
     ]
-    return [Rung(1), Rung(3), *balls] if bits <= 48 else balls
+    match tier:
+        case Tier.FLOAT64:
+            return doubles
+        case Tier.BALLS:
+            return balls
+        case Tier.AUTO:
+            return [*doubles, *balls] if bits <= _DOUBLES else balls
+        case _:
+            assert_never(tier)
+
+
+_DOUBLES = 48
+"""Doubles are not tried for enclosures narrower than 2**-48."""
+
+
+def _rounded_up(bits: int) -> int:
+    return -(-bits // 64) * 64
 
 
 class Eliminated:
-    """The method `elimination`. It remembers grids and functions: similar events share them."""
+    """The method `elimination`. It remembers grids and functions: similar events share them.
 
-    def __init__(self) -> None:
+    Args:
+        tier: Which algebras may be used.
+    """
+
+    def __init__(self, tier: Tier = Tier.AUTO) -> None:
+        self._tier = tier
         self._benches: dict[Rung, _Bench] = {}
+        self._furthest: Rung | None = None
 
     @property
     def name(self) -> str:
-        """The word in reports."""
-        return "elimination"
+        """The word in reports, with the furthest algebra that was needed so far."""
+        match self._furthest:
+            case None:
+                return "elimination"
+            case Rung(bits=0):
+                return "elimination (float64)"
+            case Rung(bits=bits):
+                return f"elimination (balls, {bits} bits)"
+            case _:
+                assert_never(self._furthest)
 
     def enclose_many(
         self, events: Sequence[Connected], bits: int, limits: Limits
@@ -94,7 +141,7 @@ class Eliminated:
         if isinstance(order, NotEnclosed):
             return order
         best: Enclosure | NotEnclosed = NotEnclosed("no attempt succeeded")
-        for rung in ladder(bits):
+        for rung in ladder(bits, self._tier):
             found = self._attempt(order, bits, rung, limits)
             if isinstance(found, NotEnclosed):
                 best = best if isinstance(best, Enclosure) else found
@@ -102,6 +149,8 @@ class Eliminated:
             if isinstance(best, Enclosure) and not found.meets(best):
                 raise BrokenInvariant("elimination: disjoint enclosures of one probability")
             best = found.intersect(best) if isinstance(best, Enclosure) else found
+            if self._furthest is None or rung.bits > self._furthest.bits:
+                self._furthest = rung
             if best.width <= Fraction(1, 2**bits):
                 break
         return best

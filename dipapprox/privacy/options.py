@@ -8,6 +8,7 @@ from enum import Enum
 from dipapprox.errors import UserError
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination import Tier
 
 LARGEST_PRECISION = 20_000
 """In bits. Beyond, even closed forms take minutes."""
@@ -20,9 +21,14 @@ LAST_PRECISION = 320
 
 
 class Engine(Enum):
-    """Which engine encloses probabilities; the value is the word on the command line."""
+    """Which engine encloses probabilities; the value is the word on the command line.
+
+    AUTO: elimination, and nested for what it does not enclose; nested alone if a strategy asks for
+    a certain shape of integrals.
+    """
 
     AUTO = "auto"
+    ELIMINATION = "elimination"
     NESTED = "nested"
 
 
@@ -32,6 +38,7 @@ class Options:
 
     Attributes:
         engine: What encloses probabilities.
+        tier: Which algebras elimination may use.
         strategy: How nested integrals are ordered and pulled apart.
         precision: Bits asked for at the first attempt.
         max_precision: Bits of the last attempt; at least `precision` is used.
@@ -39,10 +46,11 @@ class Options:
         limits: Budgets; their clock starts when they are made.
 
     Raises:
-        UserError: If a precision is out of range.
+        UserError: If a precision is out of range, or engine, tier and strategy do not fit.
     """
 
     engine: Engine = Engine.AUTO
+    tier: Tier = Tier.AUTO
     strategy: Strategy = Strategy.LEAST_NESTING
     precision: int = FIRST_PRECISION
     max_precision: int = LAST_PRECISION
@@ -53,3 +61,10 @@ class Options:
         for name, bits in (("precision", self.precision), ("max precision", self.max_precision)):
             if not 2 <= bits <= LARGEST_PRECISION:
                 raise UserError(f"{name} must be in [2, {LARGEST_PRECISION}] bits, got {bits}")
+        shaped = self.strategy is not Strategy.LEAST_NESTING
+        if shaped and self.engine is Engine.ELIMINATION:
+            raise UserError("an optimizer orders the integrals of the engine 'nested' only")
+        if self.tier is not Tier.AUTO and (shaped or self.engine is Engine.NESTED):
+            raise UserError(
+                "a tier is an algebra of the engine 'elimination'; 'nested' has none to choose"
+            )

@@ -8,7 +8,9 @@ from typing import assert_never
 
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
+from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.closed_form import ClosedForms
+from dipapprox.numerics.elimination import Eliminated
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested import Nested
@@ -62,15 +64,25 @@ def open_probabilities(
     states: FinalStates, epsilon: Fraction, options: Options
 ) -> OutputProbabilities:
     """Choose the engine for a program at one epsilon."""
+    return OutputProbabilities(states, epsilon, open_method(options), options.limits)
+
+
+def open_method(options: Options) -> Method:
+    """Put the engine together that `options` ask for."""
+    nested = Nested(options.strategy)
     match options.engine:
-        case Engine.AUTO | Engine.NESTED:
-            nested = Nested(options.strategy)
-            # Without optimisation the integrals are evaluated as they stand: the published shape.
-            literal = options.strategy is Strategy.NONE
-            method: Method = nested if literal else ClosedForms(nested)
+        case Engine.NESTED:
+            method: Method = nested
+        case Engine.ELIMINATION:
+            method = Eliminated(options.tier)
+        case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
+            method = Cascade(Eliminated(options.tier), nested)
+        case Engine.AUTO:
+            method = nested
         case _:
             assert_never(options.engine)
-    return OutputProbabilities(states, epsilon, method, options.limits)
+    # Without optimisation the integrals are evaluated as they stand: the published shape.
+    return method if options.strategy is Strategy.NONE else ClosedForms(method)
 
 
 def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:

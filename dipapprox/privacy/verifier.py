@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Program
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.adjacency import PairSelection, count_selected
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
@@ -36,13 +37,12 @@ def verify(
     total = count_selected(program, selection)
     states: FinalStates | None = None
     search: Search | None = None
-    engine = options.engine.value
+    probabilities: OutputProbabilities | None = None
     stopped: str | None = None
     bug: str | None = None
     try:
         states = execute(program, options.merge, options.limits)
         probabilities = open_probabilities(states, claim.epsilon, options)
-        engine = probabilities.name
         search = Search(
             RememberedRows(probabilities),
             claim.delta,
@@ -78,7 +78,7 @@ def verify(
         delta_enclosure=conclusion.delta_enclosure,
         witness=conclusion.witness,
         precision=search.bits if search is not None and search.bits else options.precision,
-        engine=engine,
+        engine=options.engine.value if probabilities is None else probabilities.name,
         seconds=options.limits.elapsed(),
         interrupted=stopped == INTERRUPTED,
     )

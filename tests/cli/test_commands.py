@@ -152,6 +152,7 @@ class TestVerify:
     def test_engines_and_optimizers_agree(self) -> None:
         results = []
         for words in ([], ["--engine", "nested"], ["--no-optimize"], ["--optimizer", "paper"],
+                      ["--engine", "elimination"], ["--tier", "balls"], ["--tier", "float64"],
                       ["--no-merge"], ["--precision", "60"]):  # fmt: skip
             _, fields = run_json(
                 "verify", "svt.dpg", "--eps", "1/2", "--eps-prv", "1/10", "--delta", "0.03", *words
