@@ -65,10 +65,6 @@ class Discounted:
     high_discount: Numbers
     scale: int | None
 
-    def zeros(self, size: int) -> Numbers:
-        """Return zeros of the same arithmetic."""
-        return np.zeros(size, dtype=self.lower.dtype)
-
     def take(self, places: NDArray[np.intp]) -> Discounted:
         """Return the bounds at some places of the first axis."""
         return Discounted(

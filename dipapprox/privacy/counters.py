@@ -24,17 +24,21 @@ that are alike stay alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations_with_replacement, product
 from math import comb, prod
 
 import numpy as np
 
-from dipapprox.language.core import Cell
+from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.privacy.symmetry import CellSymmetry
 from dipapprox.privacy.walk import Integers, Steps, Walk
 
 _LARGEST_CODE = 2**52
+
+_MOST_ARGUMENTS = 200_000
+"""Most probabilities of all outputs together."""
 
 Weights = dict[int, Integers]
 """For cells by position: what a value, or a pair of values, adds to a code."""
@@ -45,12 +49,36 @@ class Completed:
     """An output whose probability is known after a stage.
 
     Attributes:
-        weights: Arrays (values of the cell,); rows with equal sums over the cells have equal
-            probabilities of `output`.
+        classes: Cells by position; how often each value occurs in each class is the *argument*
+            of the probability.
+        weights: Arrays (values of the cell,); their sum over the cells is the code of the row's
+            argument.
+        arguments: How many there are.
     """
 
     output: int
+    classes: tuple[tuple[int, ...], ...]
     weights: Weights
+    arguments: int
+
+    def examples(self, cells: Sequence[Cell]) -> Iterator[tuple[int, InputRow]]:
+        """Yield the code of every argument, with a row that has it.
+
+        Cells on which the output does not depend have their first value.
+        """
+        values = [range(len(cells[group[0]].domain)) for group in self.classes]
+        choices = (
+            combinations_with_replacement(own, len(group))
+            for own, group in zip(values, self.classes, strict=True)
+        )
+        places = [cell for group in self.classes for cell in group]
+        row: list[Value] = [cell.domain[0] for cell in cells]
+        for choice in product(*choices):
+            codes = list(chain.from_iterable(choice))
+            for cell, code in zip(places, codes, strict=True):
+                row[cell] = cells[cell].domain[code]
+            pairs = zip(places, codes, strict=True)
+            yield sum(int(self.weights[cell][code]) for cell, code in pairs), tuple(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +113,11 @@ class CounterPlan:
         """At most this many expansions in all stages together."""
         return sum(stage.expansions for stage in self.stages)
 
+    @property
+    def arguments(self) -> int:
+        """The number of probabilities that are needed."""
+        return sum(each.arguments for stage in self.stages for each in stage.completed)
+
 
 def plan_counters(
     symmetry: CellSymmetry, cells: Sequence[Cell], walk: Walk, most: int
@@ -95,7 +128,8 @@ def plan_counters(
         most: Most expansions of one stage.
 
     Returns:
-        The plan; None if it would need more expansions, or counters too large to encode.
+        The plan; None if it would need more expansions, too many probabilities, or counters too
+        large to encode.
     """
     order = _order(symmetry.relevant)
     place = {cell: k for k, cell in enumerate(order)}
@@ -118,7 +152,8 @@ def plan_counters(
         # for those; with marginal counters it may be exceeded, and the run is cut short.
         states = min(bound, expansions)
         stages.append(Stage(cell, walk.steps[cell], completed, weights, states, expansions))
-    return CounterPlan(tuple(stages), walk.budget)
+    plan = CounterPlan(tuple(stages), walk.budget)
+    return plan if plan.arguments <= _MOST_ARGUMENTS else None
 
 
 def _order(relevant: Sequence[tuple[int, ...]]) -> list[int]:
@@ -206,5 +241,7 @@ def _completed(
             table = np.array([unit * radix for unit in units] + [0], dtype=np.int64)
             weights.update(dict.fromkeys(group, table))
             radix *= span
-        found.append(Completed(output, weights))
+        sizes = [(len(group), len(cells[group[0]].domain)) for group in classes]
+        arguments = prod(comb(size + values - 1, size) for size, values in sizes)
+        found.append(Completed(output, classes, weights, arguments))
     return tuple(found)

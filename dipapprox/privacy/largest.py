@@ -12,7 +12,7 @@ only. The steps that led to a maximum are remembered, so the maximising pairs ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,12 +23,12 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.adjacency import Pair
 from dipapprox.privacy.bounds import Discounted, Numbers, enclosure, positive_part
-from dipapprox.privacy.counters import Completed, CounterPlan, Stage, Weights
+from dipapprox.privacy.counters import CounterPlan, Stage, Weights
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.walk import Integers
 
 Ask = Callable[[Sequence[int], Sequence[InputRow]], Discounted]
-"""Bound the probability of output k under row k, for every k."""
+"""Bound the probability of outputs[k] under rows[k], for every k."""
 
 MOST_EXPANSIONS = 1_200_000
 """Most expansions of one stage: about ten arrays of this length are alive at a time."""
@@ -52,6 +52,14 @@ class Largest:
     delta: Enclosure
     certain: Pair
     likely: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The probabilities of an output at all its arguments; codes ascend."""
+
+    codes: Integers
+    bounds: Discounted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +107,9 @@ def largest_delta(
         The bounds; None if more counters turned up than can be kept.
     """
     order = [stage.cell for stage in plan.stages]
-    nothing = ask((), ())
+    values, scale = _evaluated(plan, cells, ask, limits)
     empty = np.zeros((1, 0), dtype=np.uint16)
-    zero = nothing.zeros(1)
+    zero = np.zeros(1, dtype=np.float64 if scale is None else object)
     layer = _Layer(empty, empty, np.zeros(1, dtype=np.int64), zero, zero)
     memories: list[_Memory] = []
     additions = len(order)
@@ -110,7 +118,7 @@ def largest_delta(
         limits.check()
         if len(layer.spent) * len(stage.steps) > MOST_EXPANSIONS:
             return None
-        lower, upper = _terms(layer, stage, order[:k], cells, ask, limits)
+        lower, upper = _terms(layer, stage, order[:k], values, limits)
         additions += len(stage.completed)
         done += lower.size
         progress(done, plan.expansions)
@@ -120,7 +128,7 @@ def largest_delta(
         if kept > _MOST_REMEMBERED:
             return None
     low, high = int(np.argmax(layer.lower)), int(np.argmax(layer.upper))
-    delta = enclosure(layer.lower[low], layer.upper[high], additions, nothing.scale)
+    delta = enclosure(layer.lower[low], layer.upper[high], additions, scale)
     return Largest(
         delta,
         _pair(plan, cells, [(m.lower_parent, m.lower_step) for m in memories], low),
@@ -128,91 +136,58 @@ def largest_delta(
     )
 
 
+def _evaluated(
+    plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask, limits: Limits
+) -> tuple[dict[int, _Values], int | None]:
+    """Ask for the probabilities of all outputs at all their arguments, together.
+
+    Returns:
+        What was found for every output, and the unit of the numbers (`Discounted.scale`).
+    """
+    outputs: list[int] = []
+    rows: list[InputRow] = []
+    codes: list[int] = []
+    completed = [each for stage in plan.stages for each in stage.completed]
+    for each in completed:
+        limits.check()
+        for code, row in each.examples(cells):
+            codes.append(code)
+            rows.append(row)
+        outputs += [each.output] * each.arguments
+    bounds = ask(outputs, rows)
+    found = {}
+    start = 0
+    for each in completed:
+        own = np.array(codes[start : start + each.arguments], dtype=np.int64)
+        order = np.argsort(own)
+        found[each.output] = _Values(own[order], bounds.take(start + order))
+        start += each.arguments
+    return found, bounds.scale
+
+
 def _terms(
     layer: _Layer,
     stage: Stage,
     before: Sequence[int],
-    cells: tuple[Cell, ...],
-    ask: Ask,
+    values: Mapping[int, _Values],
     limits: Limits,
 ) -> tuple[Numbers, Numbers]:
     """Sums (states x steps): those so far plus the terms of the outputs of this stage."""
-    shape = len(layer.spent), len(stage.steps)
+    steps = stage.steps
+    shape = len(layer.spent), len(steps)
     lower = np.repeat(layer.lower[:, None], shape[1], axis=1)
     upper = np.repeat(layer.upper[:, None], shape[1], axis=1)
-    keyed = [_Keys.of(layer, stage, each, before) for each in stage.completed]
-    if not keyed:
-        return lower, upper
-    rows = [row for keys in keyed for row in keys.rows(layer, before, stage.cell, cells)]
-    outputs = [keys.output for keys in keyed for _ in range(len(keys.values))]
-    bounds = ask(outputs, rows)
-    start = 0
-    for keys in keyed:
+    for each in stage.completed:
         limits.check()
-        own = bounds.take(np.arange(start, start + len(keys.values)))
-        start += len(keys.values)
-        u, v = keys.first, keys.second
-        lower += positive_part(own.lower[u] - own.high_discount[v])
-        upper += positive_part(own.upper[u] - own.low_discount[v])
+        of = values[each.output]
+        own = each.weights[stage.cell][None, :]
+        first = _sums(layer.first, before, each.weights)[:, None] + own
+        second = _sums(layer.second, before, each.weights)[:, None] + own
+        u = np.searchsorted(of.codes, first)[:, steps.first]
+        v = np.searchsorted(of.codes, second)[:, steps.second]
+        lower += positive_part(of.bounds.lower[u] - of.bounds.high_discount[v])
+        upper += positive_part(of.bounds.upper[u] - of.bounds.low_discount[v])
     return lower, upper
-
-
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """The different arguments that one output's probability takes in a stage.
-
-    Attributes:
-        values: For every argument (row of the layer, whether of u', code of this cell's value).
-        first: Arguments of u (states x steps), as positions in `values`.
-        second: The same of u'.
-    """
-
-    output: int
-    values: list[tuple[int, bool, int]]
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, layer: _Layer, stage: Stage, completed: Completed, before: Sequence[int]) -> _Keys:
-        size = len(layer.spent)
-        sums = np.concatenate(
-            [
-                _sums(layer.first, before, completed.weights),
-                _sums(layer.second, before, completed.weights),
-            ]
-        )
-        distinct, example, place = np.unique(sums, return_index=True, return_inverse=True)
-        own = completed.weights[stage.cell]
-        # What the cells so far contribute, and this cell's value: few combinations, so the
-        # equal ones among them are found before they are spread over states and steps.
-        combined = distinct[:, None] + own[None, :]
-        _, chosen, number = np.unique(combined, return_index=True, return_inverse=True)
-        number = number.reshape(combined.shape)
-        values = [
-            (int(example[k]) % size, bool(example[k] >= size), int(code))
-            for k, code in zip(*np.unravel_index(chosen, combined.shape), strict=True)
-        ]
-        u, v = place[:size, None], place[size:, None]
-        return cls(
-            completed.output,
-            values,
-            number[u, stage.steps.first[None, :]],
-            number[v, stage.steps.second[None, :]],
-        )
-
-    def rows(
-        self, layer: _Layer, before: Sequence[int], cell: int, cells: tuple[Cell, ...]
-    ) -> list[InputRow]:
-        """Return a row for every argument; cells that do not matter have their first value."""
-        found = []
-        for state, adjacent, code in self.values:
-            row = [each.domain[0] for each in cells]
-            codes = (layer.second if adjacent else layer.first)[state]
-            for position, known in zip(before, codes.tolist(), strict=True):
-                row[position] = cells[position].domain[known]
-            row[cell] = cells[cell].domain[code]
-            found.append(tuple(row))
-        return found
 
 
 def _merged(
