@@ -37,7 +37,9 @@ def _panel(verdict: Verdict) -> Panel:
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
     facts.add_row(
-        "claim", f"(ε_prv, δ) = ({claim.budget}, {claim.delta}), program run at ε = {claim.epsilon}"
+        "claim",
+        f"(ε_prv, δ) = ({verdict.budget_text}, {verdict.delta_text}), "
+        f"program run at ε = {claim.epsilon}",
     )
     if verdict.parameters:
         parameters = ", ".join(f"{name} = {v}" for name, v in verdict.parameters.items())
@@ -95,9 +97,9 @@ def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:
         )
     if len(witness.rows) > _MOST_ROWS:
         table.add_row(f"… {len(witness.rows) - _MOST_ROWS} more", "", "")
-    relation = f" > {verdict.claim.delta} = δ" if certain else ""
+    relation = f" > {verdict.delta_text} = δ" if certain else ""
     total = Text(
-        f"Pr[S | input] - e^({verdict.claim.budget}) Pr[S | adjacent] in "
+        f"Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
         f"{interval(witness.delta_enclosure)}{relation}"
     )
     return Group(table, total)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import UserError
+from dipapprox.numerics.enclosure import Enclosure
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,11 @@ class Claim:
     def budget(self) -> Fraction:
         """The epsilon that is claimed: `epsilon_prv`, or `epsilon` when that is not given."""
         return self.epsilon if self.epsilon_prv is None else self.epsilon_prv
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number that was claimed by a formula: `text` as written, `value` its enclosure."""
+
+    text: str
+    value: Enclosure

@@ -11,7 +11,7 @@ from html import escape
 
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.notation import ends, valuation, valuation_text
 
 
@@ -62,6 +62,9 @@ class Verdict:
         engine: What computed the probabilities.
         seconds: From parsed arguments to the verdict.
         interrupted: Whether the user stopped the run; then the answer is Unknown.
+        stated_budget: What `claim.budget` stands for, if that is no rational number: for DP a
+            lower bound of it, for Not_DP an upper bound.
+        stated_delta: The same for `claim.delta`.
     """
 
     program: str
@@ -80,22 +83,39 @@ class Verdict:
     engine: str
     seconds: float
     interrupted: bool = False
+    stated_budget: Stated | None = None
+    stated_delta: Stated | None = None
+
+    @property
+    def budget_text(self) -> str:
+        """The claimed budget: a rational, or the formula of an irrational number."""
+        return str(self.claim.budget) if self.stated_budget is None else self.stated_budget.text
+
+    @property
+    def delta_text(self) -> str:
+        """The claimed delta, likewise."""
+        return str(self.claim.delta) if self.stated_delta is None else self.stated_delta.text
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `verify --json`, a contract with other tools."""
+        stated = {
+            "eps_prv_enclosure": self.stated_budget,
+            "delta_claim_enclosure": self.stated_delta,
+        }
         return {
             "program": self.program,
             "params": {name: str(value) for name, value in self.parameters.items()},
             "eps": str(self.claim.epsilon),
-            "eps_prv": str(self.claim.budget),
-            "delta": str(self.claim.delta),
+            "eps_prv": self.budget_text,
+            "delta": self.delta_text,
+            **{name: ends(each.value) for name, each in stated.items() if each is not None},
             "verdict": self.answer.value,
             "reason": self.reason,
             "pairs": self.pairs,
             "outputs": self.outputs,
             "final_states": self.final_states,
             "delta_enclosure": ends(self.delta_enclosure),
-            "witness": None if self.witness is None else self._witness_fields(self.witness),
+            "witness": self.witness_fields(),
             "precision": self.precision,
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
@@ -105,7 +125,11 @@ class Verdict:
         """Return `to_dict` as one line of JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def _witness_fields(self, witness: Witness) -> dict[str, object]:
+    def witness_fields(self) -> dict[str, object] | None:
+        """Return the field "witness" of `to_dict`."""
+        witness = self.witness
+        if witness is None:
+            return None
         return {
             "input": valuation(self.inputs, witness.input),
             "adjacent": valuation(self.inputs, witness.adjacent),
@@ -117,7 +141,7 @@ class Verdict:
         lower, upper = ends(self.delta_enclosure)
         rows = {
             "program": self.program,
-            "claim": f"({self.claim.budget}, {self.claim.delta})-DP at ε = {self.claim.epsilon}",
+            "claim": f"({self.budget_text}, {self.delta_text})-DP at ε = {self.claim.epsilon}",
             "verdict": self.answer.value,
             "reason": self.reason,
             "largest δ": f"[{lower}, {upper}]",

@@ -1,0 +1,258 @@
+"""Formulas in `eps` and `delta`: what a privacy claim may say instead of a number.
+
+    formula  ::=  formula (+ | -) formula  |  formula (* | /) formula  |  (+ | -) formula
+               |  formula ^ formula  |  function ( formula )  |  ( formula )  |  number  |  name
+    function ::=  sqrt | log | exp          log is the natural logarithm
+
+Precedence from loosest to tightest: + -, * /, sign, ^; all but ^ group to the left. Numbers are
+exact: 0.1 is 1/10. A formula is parsed by precedence climbing; every node knows its span, so that
+errors of syntax and of evaluation point at their place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+
+from dipapprox.errors import SourceError
+from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.lexer import read_decimal
+from dipapprox.source import Diagnostic, SourceFile, Span
+
+
+class Function(Enum):
+    """A function of one real argument; the value is its spelling."""
+
+    SQRT = "sqrt"
+    LOG = "log"
+    EXP = "exp"
+
+
+class Operator(Enum):
+    """An operation on two reals; the value is its spelling."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    POWER = "^"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An exact number."""
+
+    value: Fraction
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """`eps` or `delta`."""
+
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """-operand."""
+
+    operand: Formula
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """left operator right."""
+
+    left: Formula
+    operator: Operator
+    right: Formula
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """function(argument)."""
+
+    function: Function
+    argument: Formula
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Formula = Number | Name | Negation | Operation | Call
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[^\W\d]\w*)|(?P<mark>[-+*/^()]))",
+    re.ASCII,
+)
+_STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
+_SIGN_STRENGTH = 3
+_LONGEST = 800
+_DEEPEST = 100
+"""Characters of a formula, and levels of nesting: trees stay within reach of recursion."""
+
+_FUNCTIONS = [function.value for function in Function]
+_HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, log and exp"
+
+
+def parse_formula(text: str, source: str, names: Sequence[str]) -> Formula:
+    """Read a formula.
+
+    Args:
+        text: What the user wrote.
+        source: Where, for messages: "--eps-prv".
+        names: The names that it may mention.
+
+    Raises:
+        SourceError: If it is no formula or mentions another name.
+    """
+    return _Parser(SourceFile(source, text), names).parse()
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str  # "number", "name", a mark, or "end"
+    text: str
+    span: Span
+
+
+class _Parser:
+    """Precedence climbing over a list of tokens."""
+
+    def __init__(self, source: SourceFile, names: Sequence[str]) -> None:
+        self._source = source
+        self._names = names
+        self._hint = _HINT.format(names=" and ".join(names) or "no names")
+        self._tokens = self._split()
+        self._next = 0
+        self._depth = 0
+
+    def parse(self) -> Formula:
+        formula = self._formula(0)
+        token = self._tokens[self._next]
+        if token.kind != "end":
+            raise self._error(f"expected an operator, got '{shorten(token.text)}'", token.span)
+        return formula
+
+    def _split(self) -> list[_Token]:
+        text = self._source.text
+        if len(text) > _LONGEST:
+            raise self._error(
+                f"a formula of {len(text)} characters; at most {_LONGEST} are allowed",
+                self._span(0, 1),
+            )
+        tokens = []
+        position = 0
+        while position < len(text):
+            found = _TOKEN.match(text, position)
+            if found is None:
+                start = position + len(text[position:]) - len(text[position:].lstrip())
+                if start == len(text):
+                    break
+                raise self._error(f"unexpected character '{text[start]}'", self._span(start))
+            kind = found.lastgroup
+            assert kind is not None
+            word = found[kind]
+            span = self._span(found.start(kind), found.end(kind))
+            tokens.append(_Token(word if kind == "mark" else kind, word, span))
+            position = found.end()
+        return [*tokens, _Token("end", "", self._span(len(text.rstrip())))]
+
+    def _formula(self, strength: int) -> Formula:
+        """Read operands and the operators that bind tighter than `strength`."""
+        self._depth += 1
+        left = self._operand()
+        while True:
+            token = self._tokens[self._next]
+            found = _STRENGTH.get(token.kind, 0)
+            if found <= strength:
+                break
+            self._next += 1
+            # A power's exponent may be a signed power: 2^-x^2 is 2^(-(x^2)).
+            tight = _SIGN_STRENGTH if token.kind == "^" else found
+            right = self._formula(tight)
+            left = Operation(left, Operator(token.kind), right, span=_join(left, right))
+        self._depth -= 1
+        return left
+
+    def _operand(self) -> Formula:
+        token = self._tokens[self._next]
+        if self._depth > _DEEPEST:
+            raise self._error("the formula is nested too deeply", token.span)
+        self._next += 1
+        match token.kind:
+            case "number":
+                value = read_decimal(_strict(token.text))
+                if value is None:
+                    raise self._error("the number is too long or too extreme", token.span)
+                return Number(value, span=token.span)
+            case "+":
+                return self._formula(_SIGN_STRENGTH)
+            case "-":
+                operand = self._formula(_SIGN_STRENGTH)
+                assert operand.span is not None
+                return Negation(operand, span=self._span(token.span.start, operand.span.end))
+            case "(":
+                formula = self._formula(0)
+                self._close()
+                return formula
+            case "name":
+                return self._name(token)
+            case "end":
+                raise self._error("the formula ends where an operand is expected", token.span)
+            case _:
+                raise self._error(f"expected an operand, got '{token.text}'", token.span)
+
+    def _name(self, token: _Token) -> Formula:
+        if token.text in _FUNCTIONS:
+            mark = self._tokens[self._next]
+            if mark.kind != "(":
+                raise self._error(f"'{token.text}' needs an argument in parentheses", token.span)
+            self._next += 1
+            argument = self._formula(0)
+            end = self._close()
+            span = self._span(token.span.start, end.span.end)
+            return Call(Function(token.text), argument, span=span)
+        if token.text not in self._names:
+            known = [*self._names, *_FUNCTIONS]
+            raise self._error(
+                f"unknown name '{shorten(token.text)}'",
+                token.span,
+                "name error",
+                did_you_mean(token.text, known, self._hint),
+            )
+        return Name(token.text, span=token.span)
+
+    def _close(self) -> _Token:
+        token = self._tokens[self._next]
+        if token.kind != ")":
+            got = f"got '{token.text}'" if token.text else "but the formula ends"
+            raise self._error(f"expected ')', {got}", token.span)
+        self._next += 1
+        return token
+
+    def _span(self, start: int, end: int | None = None) -> Span:
+        return Span(self._source, start, start + 1 if end is None else end)
+
+    def _error(
+        self, message: str, span: Span, kind: str = "syntax error", hint: str | None = None
+    ) -> SourceError:
+        return SourceError([Diagnostic(kind, message, span, self._hint if hint is None else hint)])
+
+
+def _strict(number: str) -> str:
+    """Put a digit where the grammar of programs wants one: "1." and ".5"."""
+    mended = re.sub(r"\.(?!\d)", ".0", number)
+    return "0" + mended if mended.startswith(".") else mended
+
+
+def _join(left: Formula, right: Formula) -> Span:
+    assert left.span is not None
+    assert right.span is not None
+    return Span(left.span.source, left.span.start, right.span.end)

@@ -1,0 +1,135 @@
+"""Interval arithmetic on enclosures: exact on rational operations, outward on sqrt, log and exp.
+
+Every function returns an interval that contains f(x) for all x in the argument (and all y in the
+second). Ends of very many bits are moved outward: no computation grows without bound.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+_MOST_BITS = 4_096
+"""Ends with a longer numerator or denominator are rounded outward."""
+
+_KEPT_BITS = 2_048
+
+_MOST_POWER = 10_000
+
+
+def negate(x: Enclosure) -> Enclosure:
+    """Return -x."""
+    return Enclosure(-x.upper, -x.lower)
+
+
+def subtract(x: Enclosure, y: Enclosure) -> Enclosure:
+    """Return x - y."""
+    return x + negate(y)
+
+
+def multiply(x: Enclosure, y: Enclosure) -> Enclosure:
+    """Return x * y."""
+    corners = [a * b for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    return _bounded(min(corners), max(corners))
+
+
+def reciprocal(x: Enclosure) -> Enclosure:
+    """Return 1 / x.
+
+    Raises:
+        ZeroDivisionError: If x contains 0.
+    """
+    if 0 in x:
+        raise ZeroDivisionError("the interval contains 0")
+    return _bounded(1 / x.upper, 1 / x.lower)
+
+
+def power(x: Enclosure, exponent: int) -> Enclosure:
+    """Return x ** exponent for 0 <= exponent <= 10000."""
+    assert 0 <= exponent <= _MOST_POWER
+    if exponent == 0:
+        return Enclosure.exact(1)
+    low, high = _power(x.lower, exponent), _power(x.upper, exponent)
+    if exponent % 2:
+        return Enclosure(low.lower, high.upper)
+    least = Fraction(0) if 0 in x else min(low.lower, high.lower)
+    return Enclosure(least, max(low.upper, high.upper))
+
+
+def square_root(x: Enclosure, bits: int) -> Enclosure:
+    """Return sqrt(x), x >= 0; exact where an end is the square of a rational.
+
+    Raises:
+        ValueError: If x has a negative number.
+    """
+    if x.lower < 0:
+        raise ValueError("the interval has a negative number")
+    return Enclosure(_root(x.lower, bits).lower, _root(x.upper, bits).upper)
+
+
+def logarithm(x: Enclosure, bits: int) -> Enclosure:
+    """Return log(x), x > 0.
+
+    Raises:
+        ValueError: If x has a number <= 0.
+    """
+    if x.lower <= 0:
+        raise ValueError("the interval has a number <= 0")
+    return Enclosure(_log(x.lower, bits).lower, _log(x.upper, bits).upper)
+
+
+def exponentiate(x: Enclosure, bits: int) -> Enclosure:
+    """Return exp(x) to a relative width of about 2**-bits at the ends.
+
+    Raises:
+        ValueError: If |x| reaches beyond the range of `exponential`.
+    """
+    return Enclosure(exponential(x.lower, bits).lower, exponential(x.upper, bits).upper)
+
+
+def _power(end: Fraction, exponent: int) -> Enclosure:
+    """Square and multiply, rounding outward: huge exponents stay affordable."""
+    if exponent == 1:
+        return Enclosure.exact(end)
+    half = _power(end, exponent // 2)
+    square = multiply(half, half)
+    return multiply(square, Enclosure.exact(end)) if exponent % 2 else square
+
+
+def _root(end: Fraction, bits: int) -> Enclosure:
+    if end == 0:
+        return Enclosure.exact(0)
+    with precision(bits + 8):
+        root = to_enclosure(to_ball(end).sqrt())
+    assert not isinstance(root, NotEnclosed), "a square root is finite"
+    middle = (root.lower + root.upper) / 2
+    guess = middle.limit_denominator(2 ** (bits // 2))
+    if guess * guess == end:
+        return Enclosure.exact(guess)
+    return Enclosure(max(root.lower, Fraction(0)), root.upper)
+
+
+def _log(end: Fraction, bits: int) -> Enclosure:
+    if end == 1:
+        return Enclosure.exact(0)
+    with precision(bits + 8):
+        found = to_enclosure(to_ball(end).log())
+    assert not isinstance(found, NotEnclosed), "the logarithm of a number > 0 is finite"
+    return found
+
+
+def _bounded(lower: Fraction, upper: Fraction) -> Enclosure:
+    return Enclosure(_round(lower, up=False), _round(upper, up=True))
+
+
+def _round(value: Fraction, *, up: bool) -> Fraction:
+    size = max(value.numerator.bit_length(), value.denominator.bit_length())
+    if size <= _MOST_BITS:
+        return value
+    # A relative error of 2^-2048: the magnitude stays what it is.
+    shift = _KEPT_BITS + value.denominator.bit_length() - value.numerator.bit_length()
+    scaled = value * Fraction(2) ** shift
+    return Fraction(scaled.__ceil__() if up else scaled.__floor__()) / Fraction(2) ** shift

@@ -1,0 +1,152 @@
+"""Centres for the samples of a program: points from which its guards look homogeneous.
+
+Wanted are c_i, linear in the inputs, with Σ coefficient_i c_i + (inputs and constant) = 0 for every
+guard. Elimination expresses some of them by the others; the free ones are chosen so that the
+samples' means lie close to the centres, measured in scales. Any choice is valid, so floating-point
+least squares may make it; what is used of it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import FinalStates, Guard, Sample
+
+_MOST_GUARDS = 20_000
+_MOST_SAMPLES = 300
+"""Elimination beyond these sizes would take longer than it saves."""
+
+_ROUNDING = 10**6
+
+Ranges = Mapping[str, tuple[Fraction, Fraction]]
+"""Middle and half-width of input cells."""
+
+
+def velocities(states: FinalStates, used: Sequence[int]) -> list[Fraction] | None:
+    """Bound how far means are from centres, in scales.
+
+    Args:
+        states: The final states, inputs symbolic.
+        used: Indices of the samples that guards mention.
+
+    Returns:
+        For every used sample a bound of |mean_i - c_i| / a_i over all input rows, a_i / eps being
+        its scale; None if there are no centres, or some scale is not a / eps.
+    """
+    samples = states.samples
+    if any(samples[i].scale.power != -1 for i in used) or len(used) > _MOST_SAMPLES:
+        return None
+    guards = distinct_guards(states)
+    if len(guards) > _MOST_GUARDS:
+        return None
+    pivots = _solve([guard.form for guard in guards])
+    if pivots is None:
+        return None
+    ranges = _ranges(states)
+    distances = [_distance(i, pivots, samples[i]) for i in used]
+    if not all(name in ranges for distance in distances for name in distance.inputs()):
+        return None
+    constants = {name: (middle, Fraction(0)) for name, (middle, _) in ranges.items()}
+    bounds = []
+    for known in (constants, ranges):
+        chosen = _closest(distances, known)
+        bounds.append([_largest(d.substitute(chosen), ranges) for d in distances])
+    return min(bounds, key=lambda speeds: sum(speed * speed for speed in speeds))
+
+
+def distinct_guards(states: FinalStates) -> list[Guard]:
+    """Return the guards of all states; states that share a prefix of a path share its guards."""
+    seen: set[int] = set()
+    found: dict[LinearForm, Guard] = {}
+    for state in states.states:
+        node = state.path
+        while node is not None and id(node) not in seen:
+            seen.add(id(node))
+            found.setdefault(node.guard.form, node.guard)
+            node = node.parent
+    return list(found.values())
+
+
+def _solve(forms: Sequence[LinearForm]) -> dict[Symbol, LinearForm] | None:
+    """Solve form = 0 for all forms: pivots as forms over free samples and inputs; None if none."""
+    pivots: dict[Symbol, LinearForm] = {}
+    for raw in forms:
+        form = raw.substitute(pivots)
+        mentioned = form.samples()
+        if not mentioned:
+            if form.terms or form.constant:
+                return None
+            continue
+        pivot = mentioned[0]
+        rest = form - LinearForm.symbol(pivot).scaled(form.coefficient(pivot))
+        value = rest.scaled(-1 / form.coefficient(pivot))
+        step: dict[Symbol, LinearForm] = {pivot: value}
+        for known, expression in pivots.items():
+            if expression.coefficient(pivot):
+                pivots[known] = expression.substitute(step)
+        pivots[pivot] = value
+    return pivots
+
+
+def _distance(index: int, pivots: Mapping[Symbol, LinearForm], sample: Sample) -> LinearForm:
+    """Return (mean - c) / a as a form over input cells and free centres (sample indices)."""
+    centre = pivots.get(index, LinearForm.symbol(index))
+    return (sample.mean - centre).scaled(1 / sample.scale.coefficient)
+
+
+def _ranges(states: FinalStates) -> Ranges:
+    """Return middle and half-width of every numeric input cell."""
+    ranges: dict[str, tuple[Fraction, Fraction]] = {}
+    for cell in states.program.inputs:
+        numbers = [value for value in cell.domain if isinstance(value, Fraction)]
+        if len(numbers) == len(cell.domain):
+            low, high = min(numbers), max(numbers)
+            ranges[cell.name] = (low + high) / 2, (high - low) / 2
+    return ranges
+
+
+def _closest(distances: Sequence[LinearForm], ranges: Ranges) -> dict[Symbol, LinearForm]:
+    """Choose the free centres: least squares of the distances, one problem per input and constant.
+
+    A cell of half-width 0 is taken at its middle: then the free centres do not depend on it.
+    """
+    free = sorted({s for d in distances for s in d.samples()})
+    moving = [name for name, (_, half) in ranges.items() if half]
+    if not free:
+        return {}
+    matrix = np.array([[-float(d.coefficient(s)) for s in free] for d in distances])
+    wanted = np.empty((len(distances), 1 + len(moving)))
+    for row, form in enumerate(distances):
+        middle = sum((ranges[n][0] * form.coefficient(n) for n in form.inputs()), form.constant)
+        wanted[row, 0] = float(middle)
+        for column, name in enumerate(moving):
+            wanted[row, 1 + column] = float(form.coefficient(name) * ranges[name][1])
+    solution = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
+    chosen: dict[Symbol, LinearForm] = {}
+    for place, symbol in enumerate(free):
+        constant, *slopes = (
+            Fraction(float(x)).limit_denominator(_ROUNDING) for x in solution[place]
+        )
+        terms: dict[Symbol, Fraction] = {}
+        for name, slope in zip(moving, slopes, strict=True):
+            middle, half = ranges[name]
+            terms[name] = slope / half
+            constant -= slope / half * middle
+        chosen[symbol] = LinearForm.of(terms, constant)
+    return chosen
+
+
+def _largest(form: LinearForm, ranges: Ranges) -> Fraction:
+    """Return the largest |form| over all inputs in their ranges."""
+    assert not form.samples(), "every free centre is chosen"
+    centre, radius = form.constant, Fraction(0)
+    for name in form.inputs():
+        middle, half = ranges[name]
+        coefficient = form.coefficient(name)
+        centre += coefficient * middle
+        radius += abs(coefficient) * half
+    return abs(centre) + radius
