@@ -1,0 +1,54 @@
+"""Bounds of numbers that may be infinite: budgets and divergences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.numerics.decimals import outward, rounded_down
+from dipapprox.numerics.enclosure import Enclosure
+
+_PLACES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """lower <= true value <= upper, in [0, ∞].
+
+    Attributes:
+        lower: None if the value is infinite, for certain.
+        upper: None if the value is infinite, or no bound is known.
+    """
+
+    lower: Fraction | None
+    upper: Fraction | None
+
+    @property
+    def infinite(self) -> bool:
+        """Whether the value is certainly infinite."""
+        return self.lower is None
+
+    @property
+    def width(self) -> Fraction | None:
+        """upper - lower; 0 if certainly infinite, None if unbounded."""
+        if self.lower is None:
+            return Fraction(0)
+        return None if self.upper is None else self.upper - self.lower
+
+    def __contains__(self, value: Fraction | int) -> bool:
+        return (
+            self.lower is not None
+            and self.lower <= value
+            and (self.upper is None or value <= self.upper)
+        )
+
+    def ends(self) -> list[str]:
+        """Return [lower, upper] as decimals rounded outward, or "inf"."""
+        if self.lower is None:
+            return ["inf", "inf"]
+        if self.upper is None:
+            return [rounded_down(self.lower, _PLACES), "inf"]
+        return list(outward(Enclosure(self.lower, self.upper)))
+
+
+INFINITE = Extended(None, None)
