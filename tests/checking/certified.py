@@ -1,0 +1,68 @@
+"""Certificates of small programs, and the same with something changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dipapprox.cli.pairs import select
+from dipapprox.language.load import language_of, load, read_text
+from dipapprox.privacy.certificate import ProgramText, certify, digest
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verifier import verify
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+Fields = dict[str, Any]
+
+
+def certificate(
+    path: Path, parameters: dict[str, Fraction], claim: Claim, pairs: str = "all"
+) -> Fields:
+    """Verify, certify, and return the certificate as a file would have it."""
+    program = load(path, parameters)
+    selection = select(pairs, program)
+    options = Options()
+    verdict = verify(program, claim, selection, options)
+    source = ProgramText(path.stem, language_of(path), read_text(path))
+    fields = json.loads(certify(program, source, verdict, selection, options).to_json())
+    assert isinstance(fields, dict)
+    return fields
+
+
+def signed(fields: Fields) -> Fields:
+    """Return the certificate with a digest that fits: what a careful forger does."""
+    return {**fields, "digest": digest(fields)}
+
+
+def replaced(fields: Fields, place: Sequence[str | int], value: object) -> Fields:
+    """Return a copy with another value at a place; the digest stays."""
+    changed = copy.deepcopy(fields)
+    inner: Any = changed
+    for step in place[:-1]:
+        inner = inner[step]
+    assert inner[place[-1]] != value
+    inner[place[-1]] = value
+    return changed
+
+
+def places(item: object, where: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Return the places of all numbers and strings in a JSON value."""
+    if isinstance(item, dict):
+        return [p for name, value in item.items() for p in places(value, (*where, name))]
+    if isinstance(item, list):
+        return [p for k, value in enumerate(item) for p in places(value, (*where, k))]
+    return [where]
+
+
+def at(fields: Fields, place: Sequence[str | int]) -> Any:
+    """Return the value at a place."""
+    inner: Any = fields
+    for step in place:
+        inner = inner[step]
+    return inner
