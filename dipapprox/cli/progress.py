@@ -20,22 +20,27 @@ class Bar(Protocol):
     """What `progress_bar.open_bar` returns."""
 
     def update(self, done: int, total: int | None) -> None:
-        """Show the pairs done."""
+        """Show how much is done."""
 
     def close(self) -> None:
         """Remove the bar."""
 
 
 class Reporter:
-    """A progress callback that opens a bar when the run turns out to be long."""
+    """A progress callback that opens a bar when the run turns out to be long.
 
-    def __init__(self) -> None:
+    Args:
+        unit: What is counted.
+    """
+
+    def __init__(self, unit: str = "pairs") -> None:
+        self._unit = unit
         self._next = time.monotonic() + _PATIENCE
         self._bar: Bar | None = None
         self._watched = sys.stderr.isatty()
 
     def __call__(self, done: int, total: int | None) -> None:
-        """Count `done` of `total` pairs."""
+        """Count `done` of `total`."""
         if not self._watched:
             return
         now = time.monotonic()
@@ -43,7 +48,8 @@ class Reporter:
             return
         self._next = now + _INTERVAL
         if self._bar is None:
-            self._bar = importlib.import_module("dipapprox.cli.progress_bar").open_bar()
+            module = importlib.import_module("dipapprox.cli.progress_bar")
+            self._bar = module.open_bar(self._unit)
         if self._bar is not None:
             self._bar.update(done, total)
 

@@ -1,4 +1,4 @@
-"""The progress bar: pairs done, rate, time left. Loaded by `progress` when a run is long."""
+"""The progress bar: what is done, rate, time left. Loaded by `progress` when a run is long."""
 
 from __future__ import annotations
 
@@ -16,31 +16,35 @@ from rich.text import Text
 
 
 class RateColumn(ProgressColumn):
-    """Pairs per second."""
+    """What is done per second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
 
     def render(self, task: Task) -> Text:
         """Render the rate, once there is one."""
-        return Text("" if task.speed is None else f"{task.speed:.3g} pairs/s", style="dim")
+        return Text("" if task.speed is None else f"{task.speed:.3g} {self._unit}/s", style="dim")
 
 
-class PairsBar:
+class ProgressBar:
     """A bar on standard error that disappears when it is closed."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, unit: str) -> None:
         self._progress = Progress(
-            TextColumn("pairs"),
+            TextColumn(unit),
             BarColumn(),
             MofNCompleteColumn(),
-            RateColumn(),
+            RateColumn(unit),
             TimeRemainingColumn(compact=True),
             console=console,
             transient=True,
         )
-        self._task = self._progress.add_task("pairs", total=None)
+        self._task = self._progress.add_task(unit, total=None)
         self._progress.start()
 
     def update(self, done: int, total: int | None) -> None:
-        """Show the pairs done."""
+        """Show how much is done."""
         self._progress.update(self._task, completed=done, total=total)
 
     def close(self) -> None:
@@ -48,6 +52,6 @@ class PairsBar:
         self._progress.stop()
 
 
-def open_bar() -> PairsBar:
-    """Open a bar on standard error."""
-    return PairsBar(Console(stderr=True))
+def open_bar(unit: str) -> ProgressBar:
+    """Open a bar on standard error that counts `unit`."""
+    return ProgressBar(Console(stderr=True), unit)

@@ -13,7 +13,7 @@ from dipapprox.privacy.notation import valuation_text
 from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 
-_STYLES = {Answer.DP: "green", Answer.NOT_DP: "red", Answer.UNKNOWN: "yellow"}
+STYLES = {Answer.DP: "green", Answer.NOT_DP: "red", Answer.UNKNOWN: "yellow"}
 _MOST_ROWS = 20
 
 
@@ -50,13 +50,15 @@ def _panel(verdict: Verdict) -> Panel:
         what = "δ of this pair" if verdict.answer is Answer.NOT_DP else "largest δ"
         facts.add_row(what, interval(verdict.delta_enclosure))
     facts.add_row("checked", _checked(verdict))
-    facts.add_row("computed", f"{verdict.engine}, {verdict.precision} bits, {_seconds(verdict)}")
-    style = _STYLES[verdict.answer]
-    headline = Text(f"{verdict.program}: {_HEADLINES[verdict.answer]}", style=f"bold {style}")
+    facts.add_row(
+        "computed", f"{verdict.engine}, {verdict.precision} bits, {seconds(verdict.seconds)}"
+    )
+    style = STYLES[verdict.answer]
+    headline = Text(f"{verdict.program}: {HEADLINES[verdict.answer]}", style=f"bold {style}")
     return Panel(Group(headline, facts), title=verdict.answer.value, border_style=style)
 
 
-_HEADLINES = {
+HEADLINES = {
     Answer.DP: "the claim holds",
     Answer.NOT_DP: "the claim is violated",
     Answer.UNKNOWN: "not decided",
@@ -66,17 +68,19 @@ _HEADLINES = {
 def _checked(verdict: Verdict) -> str:
     if verdict.pairs == 0 and verdict.answer is Answer.DP:
         return "no two different inputs are adjacent: nothing to tell apart"
-    pairs = _count(verdict.pairs, "ordered pair")
-    outputs, states = _count(verdict.outputs, "output"), _count(verdict.final_states, "final state")
+    pairs = count(verdict.pairs, "ordered pair")
+    outputs, states = count(verdict.outputs, "output"), count(verdict.final_states, "final state")
     return f"{pairs}, {outputs}, {states}"
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Write a number of things."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _seconds(verdict: Verdict) -> str:
-    return f"{verdict.seconds:.3g} s" if verdict.seconds >= 0.001 else "< 1 ms"
+def seconds(spent: float) -> str:
+    """Write a run time."""
+    return f"{spent:.3g} s" if spent >= 0.001 else "< 1 ms"
 
 
 def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:

@@ -7,17 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import assert_never
 
 from rich.console import Console
 
-from dipapprox.cli import arguments, certificate
+from dipapprox.cli import arguments, certificate, claims
+from dipapprox.cli.interval_report import interval_report
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.pairs import select
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
 from dipapprox.language.load import load
-from dipapprox.language.values import parse_rational
+from dipapprox.privacy.adjacency import PairSelection
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.formula_verifier import verify_formula
+from dipapprox.privacy.interval_verifier import verify_interval
 from dipapprox.privacy.options import LAST_PRECISION, Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
@@ -31,6 +37,7 @@ _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
   dipapprox verify svt_gauss.dpg -p N=25 --eps 1/2 --eps-prv 1.24 --delta 0.01 --pairs single
   dipapprox verify monitor.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
+  dipapprox verify svt_gauss.dpg --eps 0.1..1 --eps-prv "2.6 * eps" --delta 0.01    every ε
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
@@ -42,7 +49,7 @@ class VerifyCommand:
 
     file: Path
     parameters: Mapping[str, Fraction]
-    claim: Claim
+    claim: claims.AnyClaim
     pairs: str
     options: Options
     json: bool
@@ -60,11 +67,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         allow_abbrev=False,
     )
     arguments.add_program(parser)
-    parser.add_argument(
-        "--eps", required=True, metavar="E", help="the program's ε, exact: 1/2, 0.5"
-    )
-    parser.add_argument("--eps-prv", metavar="P", help="the claimed budget (default: --eps)")
-    parser.add_argument("--delta", required=True, metavar="D", help="the claimed δ in [0, 1]")
+    claims.add_claim(parser)
     parser.add_argument(
         "--pairs",
         default="all",
@@ -96,16 +99,10 @@ def read(words: argparse.Namespace) -> VerifyCommand:
     Raises:
         UserError: If a value is malformed or out of range.
     """
-    budget = words.eps_prv
-    claim = Claim(
-        epsilon=arguments.epsilon_of(words),
-        delta=parse_rational(words.delta, "delta"),
-        epsilon_prv=None if budget is None else parse_rational(budget, "eps_prv"),
-    )
     return VerifyCommand(
         file=Path(words.file),
         parameters=arguments.parameters_of(words),
-        claim=claim,
+        claim=claims.claim_of(words),
         pairs=words.pairs,
         options=arguments.options_of(words, words.max_precision),
         json=words.json,
@@ -117,10 +114,22 @@ def run(command: VerifyCommand, console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     if command.certificate is not None:
         certificate.check_place(command.certificate)
+        if not isinstance(command.claim, Claim):
+            raise UserError("--certificate needs one eps and a claim of rational numbers")
     program = load(command.file, command.parameters)
     selection = select(command.pairs, program)
+    if isinstance(command.claim, claims.IntervalClaim):
+        return _run_interval(command, command.claim, program, selection, console)
     with Reporter() as reporter:
-        verdict = verify(program, command.claim, selection, command.options, reporter)
+        match command.claim:
+            case Claim():
+                verdict = verify(program, command.claim, selection, command.options, reporter)
+            case claims.PointClaim(formulas, epsilon):
+                verdict = verify_formula(
+                    program, formulas, epsilon, selection, command.options, reporter
+                )
+            case _:
+                assert_never(command.claim)
     if command.certificate is not None:
         certificate.write(
             command.certificate, command.file, program, verdict, selection, command.options
@@ -129,4 +138,28 @@ def run(command: VerifyCommand, console: Console) -> int:
         show_json(console, verdict.to_dict())
     else:
         show(console, verdict_report(verdict))
+    return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
+
+
+def _run_interval(
+    command: VerifyCommand,
+    claim: claims.IntervalClaim,
+    program: Program,
+    selection: PairSelection,
+    console: Console,
+) -> int:
+    with Reporter("thousandths of the interval") as reporter:
+        verdict = verify_interval(
+            program,
+            claim.formulas,
+            claim.lower,
+            claim.upper,
+            selection,
+            command.options,
+            reporter,
+        )
+    if command.json:
+        show_json(console, verdict.to_dict())
+    else:
+        show(console, interval_report(verdict))
     return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
