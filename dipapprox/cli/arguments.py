@@ -83,6 +83,13 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         metavar="BITS",
         help="first attempt: enclosures at most 2^-BITS wide (default: %(default)s)",
     )
+    group.add_argument(
+        "--jobs",
+        type=_positive_int,
+        default=1,
+        metavar="N",
+        help="processes, for work that takes more than a second (default: %(default)s)",
+    )
     add_limits(parser)
 
 
@@ -179,6 +186,7 @@ def options_of(arguments: argparse.Namespace, max_precision: int) -> Options:
         precision=arguments.precision,
         max_precision=max_precision,
         merge=not arguments.no_merge,
+        jobs=arguments.jobs,
         limits=limits_of(arguments),
     )
 

@@ -19,6 +19,9 @@ FIRST_PRECISION = 40
 LAST_PRECISION = 320
 """Bits of the last attempt: about 96 decimal places."""
 
+MOST_JOBS = 256
+"""Processes; more only take memory."""
+
 
 class Engine(Enum):
     """Which engine encloses probabilities; the value is the word on the command line.
@@ -43,10 +46,12 @@ class Options:
         precision: Bits asked for at the first attempt.
         max_precision: Bits of the last attempt; at least `precision` is used.
         merge: Whether final states are merged at join points.
+        jobs: Most processes. More than one are started for large work only; then a script that
+            calls this library needs the usual `if __name__ == "__main__":`.
         limits: Budgets; their clock starts when they are made.
 
     Raises:
-        UserError: If a precision is out of range, or engine, tier and strategy do not fit.
+        UserError: If a number is out of range, or engine, tier and strategy do not fit.
     """
 
     engine: Engine = Engine.AUTO
@@ -55,12 +60,15 @@ class Options:
     precision: int = FIRST_PRECISION
     max_precision: int = LAST_PRECISION
     merge: bool = True
+    jobs: int = 1
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         for name, bits in (("precision", self.precision), ("max precision", self.max_precision)):
             if not 2 <= bits <= LARGEST_PRECISION:
                 raise UserError(f"{name} must be in [2, {LARGEST_PRECISION}] bits, got {bits}")
+        if not 1 <= self.jobs <= MOST_JOBS:
+            raise UserError(f"jobs must be in [1, {MOST_JOBS}], got {self.jobs}")
         shaped = self.strategy is not Strategy.LEAST_NESTING
         if shaped and self.engine is Engine.ELIMINATION:
             raise UserError("an optimizer orders the integrals of the engine 'nested' only")

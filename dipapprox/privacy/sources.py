@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from fractions import Fraction
+from functools import partial
 from typing import assert_never
 
 from dipapprox.integrals.optimizer import Strategy
@@ -14,6 +15,7 @@ from dipapprox.numerics.elimination import Eliminated
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.parallel import Parallel
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.options import Engine, Options
@@ -68,7 +70,13 @@ def open_probabilities(
 
 
 def open_method(options: Options) -> Method:
-    """Put the engine together that `options` ask for."""
+    """Put the engine together that `options` ask for, on as many processes."""
+    if options.jobs == 1:
+        return _one_process(options)
+    return Parallel(partial(_one_process, options), options.jobs)
+
+
+def _one_process(options: Options) -> Method:
     nested = Nested(options.strategy)
     match options.engine:
         case Engine.NESTED:

@@ -1,0 +1,129 @@
+"""A method on several processes: large batches of events are shared out.
+
+    batch -> this process, slice by slice  --- done within a second ---------> answers
+                 |
+                 patience used up -> chunks of the rest -> worker processes -> answers
+
+Short batches never start a process. Workers are fresh interpreters (`spawn`): nothing is inherited
+that a thread may hold. They make their own method, so its caches need not be sent, and they ignore
+Ctrl-C: this process ends them, whatever ends the batch.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing import active_children, get_context
+from time import monotonic
+
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Connected
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.method import Method
+
+_PATIENCE = 1.0
+"""Seconds of work in this process before others are started: that costs them about half of it."""
+
+_SLICE = 16
+"""Events between two looks at the clock."""
+
+_CHUNKS = 4
+"""Chunks for each worker, at most: events differ much in cost."""
+
+_POLL = 0.1
+"""Seconds between two looks at the limits while workers work."""
+
+Answers = list[Enclosure | NotEnclosed]
+
+
+class Parallel:
+    """Another method, made once in every process.
+
+    Args:
+        make: Makes the method; picklable, as a function of a module is.
+        jobs: Most worker processes.
+        patience: Seconds of work before they are started.
+    """
+
+    def __init__(self, make: Callable[[], Method], jobs: int, patience: float = _PATIENCE) -> None:
+        self._make = make
+        self._jobs = jobs
+        self._patience = patience
+        self._own = make()
+        self._elsewhere: dict[str, None] = {}
+
+    @property
+    def name(self) -> str:
+        """The words of the methods that have answered, here and in the workers."""
+        return " + ".join(dict.fromkeys((self._own.name, *self._elsewhere)))
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event] in this process."""
+        return self._own.enclose(event, bits, limits)
+
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every event; see `Method.enclose_many`."""
+        found: Answers = []
+        started = monotonic()
+        while len(found) < len(events):
+            if monotonic() - started > self._patience and len(events) - len(found) > 1:
+                return found + self._shared_out(events[len(found) :], bits, limits)
+            batch = events[len(found) : len(found) + _SLICE]
+            found += self._own.enclose_many(batch, bits, limits)
+        return found
+
+    def _shared_out(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        size = -(-len(events) // (self._jobs * _CHUNKS))
+        chunks = [events[start : start + size] for start in range(0, len(events), size)]
+        before = set(active_children())
+        pool = ProcessPoolExecutor(
+            min(self._jobs, len(chunks)), get_context("spawn"), _prepare, (self._make,)
+        )
+        try:
+            futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
+            _wait(futures, limits)
+            answers: Answers = []
+            for future in futures:
+                part, name = future.result()
+                answers += part
+                self._elsewhere[name] = None
+        except BrokenProcessPool:
+            raise LimitReached("a worker process was ended, perhaps for lack of memory") from None
+        except BaseException:
+            # Nobody waits for the answers any more.
+            for worker in set(active_children()) - before:
+                with suppress(ValueError):  # it is closed already
+                    worker.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+        return answers
+
+
+def _wait(futures: Sequence[Future[tuple[Answers, str]]], limits: Limits) -> None:
+    """Wait for all, or for the first that failed."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        limits.check()
+
+
+_method: Method | None = None
+"""The method of a worker process."""
+
+
+def _prepare(make: Callable[[], Method]) -> None:
+    global _method
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _method = make()
+
+
+def _enclose(events: Sequence[Connected], bits: int, limits: Limits) -> tuple[Answers, str]:
+    assert _method is not None, "the worker was not prepared"
+    return _method.enclose_many(events, bits, limits), _method.name

@@ -1,0 +1,131 @@
+"""Several processes: the same answers, limits that hold, no process left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Connected, Event
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.parallel import Parallel
+from dipapprox.semantics.linear import LinearForm
+
+ROOT = Path(__file__).parent.parent.parent
+NESTED = partial(Nested, Strategy.LEAST_NESTING)
+
+
+def event(shift: int) -> Event:
+    """x0 <= x1, two Gaussians `shift` apart."""
+    laws = (Distribution(Family.GAUSSIAN, Fraction(mean), Fraction(1)) for mean in (0, shift))
+    return Event(tuple(laws), (LinearForm.of({0: Fraction(1), 1: Fraction(-1)}),))
+
+
+EVENTS = [event(shift) for shift in range(12)]
+
+
+class Slow:
+    """Answers never, but asks the limits."""
+
+    name = "slow"
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        while True:
+            time.sleep(0.02)
+            limits.check()
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        return [self.enclose(event, bits, limits) for event in events]
+
+
+class Stubborn(Slow):
+    """Does not even ask the limits."""
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        time.sleep(60)
+        return NotEnclosed("too late")
+
+
+class Dying(Slow):
+    """Takes its process with it."""
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        os._exit(1)
+
+
+def test_workers_answer_as_one_process_does() -> None:
+    alone = NESTED().enclose_many(EVENTS, 40, Limits())
+    shared = Parallel(NESTED, 2, patience=0.0)
+    assert shared.enclose_many(EVENTS, 40, Limits()) == alone
+    assert shared.name == "nested"
+    assert active_children() == []
+
+
+def test_short_batches_start_no_process() -> None:
+    patient = Parallel(NESTED, 2, patience=1000.0)
+    assert len(patient.enclose_many(EVENTS, 40, Limits())) == len(EVENTS)
+    assert patient.enclose_many([], 40, Limits()) == []
+
+
+@pytest.mark.parametrize("make", [Slow, Stubborn])
+def test_the_time_limit_holds(make: type[Slow]) -> None:
+    with pytest.raises(LimitReached, match="time limit"):
+        Parallel(make, 2, patience=0.0).enclose_many(EVENTS, 40, Limits(seconds=1.0))
+    assert active_children() == []
+
+
+def test_a_worker_that_dies_is_a_limit() -> None:
+    with pytest.raises(LimitReached, match="worker process"):
+        Parallel(Dying, 1, patience=0.0).enclose_many(EVENTS, 40, Limits())
+    assert active_children() == []
+
+
+def group_is_gone(leader: int) -> bool:
+    """Whether a process group has no members, at once or soon."""
+    for _ in range(100):
+        try:
+            os.killpg(leader, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_interrupts_end_the_workers() -> None:
+    script = (
+        "from test_parallel import EVENTS, Limits, Parallel, Stubborn\n"
+        "if __name__ == '__main__':\n"
+        "    print('ready', flush=True)\n"
+        "    Parallel(Stubborn, 2, patience=0.0).enclose_many(EVENTS, 40, Limits())\n"
+    )
+    paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(0.8)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in errors
+    assert group_is_gone(process.pid)
