@@ -74,17 +74,24 @@ def evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
         bits: Relative precision of sqrt, log and exp.
 
     Raises:
-        Undefined: If some operation has no result for some eps.
+        Undefined: If some operation has no result for some eps, or too large a one.
     """
+    try:
+        return _evaluate(formula, values, bits)
+    except OverflowError:
+        raise Undefined("a value is too large", formula.span, certain=False) from None
+
+
+def _evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
     match formula:
         case Number(value):
             return Jet(Enclosure.exact(value))
         case Name(name):
             return values[name]
         case Negation(operand):
-            return _negated(evaluate(operand, values, bits))
+            return _negated(_evaluate(operand, values, bits))
         case Operation(left, operator, right):
-            first, second = evaluate(left, values, bits), evaluate(right, values, bits)
+            first, second = _evaluate(left, values, bits), _evaluate(right, values, bits)
             match operator:
                 case Operator.ADD:
                     return _sum(first, second)
@@ -99,7 +106,7 @@ def evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
                 case _:
                     assert_never(operator)
         case Call(function, argument):
-            return _call(function, evaluate(argument, values, bits), argument.span, bits)
+            return _call(function, _evaluate(argument, values, bits), argument.span, bits)
         case _:
             assert_never(formula)
 

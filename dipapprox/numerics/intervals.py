@@ -1,7 +1,8 @@
 """Interval arithmetic on enclosures: exact on rational operations, outward on sqrt, log and exp.
 
 Every function returns an interval that contains f(x) for all x in the argument (and all y in the
-second). Ends of very many bits are moved outward: no computation grows without bound.
+second). Ends of very many bits are moved outward, and ends beyond 2^65536 raise OverflowError: no
+computation grows without bound.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ _MOST_BITS = 4_096
 """Ends with a longer numerator or denominator are rounded outward."""
 
 _KEPT_BITS = 2_048
+
+_MOST_EXPONENT = 65_536
 
 _MOST_POWER = 10_000
 
@@ -129,7 +132,10 @@ def _round(value: Fraction, *, up: bool) -> Fraction:
     size = max(value.numerator.bit_length(), value.denominator.bit_length())
     if size <= _MOST_BITS:
         return value
-    # A relative error of 2^-2048: the magnitude stays what it is.
-    shift = _KEPT_BITS + value.denominator.bit_length() - value.numerator.bit_length()
-    scaled = value * Fraction(2) ** shift
-    return Fraction(scaled.__ceil__() if up else scaled.__floor__()) / Fraction(2) ** shift
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    if exponent > _MOST_EXPONENT:
+        raise OverflowError("a number beyond 2^65536")
+    # A relative error of 2^-2048, unless the number is too close to 0 for that.
+    unit = Fraction(2) ** (max(exponent, -_MOST_EXPONENT) - _KEPT_BITS)
+    scaled = value / unit
+    return (scaled.__ceil__() if up else scaled.__floor__()) * unit

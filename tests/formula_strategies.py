@@ -1,0 +1,133 @@
+"""Random formulas as text, with an evaluation of their own: exact fractions, or 60 decimals."""
+
+from __future__ import annotations
+
+import decimal
+from decimal import Decimal
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from dipapprox.language.formula import (
+    Call,
+    Formula,
+    Function,
+    Name,
+    Negation,
+    Number,
+    Operation,
+    Operator,
+)
+
+CONTEXT = decimal.Context(prec=60)
+"""`Decimal.sqrt`, `.ln` and `.exp` are correctly rounded: an oracle that shares no code with us."""
+
+ARITHMETIC = [Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE]
+
+decimals = st.integers(0, 999).map(lambda n: Number(Fraction(n, 100)))
+leaves: st.SearchStrategy[Formula] = decimals | st.just(Name("eps"))
+
+
+def _grow(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    exponents = st.integers(0, 4).map(lambda n: Number(Fraction(n)))
+    return st.one_of(
+        st.builds(Negation, inner),
+        st.builds(Operation, inner, st.sampled_from(ARITHMETIC), inner),
+        st.builds(Operation, inner, st.just(Operator.POWER), exponents),
+    )
+
+
+rational_formulas = st.recursive(leaves, _grow, max_leaves=8)
+
+formulas = st.recursive(
+    leaves,
+    lambda inner: _grow(inner) | st.builds(Call, st.sampled_from(list(Function)), inner),
+    max_leaves=6,
+)
+
+
+def write(formula: Formula) -> str:
+    """Write a formula with a parenthesis around every operation."""
+    match formula:
+        case Number(value):
+            return str(Decimal(value.numerator) / Decimal(value.denominator))
+        case Name(name):
+            return name
+        case Negation(operand):
+            return f"(-{write(operand)})"
+        case Operation(left, operator, right):
+            return f"({write(left)} {operator.value} {write(right)})"
+        case Call(function, argument):
+            return f"{function.value}({write(argument)})"
+
+
+def exact(formula: Formula, epsilon: Fraction) -> Fraction | None:
+    """Evaluate a rational formula; None if it divides by 0."""
+    match formula:
+        case Number(value):
+            return value
+        case Name():
+            return epsilon
+        case Negation(operand):
+            value_ = exact(operand, epsilon)
+            return None if value_ is None else -value_
+        case Operation(left, operator, right):
+            x, y = exact(left, epsilon), exact(right, epsilon)
+            if x is None or y is None or (operator is Operator.DIVIDE and y == 0):
+                return None
+            match operator:
+                case Operator.ADD:
+                    return x + y
+                case Operator.SUBTRACT:
+                    return x - y
+                case Operator.MULTIPLY:
+                    return x * y
+                case Operator.DIVIDE:
+                    return x / y
+                case Operator.POWER:
+                    return x**y if y else Fraction(1)
+        case Call():
+            raise AssertionError("not rational")
+
+
+def rounded(formula: Formula, epsilon: Fraction) -> Decimal:
+    """Evaluate with 60 decimals.
+
+    Raises:
+        decimal.DecimalException: If there is no value.
+    """
+    with decimal.localcontext(CONTEXT) as context:
+        context.traps[decimal.Overflow] = True
+        return _rounded(formula, Decimal(epsilon.numerator) / Decimal(epsilon.denominator))
+
+
+def _rounded(formula: Formula, epsilon: Decimal) -> Decimal:
+    match formula:
+        case Number(value):
+            return Decimal(value.numerator) / Decimal(value.denominator)
+        case Name():
+            return epsilon
+        case Negation(operand):
+            return -_rounded(operand, epsilon)
+        case Operation(left, operator, right):
+            x, y = _rounded(left, epsilon), _rounded(right, epsilon)
+            match operator:
+                case Operator.ADD:
+                    return x + y
+                case Operator.SUBTRACT:
+                    return x - y
+                case Operator.MULTIPLY:
+                    return x * y
+                case Operator.DIVIDE:
+                    return x / y
+                case Operator.POWER:
+                    return x**y if y else Decimal(1)
+        case Call(function, argument):
+            value_ = _rounded(argument, epsilon)
+            match function:
+                case Function.SQRT:
+                    return value_.sqrt()
+                case Function.LOG:
+                    return value_.ln()
+                case Function.EXP:
+                    return value_.exp()

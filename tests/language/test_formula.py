@@ -1,0 +1,112 @@
+"""Formulas of claims: the grammar, and messages that point at the fault."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+
+from dipapprox.errors import SourceError
+from dipapprox.language.formula import (
+    Call,
+    Formula,
+    Function,
+    Name,
+    Negation,
+    Number,
+    Operation,
+    Operator,
+    parse_formula,
+)
+from tests.formula_strategies import formulas, write
+
+EPS = Name("eps")
+
+
+def parse(text: str) -> Formula:
+    return parse_formula(text, "--eps-prv", ("eps", "delta"))
+
+
+def number(value: str) -> Number:
+    return Number(Fraction(value))
+
+
+@given(formulas)
+@settings(deadline=None, max_examples=100)
+def test_parse_undoes_write(formula: Formula) -> None:
+    assert parse(write(formula)) == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "grouped"),
+    [
+        ("1 - 2 - 3", "(1 - 2) - 3"),
+        ("1 / 2 / 3", "(1 / 2) / 3"),
+        ("1 + 2 * 3", "1 + (2 * 3)"),
+        ("2 * 3 ^ 2", "2 * (3 ^ 2)"),
+        ("2 ^ 3 ^ 2", "2 ^ (3 ^ 2)"),
+        ("-2 ^ 2", "-(2 ^ 2)"),
+        ("2 ^ -3 ^ 2", "2 ^ (-(3 ^ 2))"),
+        ("-2 * 3", "(-2) * 3"),
+        ("1 - -2", "1 - (-2)"),
+        ("+eps", "eps"),
+        ("2*eps+1", "(2 * eps) + 1"),
+    ],
+)
+def test_precedence(text: str, grouped: str) -> None:
+    assert parse(text) == parse(grouped)
+
+
+def test_the_theorem_of_the_paper() -> None:
+    found = parse("5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))")
+    square = Operation(EPS, Operator.POWER, number("2"))
+    product = Operation(number("5"), Operator.MULTIPLY, square)
+    first = Operation(product, Operator.DIVIDE, number("32"))
+    half = Operation(Call(Function.SQRT, number("5")), Operator.DIVIDE, number("2"))
+    log = Call(Function.LOG, Operation(number("1"), Operator.DIVIDE, Name("delta")))
+    second = Operation(
+        Operation(half, Operator.MULTIPLY, EPS), Operator.MULTIPLY, Call(Function.SQRT, log)
+    )
+    assert found == Operation(first, Operator.ADD, second)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.1", "1/10"), (".5", "1/2"), ("1.", "1"), ("1e-6", "1/1000000")]
+)
+def test_numbers_are_exact(text: str, value: str) -> None:
+    assert parse(text) == number(value)
+    assert parse(f"-{text}") == Negation(number(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("", 1, "ends where an operand is expected"),
+        ("1 +", 4, "ends where an operand is expected"),
+        ("1 2", 3, "expected an operator, got '2'"),
+        ("(1", 3, "expected ')', but the formula ends"),
+        ("(1 2", 4, "expected ')', got '2'"),
+        ("1)", 2, "expected an operator, got ')'"),
+        ("* 2", 1, "expected an operand, got '*'"),
+        ("2 * fun", 5, "unknown name 'fun'"),
+        ("2 * epsilon", 5, "unknown name 'epsilon'"),
+        ("sqrt 2", 1, "'sqrt' needs an argument in parentheses"),
+        ("eps $ 2", 5, "unexpected character '$'"),
+        ("1 + ε", 5, "unexpected character 'ε'"),
+        ("1e99999", 1, "too long or too extreme"),
+        ("(" * 300, 101, "nested too deeply"),
+        ("-" * 300 + "1", 101, "nested too deeply"),
+        ("1+" * 500 + "1", 1, "a formula of 1001 characters"),
+    ],
+)
+def test_faults_have_a_place(text: str, column: int, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse(text)
+    rendered = caught.value.render()
+    assert rendered.startswith(f"--eps-prv:1:{column}: ")
+    assert message in rendered
+
+
+def test_a_long_sum_is_no_deep_nest() -> None:
+    assert isinstance(parse("1" + "+1" * 390), Operation)

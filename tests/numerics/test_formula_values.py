@@ -1,0 +1,160 @@
+"""Values and derivatives of formulas: containment and width, against fractions and decimals."""
+
+from __future__ import annotations
+
+import decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from dipapprox.language.formula import Formula, parse_formula
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
+from tests.formula_strategies import exact, formulas, rational_formulas, rounded
+
+BITS = 120
+points = st.fractions(Fraction(1, 20), Fraction(5), max_denominator=50)
+
+
+def at(formula: Formula, low: Fraction, high: Fraction | None = None) -> Jet:
+    return evaluate(formula, {"eps": eps_jet(low, low if high is None else high)}, BITS)
+
+
+def parse(text: str) -> Formula:
+    return parse_formula(text, "--delta", ("eps",))
+
+
+@given(rational_formulas, points)
+@settings(deadline=None, max_examples=150)
+def test_rational_formulas_are_exact_at_points(formula: Formula, epsilon: Fraction) -> None:
+    expected = exact(formula, epsilon)
+    if expected is None:
+        with pytest.raises(Undefined) as caught:
+            at(formula, epsilon)
+        assert caught.value.certain
+    else:
+        assert at(formula, epsilon).value == Enclosure.exact(expected)
+
+
+@given(formulas, points)
+@example(parse("5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(100))"), Fraction(1, 2))
+@settings(deadline=None, max_examples=150)
+def test_values_against_decimals(formula: Formula, epsilon: Fraction) -> None:
+    try:
+        value = at(formula, epsilon).value
+    except Undefined:
+        assume(False)
+    try:
+        expected = Fraction(rounded(formula, epsilon))
+    except decimal.DecimalException:
+        assume(False)
+    scale = max(abs(expected), Fraction(1))
+    near = scale / 10**25
+    assume(abs(expected) < 10**20)
+    assert value.lower - near <= expected <= value.upper + near
+    assume(_tame(formula))
+    assert value.width <= scale / 10**20
+
+
+def _tame(formula: Formula) -> bool:
+    """Nothing is cancelled or magnified: no subtraction, division or function of functions."""
+    return not any(mark in repr(formula) for mark in ("SUBTRACT", "DIVIDE", "Negation", "EXP"))
+
+
+@given(formulas, points, points, st.fractions(0, 1, max_denominator=16))
+@settings(deadline=None, max_examples=150)
+def test_intervals_contain_the_values_at_their_points(
+    formula: Formula, first: Fraction, second: Fraction, place: Fraction
+) -> None:
+    low, high = min(first, second), max(first, second)
+    try:
+        jet = at(formula, low, high)
+    except Undefined:
+        assume(False)
+    inside = low + place * (high - low)
+    found = at(formula, inside)
+    assert found.value.meets(jet.value)
+    assert jet.value.lower <= found.value.upper
+    if found.value.width == 0:
+        assert found.value.lower in jet.value
+    if jet.slopes is None or low == high:
+        return
+    # Taylor's theorem from `low`, with the second derivative anywhere in its enclosure.
+    step = inside - low
+    start = at(formula, low)
+    assert start.slopes is not None
+    for derivative in (0, 1):
+        assert start.slopes[derivative].meets(jet.slopes[derivative])
+    corners = [
+        value + step * slope + step * step / 2 * bend
+        for value in (start.value.lower, start.value.upper)
+        for slope in (start.slopes[0].lower, start.slopes[0].upper)
+        for bend in (jet.slopes[1].lower, jet.slopes[1].upper)
+    ]
+    assert found.value.meets(Enclosure(min(corners), max(corners)))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "first", "second"),
+    [
+        ("eps^3", "1/8", "3/4", "3"),
+        ("1/eps", "2", "-4", "16"),
+        ("eps^-2", "4", "-16", "96"),
+        ("sqrt(eps/2)", "1/2", "1/2", "-1/2"),
+        ("log(2*eps)", "0", "2", "-4"),
+        ("exp(2*eps - 1)", "1", "2", "4"),
+        ("eps*exp(2*eps - 1)", "1/2", "2", "6"),
+        ("sqrt(0)*eps", "0", "0", "0"),
+    ],
+)
+def test_derivatives_by_hand(text: str, value: str, first: str, second: str) -> None:
+    jet = at(parse(text), Fraction(1, 2))
+    assert jet.slopes is not None
+    for found, expected in zip((jet.value, *jet.slopes), (value, first, second), strict=True):
+        assert Fraction(expected) in found
+        assert found.width < Fraction(1, 10**25)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "certain"),
+    [
+        ("1/(eps - 1)", 1, 1, True),
+        ("1/(eps - 1)", 0, 2, False),
+        ("log(eps - 2)", 1, 2, True),
+        ("log(eps - 1)", 0, 2, False),
+        ("sqrt(eps - 3)", 1, 2, True),
+        ("sqrt(eps - 1)", 0, 2, False),
+        ("(eps - 3)^0.5", 1, 2, True),
+        ("exp(10^5)", 1, 2, True),
+        ("eps^(10^6)", 1, 2, True),
+    ],
+)
+def test_undefined(text: str, low: int, high: int, certain: bool) -> None:
+    with pytest.raises(Undefined) as caught:
+        at(parse(text), Fraction(low), Fraction(high))
+    assert caught.value.certain is certain
+    assert caught.value.span is not None
+
+
+def test_a_square_root_at_zero_has_a_value_and_no_slope() -> None:
+    jet = at(parse("sqrt(eps - 1)"), Fraction(1), Fraction(5))
+    assert jet.value == Enclosure(Fraction(0), Fraction(2))
+    assert jet.slopes is None
+
+
+@pytest.mark.parametrize("text", ["((1 + eps)^10000)^10000", "exp(eps*9000)^9000", "3^9999^2"])
+def test_huge_values_are_refused_at_once(text: str) -> None:
+    with pytest.raises(Undefined):
+        at(parse(text), Fraction(1, 7))
+
+
+def test_long_fractions_are_rounded_outward() -> None:
+    jet = at(parse("(1 - (1 + eps/3)^-900)^900"), Fraction(1, 7), Fraction(1, 6))
+    for epsilon in (Fraction(1, 7), Fraction(1, 6)):
+        expected = (1 - (1 + epsilon / 3) ** -900) ** 900
+        assert expected in jet.value
+        found = at(parse("(1 - (1 + eps/3)^-900)^900"), epsilon).value
+        assert expected in found
+        assert 0 < found.width < expected / 2**1900
