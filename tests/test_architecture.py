@@ -43,6 +43,7 @@ HOMES = {
     "igraph": {"graphs"},
     "flint": {"numerics", "exact", "checking"},
     "rich": {"cli"},
+    "matplotlib": {"cli"},
 }
 """Foreign packages and the only layers that may know them."""
 

@@ -13,14 +13,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 from rich.console import Console
 
-from dipapprox.cli import arguments, check, explain, probability, verify
+from dipapprox.cli import arguments, calibrate, check, explain, probability, profile, verify
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 
 BAD_INPUT = 2
 UNKNOWN = 3
 INTERRUPTED = 130
 
-_COMMANDS = (verify, probability, explain, check)
+_COMMANDS = (verify, probability, profile, calibrate, explain, check)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

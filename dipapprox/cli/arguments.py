@@ -13,7 +13,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination import Tier
-from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
+from dipapprox.privacy.options import FIRST_PRECISION, LAST_PRECISION, Engine, Options
 
 _MEMORY_SHARE = 0.6
 """Of the physical memory, when --max-memory is not given."""
@@ -58,6 +58,28 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_pairs(parser: argparse.ArgumentParser) -> None:
+    """Add --pairs."""
+    parser.add_argument(
+        "--pairs",
+        default="all",
+        metavar="PAIRS",
+        help='all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
+        "or a JSON file of ordered pairs",
+    )
+
+
+def add_max_precision(parser: argparse.ArgumentParser) -> None:
+    """Add --max-precision."""
+    parser.add_argument(
+        "--max-precision",
+        type=int,
+        default=LAST_PRECISION,
+        metavar="BITS",
+        help="what is undecided is refined up to this (default: %(default)s)",
+    )
 
 
 def add_computing(parser: argparse.ArgumentParser) -> None:

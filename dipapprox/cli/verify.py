@@ -24,7 +24,7 @@ from dipapprox.privacy.adjacency import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.formula_verifier import verify_formula
 from dipapprox.privacy.interval_verifier import verify_interval
-from dipapprox.privacy.options import LAST_PRECISION, Options
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 
@@ -68,21 +68,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     arguments.add_program(parser)
     claims.add_claim(parser)
-    parser.add_argument(
-        "--pairs",
-        default="all",
-        metavar="PAIRS",
-        help='all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
-        "or a JSON file of ordered pairs",
-    )
+    arguments.add_pairs(parser)
     arguments.add_computing(parser)
-    parser.add_argument(
-        "--max-precision",
-        type=int,
-        default=LAST_PRECISION,
-        metavar="BITS",
-        help="undecided pairs are refined up to this (default: %(default)s)",
-    )
+    arguments.add_max_precision(parser)
     arguments.add_output(parser)
     parser.add_argument(
         "--certificate",

@@ -52,6 +52,14 @@ def rounded_up(value: Fraction, places: int) -> str:
     return _text(-(-value.numerator * 10**places // value.denominator), places)
 
 
+def exact_decimal(value: Fraction) -> str:
+    """Write a number exactly: as a decimal if it is a short one, else as "p/q"."""
+    places = 0
+    while value.denominator > 1 and (10**places) % value.denominator and places < 60:
+        places += 1
+    return _text(int(value * 10**places), places) if places < 60 else str(value)
+
+
 def _places_below(size: Fraction) -> int:
     """Return about -log10(size) for size > 0: size / 2 < 10**-result < 20 * size."""
     bits = size.denominator.bit_length() - size.numerator.bit_length()

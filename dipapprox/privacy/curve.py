@@ -32,7 +32,8 @@ MOST_POINTS = 100_000
 LARGEST_BUDGET = Fraction(1_000)
 """Points lie at budgets up to this."""
 
-_BITS = 64
+_BITS = 44
+"""Of the attaining lines: what the tables have been computed with serves again."""
 _FACTOR_BITS = 96
 
 

@@ -1,0 +1,108 @@
+"""What a privacy profile is asked: one point of it, its inverse, a curve, or Rényi divergences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from dipapprox.errors import UserError
+from dipapprox.privacy.curve import evenly
+
+DEFAULT_WIDTH = Fraction(1, 10**9)
+"""Of a least budget, and of Rényi divergences."""
+
+MOST_ORDERS = 1_000
+_LARGEST_ORDER = 100_000
+
+Order = Fraction | Literal["inf"]
+"""Of a Rényi divergence: >= 1, or "inf"."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtBudget:
+    """The least delta for a budget.
+
+    Attributes:
+        budget: eps_prv >= 0.
+        width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less).
+    """
+
+    budget: Fraction
+    width: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        _check_exact("eps_prv", self.budget)
+        if self.budget < 0:
+            raise UserError(f"eps_prv must be >= 0, got {self.budget}")
+        if self.width is not None:
+            _check_width(self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class AtDelta:
+    """The least budget for a delta; delta 0 asks for pure differential privacy."""
+
+    delta: Fraction
+    width: Fraction = DEFAULT_WIDTH
+
+    def __post_init__(self) -> None:
+        _check_exact("delta", self.delta)
+        if not 0 <= self.delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {self.delta}")
+        _check_width(self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class OnCurve:
+    """The profile from budget `low` to budget `high`, certified at `count` points and between."""
+
+    low: Fraction
+    high: Fraction
+    count: int
+
+    def __post_init__(self) -> None:
+        _check_exact("a budget", self.low)
+        _check_exact("a budget", self.high)
+        evenly(self.low, self.high, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class AtOrders:
+    """The largest Rényi divergences of these orders, ascending."""
+
+    orders: tuple[Order, ...]
+    width: Fraction = DEFAULT_WIDTH
+
+    def __post_init__(self) -> None:
+        _check_width(self.width)
+        if not 1 <= len(self.orders) <= MOST_ORDERS:
+            raise UserError(f"1 to {MOST_ORDERS} Rényi orders are needed, got {len(self.orders)}")
+        for order in self.orders:
+            if order == "inf":
+                continue
+            _check_exact("a Rényi order", order)
+            if not 1 <= order <= _LARGEST_ORDER:
+                raise UserError(
+                    f"a Rényi order must be in [1, {_LARGEST_ORDER}] or inf, got {order}"
+                )
+        finite = sorted({order for order in self.orders if not isinstance(order, str)})
+        infinite: tuple[Order, ...] = ("inf",) if "inf" in self.orders else ()
+        object.__setattr__(self, "orders", (*finite, *infinite))
+
+
+Question = AtBudget | AtDelta | OnCurve | AtOrders
+
+
+def _check_width(width: Fraction) -> None:
+    _check_exact("width", width)
+    if width <= 0:
+        raise UserError(f"width must be > 0, got {width}")
+
+
+def _check_exact(what: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise UserError(
+            f"{what} must be an int or a Fraction, got {value!r}",
+            "write Fraction('0.1') for 0.1",
+        )
