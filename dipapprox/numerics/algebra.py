@@ -70,8 +70,17 @@ class FunctionAlgebra(Protocol[F]):
     def from_right(self, function: F) -> F:
         """t -> ∫ function over (t, ∞)."""
 
+    def running(self, products: Sequence[Sequence[F]], from_left: bool) -> list[F]:
+        """t -> ∫ over (-∞, t), else over (t, ∞), of every product of at least one function.
+
+        One batch is cheaper than many calls, the more so if like beginnings are neighbours.
+        """
+
     def totals(self, functions: Sequence[F]) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ function over the line, for each; one batch is cheaper than many calls."""
+        """Enclose ∫ function over the line, for each function."""
+
+    def product_totals(self, products: Sequence[Sequence[F]]) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ over the line of every product, as for `running`."""
 
     def bound(self, function: F) -> Fraction | None:
         """An upper bound of sup |function|; None if none is known."""

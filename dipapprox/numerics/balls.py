@@ -14,7 +14,7 @@ size on the panel: tiny probabilities keep their digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -145,6 +145,31 @@ class BallAlgebra:
         """Enclose ∫ function over the line, for each function."""
         with precision(self.bits):
             return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in functions]
+
+    def product_totals(
+        self, products: Sequence[Sequence[BallFunction]]
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ over the line of every product of functions."""
+        return [total for f in self._multiplied(products) for total in self.totals([f])]
+
+    def running(
+        self, products: Sequence[Sequence[BallFunction]], from_left: bool
+    ) -> list[BallFunction]:
+        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
+        return [self._integrate(f, from_left) for f in self._multiplied(products)]
+
+    def _multiplied(self, products: Sequence[Sequence[BallFunction]]) -> Iterator[BallFunction]:
+        """Multiply the factors of each; factors that begin two neighbours alike are shared."""
+        before: list[tuple[BallFunction, BallFunction]] = []  # factor, product so far
+        for factors in products:
+            alike = 0
+            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
+                alike += 1
+            del before[alike:]
+            for factor in factors[alike:]:
+                so_far = self.product(before[-1][1], factor) if before else factor
+                before.append((factor, so_far))
+            yield before[-1][1]
 
     def bound(self, function: BallFunction) -> Fraction | None:
         """An upper bound of sup |function|."""

@@ -4,60 +4,25 @@
                                                   ^                     | no
                                                   +-- finer; balls, more bits and degrees --+
 
-In: an `Event`. Out: an `Enclosure` of its probability, or why the guards have no such plan. The
-value computed with restricted laws is at most the probability and misses at most the lost mass
-(`grid`).
+In: events, many at once. Out: an `Enclosure` of each probability, or why the guards have no such
+plan.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Connected, Event, Star
+from dipapprox.events.event import Connected, Star
 from dipapprox.limits import Limits
-from dipapprox.numerics.balls import BallAlgebra, BallFunction
-from dipapprox.numerics.elimination_plan import (
-    Function,
-    eliminate,
-    eliminate_star,
-)
-from dipapprox.numerics.elimination_value import Evaluation
+from dipapprox.numerics.elimination_bench import Asked, Bench, Needs, Rung, new_bench
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.float64 import Float64Algebra
-from dipapprox.numerics.grid import Grid, build_grid
-from dipapprox.numerics.order_event import OrderEvent, order_event
-from dipapprox.numerics.sampled import Sampled
-
-
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """One attempt: how fine the grid is and which algebra works on it.
-
-    Attributes:
-        fineness: See `build_grid`.
-        bits: Precision of the balls; 0 for doubles.
-        degree: Of the balls' polynomials.
-    """
-
-    fineness: int
-    bits: int = 0
-    degree: int = 0
-
-    def algebra(self, grid: Grid) -> Float64Algebra | BallAlgebra | NotEnclosed:
-        """Make the algebra on a grid."""
-        if self.bits:
-            return BallAlgebra(grid, self.bits, self.degree)
-        try:
-            return Float64Algebra(grid)
-        except ValueError as error:
-            return NotEnclosed(str(error))
+from dipapprox.numerics.grid import MAX_PANELS
+from dipapprox.numerics.order_event import order_event
 
 
 class Tier(Enum):
@@ -101,6 +66,13 @@ def _rounded_up(bits: int) -> int:
     return -(-bits // 64) * 64
 
 
+_SHARED_LAWS = 12
+"""Most laws, and most constants, that one grid serves for the sake of sharing."""
+
+_SHARED_PANELS = 256
+"""Most panels of a grid that events share which could have smaller ones."""
+
+
 class Eliminated:
     """The method `elimination`. It remembers grids and functions: similar events share them.
 
@@ -110,7 +82,7 @@ class Eliminated:
 
     def __init__(self, tier: Tier = Tier.AUTO) -> None:
         self._tier = tier
-        self._benches: dict[Rung, _Bench] = {}
+        self._benches: dict[Rung, Bench] = {}
         self._furthest: Rung | None = None
 
     @property
@@ -126,143 +98,108 @@ class Eliminated:
             case _:
                 assert_never(self._furthest)
 
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event]; the batch of one."""
+        return self.enclose_many((event,), bits, limits)[0]
+
     def enclose_many(
         self, events: Sequence[Connected], bits: int, limits: Limits
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        # The event with the most laws first: its grid may serve the others.
-        order = sorted(range(len(events)), key=lambda i: -_variety(events[i]))
-        found = {i: self.enclose(events[i], bits, limits) for i in order}
-        return [found[i] for i in range(len(events))]
-
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event]; see `Method.enclose`."""
-        order = event if isinstance(event, Star) else order_event(event)
-        if isinstance(order, NotEnclosed):
-            return order
-        best: Enclosure | NotEnclosed = NotEnclosed("no attempt succeeded")
+        found: dict[int, Enclosure | NotEnclosed] = {}
+        pending: dict[int, Asked] = {}
+        for place, event in enumerate(events):
+            limits.check()
+            order = event if isinstance(event, Star) else order_event(event)
+            if isinstance(order, NotEnclosed):
+                found[place] = order
+            else:
+                pending[place] = Asked(order, Needs.of(order))
+        wanted = Fraction(1, 2**bits)
         for rung in ladder(bits, self._tier):
-            found = self._attempt(order, bits, rung, limits)
-            if isinstance(found, NotEnclosed):
-                best = best if isinstance(best, Enclosure) else found
-                continue
-            if isinstance(best, Enclosure) and not found.meets(best):
-                raise BrokenInvariant("elimination: disjoint enclosures of one probability")
-            best = found.intersect(best) if isinstance(best, Enclosure) else found
-            if self._furthest is None or rung.bits > self._furthest.bits:
-                self._furthest = rung
-            if best.width <= Fraction(1, 2**bits):
+            answers = self._attempt(pending, rung, bits, limits)
+            for place, answer in answers.items():
+                best = found[place] = _better(found.get(place), answer)
+                if isinstance(best, Enclosure) and best.width <= wanted:
+                    del pending[place]
+            if any(isinstance(answer, Enclosure) for answer in answers.values()):
+                self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
+            if not pending:
                 break
-        return best
+        return [found[place] for place in range(len(events))]
 
     def _attempt(
-        self, order: OrderEvent | Star, bits: int, rung: Rung, limits: Limits
-    ) -> Enclosure | NotEnclosed:
-        counts, points = _laws_and_points(order)
-        laws = set(counts)
+        self, asked: Mapping[int, Asked], rung: Rung, bits: int, limits: Limits
+    ) -> dict[int, Enclosure | NotEnclosed]:
+        found: dict[int, Enclosure | NotEnclosed] = {}
+        for group in _grouped(asked):
+            members = [asked[place] for place in group.places]
+            bench = self._bench(group.needs, rung, bits, shared=len(members) > 1)
+            if isinstance(bench, Bench):
+                answers = bench.enclose(members, limits)
+            else:
+                answers = []
+                for each in members:
+                    alone = self._bench(each.needs, rung, bits, shared=False)
+                    answers += (
+                        alone.enclose((each,), limits) if isinstance(alone, Bench) else [alone]
+                    )
+            found.update(zip(group.places, answers, strict=True))
+        return found
+
+    def _bench(self, needs: Needs, rung: Rung, bits: int, *, shared: bool) -> Bench | NotEnclosed:
+        """Find or make a bench; it serves what the last one did as well, if that costs little."""
         # In steps of 16, so that events of different sizes find the same grid good enough.
-        kept = -(-(max(bits, 48) + counts.total().bit_length() + 4) // 16) * 16
-        bench = self._benches.get(rung)
-        if bench is None or not bench.fits(laws, points, kept):
-            made = _new_bench(bench, laws, points, kept, rung)
-            if isinstance(made, NotEnclosed):
-                return made
-            bench = self._benches[rung] = made
-        value = bench.value(order, limits)
-        if isinstance(value, NotEnclosed):
-            return value
-        spans = bench.algebra.grid.spans
-        lost = sum((spans[law].lost * count for law, count in counts.items()), Fraction(0))
-        return Enclosure(value.lower, value.upper + lost).intersect(UNIT)
+        kept = -(-(max(bits, 48) + needs.samples.bit_length() + 4) // 16) * 16
+        last = self._benches.get(rung)
+        made: Bench | NotEnclosed | None = None
+        if last is not None:
+            both = last.needs | needs
+            if kept <= last.kept and both.scope() == last.needs.scope():
+                return last
+            if _is_small(both):
+                made = new_bench(both, max(kept, last.kept), rung, _SHARED_PANELS)
+        if not isinstance(made, Bench):
+            made = new_bench(needs, kept, rung, _SHARED_PANELS if shared else MAX_PANELS)
+        if isinstance(made, Bench):
+            self._benches[rung] = made
+        return made
 
 
-def _variety(event: Connected) -> int:
-    """How many laws an event has, like ones counted once in a star."""
-    match event:
-        case Star(_, below, above):
-            return len(below) + len(above)
-        case Event(samples):
-            return len(set(samples))
-        case _:
-            assert_never(event)
+def _better(
+    known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed
+) -> Enclosure | NotEnclosed:
+    if isinstance(found, NotEnclosed):
+        return found if known is None else known
+    if not isinstance(known, Enclosure):
+        known = UNIT
+    if not found.meets(known):
+        raise BrokenInvariant("elimination: disjoint enclosures of one probability")
+    return found.intersect(known)
 
 
-def _laws_and_points(order: OrderEvent | Star) -> tuple[Counter[Distribution], set[Fraction]]:
-    """The laws of all samples, counted, and the constants that samples are compared with."""
-    match order:
-        case Star(centre, below, above):
-            counts = Counter({centre: 1})
-            for law, count in (*below, *above):
-                counts[law] += count
-            return counts, set()
-        case OrderEvent(samples):
-            bounds = {bound for sample in samples for bound in (sample.lower, sample.upper)}
-            points = {bound for bound in bounds if bound is not None}
-            return Counter(sample.law for sample in samples), points
-        case _:
-            assert_never(order)
+@dataclass(slots=True)
+class _Group:
+    """Events that may share a grid, by position, and what they need together."""
+
+    places: list[int]
+    needs: Needs
 
 
-_LAWS_TOGETHER = 12
-"""Most laws that one grid serves for the sake of sharing."""
-
-_FUNCTIONS = 20_000
-"""Most functions that one grid remembers."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Bench:
-    """A grid with its algebra and all functions computed on it.
-
-    Attributes:
-        kept: The grid keeps all but 2**(1 - kept) of every law.
-        points: Constants that are boundaries.
-        table: The functions' indices.
-    """
-
-    algebra: Float64Algebra | BallAlgebra
-    kept: int
-    points: frozenset[Fraction]
-    table: dict[Function, int]
-    evaluation: Evaluation[Sampled] | Evaluation[BallFunction]
-
-    def fits(self, laws: set[Distribution], points: set[Fraction], kept: int) -> bool:
-        """Whether an event with these laws and constants can be evaluated here."""
-        return (
-            kept <= self.kept
-            and points <= self.points
-            and laws <= self.algebra.grid.spans.keys()
-            and len(self.table) + self.evaluation.remembered < _FUNCTIONS
-        )
-
-    def value(self, order: OrderEvent | Star, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose the event's probability for restricted laws."""
-        if isinstance(order, Star):
-            plan = eliminate_star(order, self.table)
-        else:
-            plan = eliminate(order, limits, self.table)
-        return self.evaluation.value(plan, limits)
+def _grouped(asked: Mapping[int, Asked]) -> list[_Group]:
+    """Collect events with few laws and constants between them, those with the most first."""
+    groups: list[_Group] = []
+    for place in sorted(asked, key=lambda place: -len(asked[place].needs.laws)):
+        needs = asked[place].needs
+        if groups:
+            together = groups[-1].needs | needs
+            if together is groups[-1].needs or _is_small(together):
+                groups[-1].places.append(place)
+                groups[-1].needs = together
+                continue
+        groups.append(_Group([place], needs))
+    return groups
 
 
-def _new_bench(
-    old: _Bench | None, laws: set[Distribution], points: set[Fraction], kept: int, rung: Rung
-) -> _Bench | NotEnclosed:
-    """Make a bench, for the laws of the old one as well if they are few."""
-    if old is not None and len(old.algebra.grid.spans.keys() | laws) <= _LAWS_TOGETHER:
-        laws = old.algebra.grid.spans.keys() | laws
-        points, kept = points | old.points, max(kept, old.kept)
-        made = _new_bench(None, laws, points, kept, rung)
-        if isinstance(made, _Bench):
-            return made
-    grid = build_grid(sorted(laws, key=repr), points, kept, rung.fineness)
-    if isinstance(grid, NotEnclosed):
-        return grid
-    algebra = rung.algebra(grid)
-    shared = kept, frozenset(points), dict[Function, int]()
-    match algebra:
-        case NotEnclosed():
-            return algebra
-        case Float64Algebra():
-            return _Bench(algebra, *shared, Evaluation(algebra))
-        case BallAlgebra():
-            return _Bench(algebra, *shared, Evaluation(algebra))
+def _is_small(needs: Needs) -> bool:
+    return len(needs.laws) <= _SHARED_LAWS and len(needs.points) <= _SHARED_LAWS

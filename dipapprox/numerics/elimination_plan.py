@@ -1,7 +1,7 @@
 """Elimination: the probability of an order event as integrals of univariate functions.
 
-In: an `OrderEvent`. Out: Σ coefficient * ∫ product of functions, each function a restricted
-density or the running integral of such a product. Nothing numerical happens here.
+In: an `OrderEvent`. Out: `Terms`, Σ coefficient * ∫ product of functions, each function a
+restricted density or the running integral of such a product. Nothing numerical happens here.
 
 Samples are integrated out one by one. Let r have the density f (times what was passed to it), the
 lower neighbours l < r and the upper neighbours h > r in the reduced order. Split by which lower
@@ -16,13 +16,15 @@ the event up to probability 0. Equal states are collected: like samples give bin
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.order_event import Edge, OrderEvent, Sample
 
 
@@ -42,22 +44,46 @@ class Running:
 
 
 Function = Restricted | Running
-Intern = Callable[[Function], int]
-Factors = tuple[int, ...]
-"""Indices into `Elimination.functions`, ascending: a product."""
+Factors = tuple[tuple[int, int], ...]
+"""A product: (number in a `FunctionTable`, exponent), by ascending number."""
+
+Terms = tuple[tuple[int, Factors], ...]
+"""A plan: Σ coefficient * ∫ product."""
 
 
-@dataclass(frozen=True, slots=True)
-class Elimination:
-    """Σ coefficient * ∫ Π functions. A function's factors come before it.
+class FunctionTable:
+    """The functions of many plans, each once, numbered; a function's factors come before it."""
 
-    Attributes:
-        functions: All functions, each once.
-        terms: (coefficient, factors), collected.
-    """
+    __slots__ = ("_leaves", "_numbers", "functions")
 
-    functions: tuple[Function, ...]
-    terms: tuple[tuple[int, Factors], ...]
+    def __init__(self) -> None:
+        self.functions: list[Function] = []
+        self._numbers: dict[Function, int] = {}
+        # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
+        self._leaves: dict[tuple[int, int, int], tuple[Sample, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def number(self, function: Function) -> int:
+        """Return the function's number; a new one is added."""
+        number = self._numbers.setdefault(function, len(self.functions))
+        if number == len(self.functions):
+            self.functions.append(function)
+        return number
+
+    def leaf(self, sample: Sample) -> int:
+        """Return the number of a sample's restricted density."""
+        key = id(sample.law), id(sample.lower), id(sample.upper)
+        known = self._leaves.get(key)
+        if known is None:
+            if len(self._leaves) > _LEAVES:
+                self._leaves.clear()
+            known = self._leaves[key] = sample, self.number(Restricted(sample))
+        return known[1]
+
+
+_LEAVES = 4096
 
 
 _NO_ONE = -1
@@ -76,62 +102,61 @@ class _State:
     edges: frozenset[Edge]
 
 
-def eliminate(event: OrderEvent, limits: Limits, table: dict[Function, int]) -> Elimination:
+def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
     """Integrate out all samples of a connected order event.
 
     Args:
         event: At least one sample; connected.
-        limits: Asked before every step.
-        table: The functions known so far and their indices; new ones are added.
+        limits: The time is asked before every step, and how many pieces an event may have.
+        table: The functions known so far; new ones are added.
+
+    Returns:
+        Terms, collected; none for an event of probability 0. Or why there are too many.
 
     Raises:
-        LimitReached: If the pieces or the time run out.
+        LimitReached: If the time runs out.
     """
-
-    def intern(function: Function) -> int:
-        return table.setdefault(function, len(table))
-
-    # Laws hash slowly; like samples mostly share one object.
-    known: dict[tuple[int, int, int], int] = {}
-    named: list[tuple[int, Factors]] = []
-    for i, sample in enumerate(event.samples):
-        key = id(sample.law), id(sample.lower), id(sample.upper)
-        if key not in known:
-            known[key] = intern(Restricted(sample))
-        named.append((i, (known[key],)))
-    start = tuple(named)
     edges = _reduced(event.edges)
     if edges is None:
-        return Elimination(tuple(table), ())
+        return ()
+    start = tuple((i, ((table.leaf(sample), 1),)) for i, sample in enumerate(event.samples))
     pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
     pending[len(start)][_State(start, edges)] = 1
     created = 0
     for count in range(len(start), 1, -1):
         for state, coefficient in pending.pop(count, {}).items():
             limits.check()
-            for after, sign in _integrate(state, intern):
+            for after, sign in _integrate(state, table):
                 created += 1
                 pending[len(after.factors)][after] += sign * coefficient
-            limits.check_pieces(created)
-    terms = [(c, state.factors[0][1]) for state, c in pending[1].items() if c]
-    return Elimination(tuple(table), tuple(terms))
+            if created > limits.pieces:
+                return NotEnclosed(
+                    f"its {len(event.samples)} samples and {len(edges)} comparisons split into "
+                    f"more than {limits.pieces} pieces"
+                )
+    return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
 
 
-def eliminate_star(star: Star, table: dict[Function, int]) -> Elimination:
+def eliminate_star(star: Star, table: FunctionTable) -> Terms:
     """Integrate out the leaves of a star, then its centre: one term."""
-
-    def intern(function: Function) -> int:
-        return table.setdefault(function, len(table))
-
-    factors = [intern(Restricted(Sample(star.centre, None, None)))]
+    factors = [(table.leaf(Sample(star.centre, None, None)), 1)]
     for leaves, from_left in ((star.below, True), (star.above, False)):
         for law, count in leaves:
-            leaf = intern(Restricted(Sample(law, None, None)))
-            factors += [intern(Running((leaf,), from_left))] * count
-    return Elimination(tuple(table), ((1, tuple(sorted(factors))),))
+            leaf = ((table.leaf(Sample(law, None, None)), 1),)
+            factors.append((table.number(Running(leaf, from_left)), count))
+    return ((1, tuple(sorted(factors))),)
 
 
-def _integrate(state: _State, intern: Intern) -> list[tuple[_State, int]]:
+def times(factors: Factors, number: int) -> Factors:
+    """Multiply a product by one more function."""
+    place = bisect_left(factors, (number, 0))
+    if place < len(factors) and factors[place][0] == number:
+        grown = (number, factors[place][1] + 1)
+        return (*factors[:place], grown, *factors[place + 1 :])
+    return (*factors[:place], (number, 1), *factors[place:])
+
+
+def _integrate(state: _State, table: FunctionTable) -> list[tuple[_State, int]]:
     """Integrate out all leaves; if there is none, the cheapest sample."""
     below: dict[int, set[int]] = {v: set() for v, _ in state.factors}
     above: dict[int, set[int]] = {v: set() for v, _ in state.factors}
@@ -141,9 +166,9 @@ def _integrate(state: _State, intern: Intern) -> list[tuple[_State, int]]:
     factors = dict(state.factors)
     leaves = [v for v in factors if len(below[v]) + len(above[v]) == 1]
     if leaves:
-        return [(_strip(factors, below, above, leaves, intern), 1)]
+        return [(_strip(factors, below, above, leaves, table), 1)]
     vertex = min(factors, key=lambda v: (_parts(below[v], above[v]), v))
-    return _split(factors, state.edges, vertex, below[vertex], above[vertex], intern)
+    return _split(factors, state.edges, vertex, below[vertex], above[vertex], table)
 
 
 def _strip(
@@ -151,23 +176,23 @@ def _strip(
     below: dict[int, set[int]],
     above: dict[int, set[int]],
     leaves: list[int],
-    intern: Intern,
+    table: FunctionTable,
 ) -> _State:
     """Integrate out leaves until none is left, or one sample only. Linear in their number."""
-    gained: dict[int, list[int]] = {v: list(own) for v, own in factors.items()}
+    gained = dict(factors)
     while leaves:
         leaf = leaves.pop()
         if len(below[leaf]) + len(above[leaf]) != 1:
             continue  # the last sample
         to_left = bool(above[leaf])
         (other,) = above[leaf] or below[leaf]
-        gained[other].append(intern(Running(tuple(sorted(gained.pop(leaf))), to_left)))
+        gained[other] = times(gained[other], table.number(Running(gained.pop(leaf), to_left)))
         (below if to_left else above)[other].discard(leaf)
         del below[leaf], above[leaf]
         if len(below[other]) + len(above[other]) == 1:
             leaves.append(other)
     edges = frozenset((low, high) for high, lows in below.items() for low in lows)
-    return _State(tuple((v, tuple(sorted(own))) for v, own in sorted(gained.items())), edges)
+    return _State(tuple(sorted(gained.items())), edges)
 
 
 def _parts(below: set[int], above: set[int]) -> int:
@@ -182,7 +207,7 @@ def _split(
     vertex: int,
     below: set[int],
     above: set[int],
-    intern: Intern,
+    table: FunctionTable,
 ) -> list[tuple[_State, int]]:
     """Split by the largest lower and the smallest upper neighbour of `vertex`."""
     rest = {edge for edge in edges if vertex not in edge}
@@ -199,9 +224,8 @@ def _split(
         if reduced is None:
             continue
         for target, from_left, sign in targets:
-            function = intern(Running(own, from_left))
             left = {v: f for v, f in factors.items() if v != vertex}
-            left[target] = tuple(sorted((*left[target], function)))
+            left[target] = times(left[target], table.number(Running(own, from_left)))
             parts.append((_State(tuple(sorted(left.items())), reduced), sign))
     return parts
 

@@ -1,113 +1,173 @@
-"""The value of an elimination plan in a function algebra.
+"""The values of elimination plans in a function algebra, many at once.
 
-In: an `Elimination`. Out: an `Enclosure` of its value, for the restricted laws of the algebra's
-grid.
+In: `Terms` over one `FunctionTable`. Out: an `Enclosure` of each value, for the restricted laws of
+the algebra's grid.
+
+    functions that are needed and not yet known, by depth -> one batch for each depth and direction
+    different products of all terms                       -> one batch of totals -> exact sums
 """
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import Generic, TypeVar
 
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebra import FunctionAlgebra
 from dipapprox.numerics.elimination_plan import (
-    Elimination,
     Factors,
-    Function,
+    FunctionTable,
     Restricted,
     Running,
+    Terms,
 )
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 F = TypeVar("F")
+T = TypeVar("T")
+
+_BATCH = 64
+"""Products between two looks at the limits."""
 
 
 class Evaluation(Generic[F]):
-    """Functions of plans on one grid, each computed once; equal powers and products are shared."""
+    """Functions of plans on one grid, each computed once; powers and totals are shared."""
 
-    def __init__(self, algebra: FunctionAlgebra[F]) -> None:
+    def __init__(self, algebra: FunctionAlgebra[F], table: FunctionTable) -> None:
         self._algebra = algebra
-        self._functions: list[Function] = []
-        self._single: list[F] = []
+        self._table = table
+        self._known: dict[int, F] = {}
+        self._depths: list[int] = []
         self._powers: dict[tuple[int, int], F] = {}
-        self._products: dict[Factors, F] = {}
+        self._totals: dict[Factors, Enclosure | NotEnclosed] = {}
 
     @property
     def remembered(self) -> int:
-        """The number of powers and products in memory."""
-        return len(self._powers) + len(self._products)
+        """The number of functions and totals in memory."""
+        return len(self._known) + len(self._powers) + len(self._totals)
 
-    def value(self, plan: Elimination, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose the sum of the plan's terms.
+    def cost(self, plans: Iterable[Terms]) -> int:
+        """Count the functions and powers that some plans add to the memory, at most."""
+        plans = tuple(plans)
+        fresh = self._needed(plans)
+        functions = [self._table.functions[number] for number in fresh]
+        products = [factors for terms in plans for _, factors in terms]
+        products += [f.factors for f in functions if isinstance(f, Running)]
+        powers = {(n, exponent) for each in products for n, exponent in each if exponent > 1}
+        return len(fresh) + len(powers - self._powers.keys())
 
-        Args:
-            plan: Its functions begin with those of all earlier plans, in the same order.
-            limits: Asked before every function.
+    def _needed(self, plans: Iterable[Terms]) -> set[int]:
+        """Return the functions that must still be computed for some plans."""
+        waiting = [n for terms in plans for _, factors in terms for n, _ in factors]
+        found: set[int] = set()
+        while waiting:
+            number = waiting.pop()
+            if number in found or number in self._known:
+                continue
+            found.add(number)
+            function = self._table.functions[number]
+            if isinstance(function, Running):
+                waiting.extend(n for n, _ in function.factors)
+        return found
+
+    def values(self, plans: Sequence[Terms], limits: Limits) -> list[Enclosure | NotEnclosed]:
+        """Enclose the sum of the terms of each plan.
+
+        Raises:
+            LimitReached: If `limits`, asked before every batch, run out.
         """
-        for function in plan.functions[len(self._functions) :]:
+        self._compute(self._needed(plans), limits)
+        wanted = {factors for terms in plans for _, factors in terms}
+        fresh = sorted(wanted - self._totals.keys())
+        for batch in _batches(fresh):
             limits.check()
-            self._single.append(self._function(function))
-            self._functions.append(function)
-        if not plan.terms:
-            return Enclosure.exact(0)
-        terms = [(c, self._product(factors)) for c, factors in plan.terms]
-        summed = terms[0][1] if plan.terms[0][0] == 1 == len(terms) else None
-        if summed is None:
-            summed = self._algebra.combine(terms)
-        return self._algebra.totals([summed])[0]
+            totals = self._algebra.product_totals([self._factors(each) for each in batch])
+            self._totals.update(zip(batch, totals, strict=True))
+        return [self._sum(terms) for terms in plans]
 
-    def _function(self, function: Function) -> F:
-        match function:
-            case Restricted(sample):
-                density = self._algebra.density(sample.law)
-                if sample.lower is None and sample.upper is None:
-                    return density
-                return self._algebra.restrict(density, sample.lower, sample.upper)
-            case Running(factors, from_left):
-                plain = self._plain_law(factors, from_left)
-                if plain is not None:
-                    return plain
-                inner = self._product(factors)
-                if from_left:
-                    return self._algebra.from_left(inner)
-                return self._algebra.from_right(inner)
+    def _compute(self, numbers: set[int], limits: Limits) -> None:
+        self._measure()
+        levels: dict[int, list[int]] = defaultdict(list)
+        for number in sorted(numbers):
+            levels[self._depths[number]].append(number)
+        for _, level in sorted(levels.items()):
+            sides: tuple[list[tuple[int, Factors]], ...] = ([], [])
+            for number in level:
+                function = self._table.functions[number]
+                match function:
+                    case Restricted():
+                        self._known[number] = self._restricted(function)
+                    case Running(factors, to_right):
+                        plain = self._plain_law(factors, to_right)
+                        if plain is None:
+                            sides[to_right].append((number, factors))
+                        else:
+                            self._known[number] = plain
+            for from_left in (False, True):
+                for batch in _batches(sides[from_left]):
+                    limits.check()
+                    products = [self._factors(factors) for _, factors in batch]
+                    found = self._algebra.running(products, from_left)
+                    self._known.update(zip((n for n, _ in batch), found, strict=True))
+
+    def _measure(self) -> None:
+        """Extend the depths to all functions: one more than the greatest of the factors'."""
+        for function in self._table.functions[len(self._depths) :]:
+            below = function.factors if isinstance(function, Running) else ()
+            self._depths.append(1 + max((self._depths[n] for n, _ in below), default=-1))
+
+    def _restricted(self, function: Restricted) -> F:
+        sample = function.sample
+        density = self._algebra.density(sample.law)
+        if sample.lower is None and sample.upper is None:
+            return density
+        return self._algebra.restrict(density, sample.lower, sample.upper)
 
     def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
         """The distribution function of a sample without constants or earlier messages."""
-        first = self._functions[factors[0]]
-        if len(factors) > 1 or not isinstance(first, Restricted):
+        first = self._table.functions[factors[0][0]]
+        if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, Restricted):
             return None
         sample = first.sample
         if sample.lower is not None or sample.upper is not None:
             return None
         return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
 
-    def _power(self, index: int, count: int) -> F:
+    def _factors(self, factors: Factors) -> list[F]:
+        return [self._power(number, exponent) for number, exponent in factors]
+
+    def _power(self, number: int, exponent: int) -> F:
         """A power of a function; neighbouring exponents differ by one product."""
-        single = self._single[index]
-        if count == 1:
+        single = self._known[number]
+        if exponent == 1:
             return single
-        known = self._powers.get((index, count))
+        known = self._powers.get((number, exponent))
         if known is None:
-            smaller = single if count == 2 else self._powers.get((index, count - 1))
+            smaller = single if exponent == 2 else self._powers.get((number, exponent - 1))
             known = (
-                self._algebra.power(single, count)
+                self._algebra.power(single, exponent)
                 if smaller is None
                 else self._algebra.product(smaller, single)
             )
-            self._powers[index, count] = known
+            self._powers[number, exponent] = known
         return known
 
-    def _product(self, factors: Factors) -> F:
-        known = self._products.get(factors)
-        if known is not None:
-            return known
-        result: F | None = None
-        for index, run in groupby(factors):
-            count = sum(1 for _ in run)
-            step = self._power(index, count)
-            result = step if result is None else self._algebra.product(result, step)
-        assert result is not None
-        self._products[factors] = result
-        return result
+    def _sum(self, terms: Terms) -> Enclosure | NotEnclosed:
+        lower = upper = Fraction(0)
+        for coefficient, factors in terms:
+            total = self._totals[factors]
+            if isinstance(total, NotEnclosed):
+                return total
+            if len(terms) == 1 == coefficient:
+                return total
+            ends = coefficient * total.lower, coefficient * total.upper
+            lower += min(ends)
+            upper += max(ends)
+        return Enclosure(lower, upper)
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), _BATCH):
+        yield items[start : start + _BATCH]

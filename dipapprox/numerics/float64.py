@@ -6,7 +6,7 @@ Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import isfinite
 
@@ -32,6 +32,7 @@ from dipapprox.numerics.sampled import (
     definite,
     indefinite,
     multiply,
+    multiply_each,
     panel_errors,
 )
 from dipapprox.numerics.sampled_laws import Samples
@@ -39,11 +40,15 @@ from dipapprox.numerics.sampled_laws import Samples
 Array = NDArray[np.float64]
 
 _NODES = 20
+_BATCH = 2**17  # doubles
 _RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 
 class Float64Algebra:
-    """The algebra on one grid. Functions made by it may carry leading batch axes (numpy rules)."""
+    """The algebra on one grid.
+
+    Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
+    """
 
     __slots__ = ("_half", "_leaves", "_rule", "grid")
 
@@ -73,10 +78,10 @@ class Float64Algebra:
 
     def constant(self, value: Fraction) -> Sampled:
         """t -> value; |value| is 0 or in [2^-800, 2^800]."""
-        rows = np.full((self.grid.panels, self._columns), float(value))
-        rows[:, self._nodes :] = abs(float(value))
-        rows[:, -1] = 1.0
-        return Sampled(rows, 2, abs(float(value)) or 1.0, value >= 0)
+        layers = np.full((self._height, self.grid.panels), float(value))
+        layers[self._nodes :] = abs(float(value))
+        layers[-1] = 1.0
+        return Sampled(layers, 2, abs(float(value)) or 1.0, value >= 0)
 
     def density(self, law: Distribution) -> Sampled:
         """The density of the restricted law."""
@@ -100,11 +105,11 @@ class Float64Algebra:
         """t -> function(t) between the bounds, else 0."""
         first = 0 if lower is None else self.grid.index(lower)
         last = self.grid.panels if upper is None else self.grid.index(upper)
-        rows = function.rows.copy()
+        layers = function.layers.copy()
         for outside in (slice(0, first), slice(max(first, last), None)):
-            rows[..., outside, :] = 0.0
-            rows[..., outside, -1] = 1.0
-        return Sampled(rows, function.roundings, function.least, function.positive)
+            layers[..., outside] = 0.0
+            layers[..., -1, outside] = 1.0
+        return Sampled(layers, function.roundings, function.least, function.positive)
 
     def product(self, left: Sampled, right: Sampled) -> Sampled:
         """t -> left(t) right(t)."""
@@ -128,7 +133,7 @@ class Float64Algebra:
         """t -> Σ weight * function(t)."""
         live = [(weight, term) for weight, term in terms if weight]
         if any(abs(weight) >= 2**900 for weight, _ in live):
-            unknown = np.full((self.grid.panels, self._columns), np.nan)
+            unknown = np.full((self._height, self.grid.panels), np.nan)
             return Sampled(unknown, 0, 1.0, False)  # nothing is known: no total is enclosed
         return add(live, self._nodes) if live else self.constant(Fraction(0))
 
@@ -156,21 +161,39 @@ class Float64Algebra:
 
     def totals(self, functions: Sequence[Sampled]) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ function over the line, for each function without batch axes."""
-        if not functions:
-            return []
-        batch = Sampled(
-            np.stack([function.rows for function in functions]),
-            max(function.roundings for function in functions),
-            min(function.least for function in functions),
-            all(function.positive for function in functions),
-        )
-        lower, upper = self.integrals(batch)
-        return [
-            Enclosure(Fraction(low), Fraction(high))
-            if isfinite(low) and isfinite(high)
-            else NotEnclosed("doubles overflow: the panels are too wide for the functions")
-            for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
-        ]
+        return self.product_totals([(function,) for function in functions])
+
+    def product_totals(
+        self, products: Sequence[Sequence[Sampled]]
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ over the line of products of functions without batch axes."""
+        found: list[Enclosure | NotEnclosed] = []
+        for batch in self._batches(products):
+            lower, upper = self.integrals(multiply_each(batch, self._nodes))
+            found += [
+                Enclosure(Fraction(low), Fraction(high))
+                if isfinite(low) and isfinite(high)
+                else NotEnclosed("doubles overflow: the panels are too wide for the functions")
+                for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
+            ]
+        return found
+
+    def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
+        """t -> ∫ over (-∞, t), or over (t, ∞), of products of functions without batch axes."""
+        found: list[Sampled] = []
+        for batch in self._batches(products):
+            whole = indefinite(multiply_each(batch, self._nodes), self._rule, self._half, from_left)
+            least, positive = whole.least, whole.positive
+            found += [Sampled(layers, 1, least, positive) for layers in whole.layers]
+        return found
+
+    def _batches(
+        self, products: Sequence[Sequence[Sampled]]
+    ) -> Iterator[Sequence[Sequence[Sampled]]]:
+        """Split, so that a batch stays in the processor's cache."""
+        size = max(1, _BATCH // (self._height * self.grid.panels))
+        for start in range(0, len(products), size):
+            yield products[start : start + size]
 
     def bound(self, function: Sampled) -> Fraction | None:
         """An upper bound of sup |function|, over all of a batch."""
@@ -178,22 +201,24 @@ class Float64Algebra:
         return Fraction(largest) if isfinite(largest) else None
 
     def node_errors(self, function: Sampled) -> tuple[Array, Array]:
-        """Return the values at the nodes, and per panel a bound on their errors."""
+        """Return the values at the nodes, (…, P, n), and per panel a bound on their errors."""
         return (
-            function.rows[..., : self._nodes],
+            function.layers[..., : self._nodes, :].swapaxes(-1, -2),
             panel_errors(function, self._rule).values * SAFE,
         )
 
     def sups(self, function: Sampled) -> Array:
         """Return per panel an upper bound of |function|."""
-        return function.rows[..., self._nodes] * panel_errors(function, self._rule).kappa * SAFE
+        return (
+            function.layers[..., self._nodes, :] * panel_errors(function, self._rule).kappa * SAFE
+        )
 
     @property
     def _nodes(self) -> int:
         return len(self._rule.nodes)
 
     @property
-    def _columns(self) -> int:
+    def _height(self) -> int:
         return self._nodes + len(self._rule.ratios) + 2
 
     def _leaf(self, sampler: Sampler, law: Distribution) -> Sampled:
@@ -207,5 +232,5 @@ class Float64Algebra:
         majorants = np.where(zero, 0.0, np.maximum(samples.majorants, FLOOR))
         sup = np.maximum(majorants[:, 0], FLOOR)
         amplification = 1 + samples.error / sup * SAFE
-        rows = np.column_stack([samples.values, majorants, amplification])
-        return Sampled(rows, 1, float(majorants[majorants > 0].min()), True)
+        layers = np.vstack([samples.values.T, majorants.T, amplification])
+        return Sampled(layers, 1, float(majorants[majorants > 0].min()), True)

@@ -5,14 +5,14 @@ bounds of |f| on the panel (r = 1) and on Bernstein ellipses round it (r > 1). P
 products of arrays, integrals are one matrix product, and what sampling loses is bounded by the
 majorants through `legendre.Rule`: geometrically small in n. No coefficient is ever computed.
 
-State of one panel: v_1..v_n, m_0..m_R, A >= 1, all in one row, and for the whole function an
+State of one panel: v_1..v_n, m_0..m_R, A >= 1, all in one column, and for the whole function an
 integer k of roundings. With u = 2^-53, κ = (1 + 1.001 u)^k and x_j, E_r the exact nodes and
 ellipses,
 
     (I)   |f| <= κ m_r on E_r, for r = 0..R,        (II)  |v_j - f(x_j)| <= κ m_0 (κ A - 1),
     (III) m_r = 0 implies f = 0 on the panel, v = 0; otherwise m_r >= 2^-900.
 
-Product. Rows are multiplied entry by entry, k = k_f + k_g + 2. From (II), writing e_f = κ_f A_f,
+Product. Columns are multiplied entry by entry, k = k_f + k_g + 2. From (II), writing e_f = κ_f A_f,
 |v w - f g| <= |v - f||w| + |f||w - g| <= κ_f κ_g m_f m_g ((e_f - 1) e_g + (e_g - 1)), which is
 κ_f κ_g m_f m_g (e_f e_g - 1); rounding v w adds at most (u + 2^-90) |v w| <= (u + 2^-90) κ_f κ_g
 m_f m_g e_f e_g, so that (II) holds with e_f e_g (1 + u + 2^-90), and the roundings of m_f m_g and
@@ -40,7 +40,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,7 @@ Array = NDArray[np.float64]
 UNIT_ROUNDOFF = 2.0**-53
 FLOOR = 2.0**-900
 SAFE = 1 + 2.0**-30
+Roundings = int | NDArray[np.int64]
 _TINY = 2.0**-950
 
 
@@ -61,14 +62,14 @@ class Sampled:
     """A function, or an array of functions, on the P panels of a grid.
 
     Attributes:
-        rows: Shape (…, P, n + R + 2): per panel the values, the majorants, A.
-        roundings: k, at most 2^40.
+        layers: Shape (…, n + R + 2, P): the values at the nodes, the majorants, A.
+        roundings: k, at most 2^40; in a batch one for all, or an array (…, 1).
         least: Positive lower bound of all non-zero majorants, >= 2^-900.
         positive: Whether the function is known to be >= 0.
     """
 
-    rows: Array
-    roundings: int
+    layers: Array
+    roundings: Roundings
     least: float
     positive: bool
 
@@ -80,25 +81,51 @@ class PanelErrors:
     Attributes:
         values: E, the errors of the node values.
         rounding: g λ V, what rounding adds to a product with W, before the factor H.
-        kappa: κ.
+        kappa: κ, a number or of shape (…, 1).
     """
 
     values: Array
     rounding: Array
-    kappa: float
+    kappa: float | Array
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
     """left * right, entry by entry (numpy's broadcasting for batches)."""
-    rows = left.rows * right.rows
+    layers = left.layers * right.layers
     least = left.least * right.least
     if least < FLOOR:
-        majorants = rows[..., nodes:-1]
+        majorants = layers[..., nodes:-1, :]
         np.maximum(majorants, FLOOR, out=majorants)
         least = FLOOR
     roundings = left.roundings + right.roundings + 2
-    return Sampled(rows, roundings, least, left.positive and right.positive)
+    return Sampled(layers, roundings, least, left.positive and right.positive)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def multiply_each(products: Sequence[Sequence[Sampled]], nodes: int) -> Sampled:
+    """Multiply the factors of every product (at least one, without batch axes): a batch."""
+    layers = np.empty((len(products), *products[0][0].layers.shape))
+    roundings = np.empty((len(products), 1), np.int64)
+    lowest, positive = 1.0, True
+    for place, (first, *others) in enumerate(products):
+        product, least, count = layers[place], first.least, first.roundings
+        positive = positive and first.positive
+        before = first.layers
+        for factor in others:
+            np.multiply(before, factor.layers, out=product)
+            before = product
+            least *= factor.least
+            if least < FLOOR:
+                np.maximum(product[nodes:-1], FLOOR, out=product[nodes:-1])
+                least = FLOOR
+            count = count + factor.roundings + 2
+            positive = positive and factor.positive
+        if not others:
+            product[...] = before
+        roundings[place] = count
+        lowest = min(lowest, least)
+    return Sampled(layers, roundings, lowest, positive)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -108,47 +135,51 @@ def add(terms: Sequence[tuple[int, Sampled]], nodes: int) -> Sampled:
     (II) for the sum: m = Σ |c_i| m_i, A = max A_i; a sum of N products with rounded coefficients
     adds at most N + 2 roundings to each term, in the values and likewise in m.
     """
-    rows = float(terms[0][0]) * terms[0][1].rows
-    rows[..., nodes:-1] = np.abs(rows[..., nodes:-1])
-    amplification = terms[0][1].rows[..., -1]
+    layers = float(terms[0][0]) * terms[0][1].layers
+    layers[..., nodes:-1, :] = np.abs(layers[..., nodes:-1, :])
+    amplification = terms[0][1].layers[..., -1, :]
     for weight, term in terms[1:]:
-        step = float(weight) * term.rows
-        step[..., nodes:-1] = np.abs(step[..., nodes:-1])
-        rows = rows + step
-        amplification = np.maximum(amplification, term.rows[..., -1])
-    rows[..., -1] = amplification
+        step = float(weight) * term.layers
+        step[..., nodes:-1, :] = np.abs(step[..., nodes:-1, :])
+        layers = layers + step
+        amplification = np.maximum(amplification, term.layers[..., -1, :])
+    layers[..., -1, :] = amplification
     return Sampled(
-        rows,
-        max(term.roundings for _, term in terms) + 2 * len(terms) + 4,
+        layers,
+        _most(term.roundings for _, term in terms) + 2 * len(terms) + 4,
         min(term.least for _, term in terms),
         all(weight > 0 and term.positive for weight, term in terms),
     )
 
 
+def _most(counts: Iterable[Roundings]) -> Roundings:
+    """The largest count; Python's integers, which do not overflow, as long as no batch is mixed."""
+    most, *others = counts
+    for count in others:
+        both_plain = isinstance(most, int) and isinstance(count, int)
+        most = max(most, count) if both_plain else np.maximum(most, count)
+    return most
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     """Bound what the node values' errors and rounding can do."""
-    assert function.roundings <= 2**40  # so that κ <= 1 + 1.01 k u
+    assert np.max(function.roundings) <= 2**40  # so that κ <= 1 + 1.01 k u
     nodes = len(rule.nodes)
-    excess = 1.01 * function.roundings * UNIT_ROUNDOFF
+    excess = np.float64(1.01 * UNIT_ROUNDOFF) * function.roundings
     kappa = 1 + excess
-    sup = kappa * function.rows[..., nodes]
-    amplification = function.rows[..., -1]
+    sup = kappa * function.layers[..., nodes, :]
+    amplification = function.layers[..., -1, :]
     values = sup * ((amplification - 1) + excess * amplification)
     rounding = (nodes + 6) * UNIT_ROUNDOFF * rule.norm * kappa * sup * amplification
     return PanelErrors(values, rounding, kappa)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def sampling_error(function: Sampled, factors: Array, kappa: float) -> Array:
+def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
     """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing."""
-    majorants = function.rows[..., -1 - len(factors) : -1]
-    if function.rows.ndim == 2:
-        least: Array = np.fmin.reduce(majorants * factors, axis=-1)
-    else:  # numpy reduces short last axes slowly
-        least = majorants[..., 0] * factors[0]
-        for r in range(1, len(factors)):
-            np.fmin(least, majorants[..., r] * factors[r], out=least)
+    majorants = function.layers[..., -1 - len(factors) : -1, :]
+    least: Array = np.fmin.reduce(majorants * factors[:, None], axis=-2)
     return kappa * least
 
 
@@ -156,7 +187,7 @@ def sampling_error(function: Sampled, factors: Array, kappa: float) -> Array:
 def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
     """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
     panels, error = _panel_integrals(function, rule, half)
-    count = function.rows.shape[-2]
+    count = function.layers.shape[-1]
     rounding = (count + 4) * UNIT_ROUNDOFF * np.abs(panels).sum(axis=-1)
     return panels.sum(axis=-1), (error.sum(axis=-1) + rounding) * SAFE
 
@@ -165,8 +196,8 @@ def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
 def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> Sampled:
     """∫ from the left (right) end of the grid to t."""
     order = slice(None) if from_left else slice(None, None, -1)
-    matrix = (rule.from_left if from_left else rule.from_right)[:, :-1]
-    nodes, count = len(rule.nodes), function.rows.shape[-2]
+    matrix = (rule.from_left if from_left else rule.from_right)[:, :-1].T
+    nodes, count = len(rule.nodes), function.layers.shape[-1]
     total, total_error = _panel_integrals(function, rule, half)
     total_error = total_error + (count + 4) * UNIT_ROUNDOFF * np.abs(total)
     after = np.cumsum(total[..., order], axis=-1)[..., order]
@@ -174,28 +205,37 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     before = after - total
     errors = panel_errors(function, rule)
     sampling = sampling_error(function, rule.partial_error, errors.kappa)
-    rows = np.empty_like(function.rows)
-    np.matmul(function.rows[..., :nodes], matrix, out=rows[..., :nodes])
-    rows[..., :nodes] *= half[:, None]
-    rows[..., :nodes] += before[..., None]
+    layers = np.empty_like(function.layers)
+    values = np.matmul(matrix, function.layers[..., :nodes, :], out=layers[..., :nodes, :])
+    values *= half
+    values += before[..., None, :]
     error = after_error + half * (rule.norm * errors.values + sampling + errors.rounding + _TINY)
-    largest = np.abs(rows[..., :nodes]).max(axis=-1)
+    largest = np.abs(values).max(axis=-2)
     error = (error + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))) * SAFE
-    majorants = function.rows[..., nodes:-1] * (half * errors.kappa)[:, None]
+    majorants = function.layers[..., nodes:-1, :] * (half * errors.kappa)[..., None, :]
     if function.positive:
         sup = (np.abs(after) + after_error) * SAFE
     else:
-        sup = (np.abs(before) + after_error + 2 * majorants[..., 0]) * SAFE
+        sup = (np.abs(before) + after_error + 2 * majorants[..., 0, :]) * SAFE
     sup = np.maximum(sup, FLOOR)
-    rows[..., nodes] = sup
-    rows[..., nodes + 1 : -1] = (sup[..., None] + majorants[..., 1:] * rule.high) * SAFE
-    rows[..., -1] = 1 + error / sup
-    return Sampled(rows, 1, FLOOR, function.positive)
+    layers[..., nodes, :] = sup
+    ellipses = layers[..., nodes + 1 : -1, :]
+    np.multiply(majorants[..., 1:, :], rule.high[:, None], out=ellipses)
+    ellipses += sup[..., None, :]
+    ellipses *= SAFE
+    layers[..., -1, :] = 1 + error / sup
+    return Sampled(layers, 1, _floor_of(sup), function.positive)
+
+
+def _floor_of(sups: Array) -> float:
+    """A lower bound of majorants that are at least `sups`, themselves >= 2^-900 or nan."""
+    least = float(sups.min())
+    return least if least >= FLOOR else FLOOR
 
 
 def _panel_integrals(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
     """∫ over each panel and bounds on the errors, (…, P) each."""
     errors = panel_errors(function, rule)
     sampling = sampling_error(function, rule.total_error, errors.kappa)
-    values = function.rows[..., : len(rule.nodes)] @ rule.from_left[:, -1] * half
+    values = rule.from_left[:, -1] @ function.layers[..., : len(rule.nodes), :] * half
     return values, half * (2 * errors.values + sampling + errors.rounding + _TINY)

@@ -303,8 +303,8 @@ def test_a_batch_is_its_members_side_by_side() -> None:
     algebra = Float64Algebra(grid_for(law, other))
     members = [algebra.density(law), algebra.cdf(other), algebra.survival(law)]
     batch = sampled.Sampled(
-        np.stack([member.rows for member in members]),
-        max(member.roundings for member in members),
+        np.stack([member.layers for member in members]),
+        1,
         min(member.least for member in members),
         all(member.positive for member in members),
     )

@@ -15,7 +15,7 @@ from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination import Eliminated
-from dipapprox.numerics.elimination_plan import Function, eliminate
+from dipapprox.numerics.elimination_plan import FunctionTable, eliminate
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested import Nested
 from dipapprox.numerics.order_event import OrderEvent, order_event
@@ -155,8 +155,8 @@ def test_like_samples_between_two_others_are_collected() -> None:
     inside = [g for i in range(1, 41) for g in (below(0, i), below(i, 41))]
     order = order_event(Event(samples, tuple(inside)))
     assert isinstance(order, OrderEvent)
-    table: dict[Function, int] = {}
-    terms = eliminate(order, Limits(), table).terms
+    terms = eliminate(order, Limits(), FunctionTable())
+    assert not isinstance(terms, NotEnclosed)
     assert len(terms) <= 2 * 41
     assert max(abs(c) for c, _ in terms) <= comb(40, 20)
 
