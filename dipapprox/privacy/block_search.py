@@ -45,7 +45,7 @@ def search_blocks(
     outputs = bounds.lower.shape[1]
     # Sums up to this are certainly at most delta, whatever was rounded.
     harmless = float_below(search.delta / stretch(outputs))
-    largest, best = -1.0, None
+    largest, best = -1.0, None  # of the pairs decided here
     for block in pair_blocks(program.inputs, walk, max(_BLOCK // outputs, 1)):
         search.limits.check()
         upper = _sums(bounds.upper, bounds.low_discount, block)
@@ -62,12 +62,12 @@ def search_blocks(
             upper[doubtful] = -1.0  # the ladder has recorded them
         place = int(np.argmax(upper))
         if upper[place] > largest:
-            largest, best = float(upper[place]), _pair(numbers, block, place)
+            largest, best = float(upper[place]), block.pair(place)
         search.cover(len(block), NOTHING)
         progress(search.checked, total)
     if best is not None:
-        search.cover(0, enclosure(0.0, largest, outputs, None))
-        search.check(best)
+        (least,) = _sums(bounds.lower, bounds.high_discount, best)
+        search.cover(0, enclosure(least, largest, outputs, None))
 
 
 def _pair(numbers: RowNumbers, block: Block, place: int) -> Pair:

@@ -29,6 +29,10 @@ class Block:
     def __len__(self) -> int:
         return len(self.first)
 
+    def pair(self, place: int) -> Block:
+        """Return one of the pairs as a block of its own."""
+        return Block(self.first[place : place + 1], self.second[place : place + 1])
+
 
 @dataclass(frozen=True, slots=True)
 class _Partial:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
 from dipapprox.privacy.counters import CounterPlan
@@ -17,7 +18,7 @@ def search_counters(
     program: Program,
     plan: CounterPlan,
     tables: Tables,
-    total: int | None,
+    total: int,
     progress: Progress,
 ) -> bool:
     """Climb the ladder with all pairs together; False if there are too many counters after all.
@@ -29,7 +30,6 @@ def search_counters(
         |      |
         +- bits left? -- no --------------------> give up the pair that attains the upper bound
     """
-    covered = 0 if total is None else total
     largest = None
     bits = 0
     for bits in search.ladder:
@@ -41,20 +41,20 @@ def search_counters(
         largest = found
         match compare(largest.delta, search.delta):
             case Side.BELOW:
-                search.cover(covered, largest.delta)
-                search.check(largest.likely)
+                search.cover(total, largest.delta)
                 return True
             case Side.ABOVE:
+                search.cover(total, largest.delta)
                 search.check(largest.certain)
-                if search.violation is not None:
-                    search.cover(covered, largest.delta)
-                    return True
+                if search.violation is None and not search.undecided:
+                    raise BrokenInvariant("a pair violates together with others, but not alone")
+                return True
             case Side.UNDECIDED:
                 pass
         if tables.obstacle is not None:
             break
     assert largest is not None, "the ladder is empty"
-    search.cover(covered, largest.delta)
+    search.cover(total, largest.delta)
     own = search.attempt(largest.likely, bits)
     delta = Enclosure(min(own.delta.lower, search.delta), largest.delta.upper)
     search.give_up(

@@ -5,9 +5,8 @@
     few enough rows for a table             in blocks (`block_search`)
     anything else                           one by one, forgetting rows
 
-The roads differ in cost only. What a road finds is handed to the exact ladder of `search`: a
-violating pair is checked again there, and so is the pair with the largest delta, for its lower
-bound; a pair that doubles do not decide climbs alone.
+The roads differ in cost only. A violating pair is checked again on the exact ladder of `search`;
+pairs that doubles do not decide climb: alone after blocks, all together with counters.
 """
 
 from __future__ import annotations
@@ -69,10 +68,12 @@ def check_pairs(
         rows = RowNumbers(program.inputs).count
         table_fits = rows * len(states.outputs()) <= _LARGEST_TABLE
         in_blocks = table_fits and search.ladder[0] <= DOUBLE_BITS
-        plan = _counters(states, walk)
+        # What is covered at once must be countable: the verdict says how many pairs there were.
+        plan = None if total is None else _counters(states, walk)
         if (
             plan is not None
-            and (not in_blocks or total is None or 2 * plan.expansions <= total)
+            and total is not None
+            and (not in_blocks or 2 * plan.expansions <= total)
             and search_counters(search, program, plan, tables, total, progress)
         ):
             return

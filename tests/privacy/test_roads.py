@@ -105,8 +105,7 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction, bits: int
 
 
 @pytest.mark.parametrize("name", sorted(SCRAMBLED))
-@pytest.mark.parametrize("bits", [40, 100])
-def test_counters_on_arbitrary_numbers(name: str, bits: int) -> None:
+def test_counters_on_arbitrary_numbers(name: str) -> None:
     program = SCRAMBLED[name]()
     states = execute(program, True, Limits())
     source = Scrambled(states, 7)
@@ -122,7 +121,9 @@ def test_counters_on_arbitrary_numbers(name: str, bits: int) -> None:
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
     tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]
-    largest = largest_delta(plan, program.inputs, partial(tables.cells, bits=bits), Limits())
+    # Doubles or integers, now these, now those.
+    ask = partial(tables.cells, bits=40 if len(name) % 2 else 100)
+    largest = largest_delta(plan, program.inputs, ask, Limits())
     assert largest is not None
     assert true in largest.delta
     assert largest.delta.width < Fraction(1, 2**45)
@@ -137,6 +138,7 @@ def by_counters(of: Opened, search: Search) -> None:
     plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
     total = count_pairs(program.inputs, program.adjacency)
+    assert total is not None
     assert search_counters(search, program, plan, of.tables(search), total, silent)
 
 

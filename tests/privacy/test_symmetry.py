@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
 from scrambled import Scrambled
 
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Everyone, InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.privacy.counters import plan_counters
+from dipapprox.privacy.divergence import budget_factor, divergence
+from dipapprox.privacy.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.privacy.symmetry import CellSymmetry
+from dipapprox.privacy.tables import Tables
 from dipapprox.privacy.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.semantics.strategies import programs
 
 
 def swapped(row: InputRow, first: int, second: int) -> InputRow:
@@ -29,8 +37,35 @@ def final_states(source: str, **parameters: int) -> FinalStates:
 
 @pytest.mark.parametrize("name", sorted(SCRAMBLED))
 def test_what_is_found_is_true(name: str) -> None:
+    check_swaps(execute(SCRAMBLED[name](), True, Limits()))
+
+
+@given(programs(), st.booleans())
+@settings(deadline=None, max_examples=30)
+def test_what_is_found_in_random_programs_is_true(program: Program, merge: bool) -> None:
+    check_swaps(execute(program, merge, Limits()))
+
+
+@given(programs())
+@settings(deadline=None, max_examples=30)
+def test_counters_of_random_programs(program: Program) -> None:
+    """Everyone is adjacent: the largest delta, from all pairs and from counters."""
+    states = execute(program, True, Limits())
+    source = Scrambled(states, 5)
+    factor = budget_factor(Fraction(1, 5), 100)
+    walk = plan_walk(program.inputs, Everyone())
+    assert walk is not None
+    plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
+    assert plan is not None
+    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]
+    largest = largest_delta(plan, program.inputs, partial(tables.cells, bits=40), Limits())
+    assert largest is not None
+    rows = [source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))]
+    assert max(divergence(p, q, factor).lower for p in rows for q in rows) in largest.delta
+
+
+def check_swaps(states: FinalStates) -> None:
     """Made-up probabilities of events agree only where the events do."""
-    states = execute(SCRAMBLED[name](), True, Limits())
     cells = states.program.inputs
     source, symmetry = Scrambled(states, 3), CellSymmetry(states)
     law = {row: source.distribution(row, 0) for row in product(*(c.domain for c in cells))}
