@@ -70,28 +70,32 @@ class Drift:
 
     Args:
         states: The final states, inputs symbolic.
+
+    Attributes:
+        scaled: Bounds of dp/dtheta and d²p/dtheta².
+        shifted: Bounds of p' and p'', if there are centres.
     """
 
     def __init__(self, states: FinalStates) -> None:
         samples = _used(states)
-        self._scaled = _scaling(samples)
+        self.scaled = _scaling(samples)
         found = velocities(states, [index for index, _ in samples])
-        self._shifted: Rates | None = None
+        self.shifted: Rates | None = None
         if found is not None:
             families = [sample.family for _, sample in samples]
-            self._shifted = _shift(zip(families, found, strict=True))
+            self.shifted = _shift(zip(families, found, strict=True))
 
     def rates(self, lower: Fraction) -> Rates:
         """Return bounds that hold for all eps >= `lower` > 0."""
         # d/deps = (d/dtheta)/eps, d²/deps² = (d²/dtheta² - d/dtheta)/eps².
-        first = [Affine(f.slope / lower, f.constant / lower) for f in self._scaled.first]
-        level = min(f.constant for f in self._scaled.first if not f.slope)
+        first = [Affine(f.slope / lower, f.constant / lower) for f in self.scaled.first]
+        level = min(f.constant for f in self.scaled.first if not f.slope)
         second = [
-            Affine(s.slope / lower**2, (s.constant + level) / lower**2) for s in self._scaled.second
+            Affine(s.slope / lower**2, (s.constant + level) / lower**2) for s in self.scaled.second
         ]
-        if self._shifted is not None:
-            first += self._shifted.first
-            second += self._shifted.second
+        if self.shifted is not None:
+            first += self.shifted.first
+            second += self.shifted.second
         return Rates(tuple(first), tuple(second))
 
 

@@ -1,0 +1,183 @@
+"""Rates and tubes against the probabilities themselves, at epsilons that no bound was made from."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+import dipapprox
+from dipapprox.limits import Limits
+from dipapprox.numerics.bulk import Bounds
+from dipapprox.privacy.centres import velocities
+from dipapprox.privacy.drift import Drift, Rates, root_above
+from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.tube import Minorant, ends, radii
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+from tests.privacy.interval_programs import BODIES, CENTRED, ROWS, program
+
+NAMES = st.sampled_from(sorted(BODIES))
+STATES: dict[str, FinalStates] = {name: execute(program(name), True, Limits()) for name in BODIES}
+TOLERANCE = 1e-9
+
+
+def table(name: str, epsilon: Fraction) -> Bounds:
+    options = Options(engine=Engine.NESTED)
+    return open_probabilities(STATES[name], epsilon, options).table(ROWS, 40)
+
+
+def value(bounds: Bounds) -> np.ndarray:
+    return (bounds.lower + bounds.upper) / 2
+
+
+@given(
+    NAMES,
+    st.fractions(Fraction(1, 20), Fraction(3), max_denominator=40),
+    st.fractions(Fraction(1, 50), Fraction(2), max_denominator=50),
+    st.fractions(0, 1, max_denominator=10),
+)
+@settings(deadline=None, max_examples=60)
+def test_probabilities_stay_in_their_tubes(
+    name: str, lower: Fraction, width: Fraction, place: Fraction
+) -> None:
+    first, last = table(name, lower), table(name, lower + width)
+    radius = radii(first, last, width, Drift(STATES[name]).rates(lower))
+    t = float(place)
+    chord = (1 - t) * value(first) + t * value(last)
+    middle = value(table(name, lower + place * width))
+    assert np.all(np.abs(middle - chord) <= radius + TOLERANCE)
+
+
+@given(
+    NAMES,
+    st.fractions(Fraction(1, 20), Fraction(3), max_denominator=40),
+    st.fractions(Fraction(1, 4), Fraction(1), max_denominator=8),
+)
+@settings(deadline=None, max_examples=12)
+def test_first_and_second_differences_obey_the_rates(
+    name: str, lower: Fraction, width: Fraction
+) -> None:
+    step = width / 16
+    rates = Drift(STATES[name]).rates(lower)
+    values = [value(table(name, lower + k * step)) for k in range(3)]
+    largest = np.max(values, axis=0) + float(step)  # p moves between the points, too
+    h = float(step)
+    for bounds, difference in (
+        (rates.first, np.abs(values[1] - values[0]) / h),
+        (rates.second, np.abs(values[2] - 2 * values[1] + values[0]) / h**2),
+    ):
+        for rate in bounds:
+            # Doubled: `largest` is only about the largest p between the points.
+            allowed = float(rate.slope) * 2 * largest + float(rate.constant)
+            assert np.all(difference <= allowed + TOLERANCE / h**2)
+
+
+@pytest.mark.parametrize("name", sorted(BODIES))
+def test_tubes_shrink_with_the_square_of_the_width(name: str) -> None:
+    rates = Drift(STATES[name]).rates(Fraction(1, 2))
+    sizes = []
+    for width in (Fraction(1, 8), Fraction(1, 64)):
+        ends_ = table(name, Fraction(1, 2)), table(name, Fraction(1, 2) + width)
+        sizes.append(float(radii(*ends_, width, rates).max()))
+    assert sizes[1] <= sizes[0] / 60
+
+
+@pytest.mark.parametrize("name", sorted(BODIES))
+def test_which_programs_have_centres(name: str) -> None:
+    used = range(len(STATES[name].samples))
+    assert (velocities(STATES[name], list(used)) is not None) == (name in CENTRED)
+
+
+def test_velocities_of_a_comparison_by_hand() -> None:
+    # c_x = c_y = c: t = ((q1 - c)/2, q2 - c); with the centre at the weighted mean 1/2 of the
+    # middles the largest distances are 1/4 and 1/2.
+    found = velocities(STATES["gaussian"], [0, 1])
+    assert found is not None
+    square = sum(t * t for t in found)
+    assert square <= Fraction(5, 16)
+    # No centre does better than half of the largest possible distance of the two means.
+    assert square >= Fraction(1, 5) * Fraction(1, 4)
+
+
+def test_inputs_decide_alone() -> None:
+    # out = 2 has probability 0 or 1: it does not move, and impossible outputs have no tube.
+    first, last = (table("inputs decide", Fraction(k)) for k in (1, 2))
+    radius = radii(first, last, Fraction(1), Drift(STATES["inputs decide"]).rates(Fraction(1)))
+    impossible = (first.upper == 0.0) & (last.upper == 0.0)
+    assert impossible.any()
+    assert np.all(radius[impossible] == 0.0)
+
+
+@pytest.mark.parametrize("size", [0.001, 0.05, 0.3, 0.5])
+def test_majorants_of_a_gaussian_shift(size: float) -> None:
+    """For one Gaussian of velocity 1 the worst events are tails; the majorants cover them."""
+    cut, outer = stats.norm.isf(size), stats.norm.isf(size / 2)
+    worst_first = stats.norm.pdf(cut)
+    worst_second = 2 * outer * stats.norm.pdf(outer)
+    rates = _one_gaussian()
+    first = min(float(r.slope) * size + float(r.constant) for r in rates.first)
+    second = min(float(r.slope) * size + float(r.constant) for r in rates.second)
+    assert worst_first <= first <= 1.4 * worst_first
+    assert worst_second <= second <= 1.6 * worst_second
+
+
+def _one_gaussian() -> Rates:
+    text = """
+        input q in {0, 2}
+        output out in {0, 1}
+        adjacent all
+        x <- Gauss(q, 1 / eps)
+        out <- 0
+        if x < 1 then out <- 1 end
+    """
+    states = execute(dipapprox.parse(text), True, Limits())
+    drift = Drift(states)
+    assert drift.shifted is not None
+    return drift.shifted
+
+
+def test_l1_norms_of_the_scaling_rates() -> None:
+    # The constants of the module's text: E |s²+s'| bounded by E s² + E |s'|, s = z²-1 and |z|-1.
+    gauss = integrate.quad(
+        lambda z: abs((z * z - 1) ** 2 - 2 * z * z) * stats.norm.pdf(z), -12, 12, limit=200
+    )[0]
+    laplace = (
+        2 * integrate.quad(lambda z: abs((z - 1) ** 2 - z) * np.exp(-z) / 2, 0, 60, limit=200)[0]
+    )
+    assert gauss / 2 <= 2
+    assert laplace / 2 <= 1
+
+
+@given(st.fractions(0, 10**6))
+def test_roots_from_above(square: Fraction) -> None:
+    root = root_above(square)
+    assert root * root >= square
+    assert (root - Fraction(1, 2**39)) ** 2 <= square or root <= Fraction(1, 2**39)
+
+
+@given(
+    st.fractions(Fraction(1, 10), 4, max_denominator=20),
+    st.fractions(Fraction(1, 10), 4, max_denominator=20),
+    st.fractions(0, 1, max_denominator=20),
+)
+@settings(deadline=None, max_examples=30)
+def test_discounts_stay_below_inside_the_cell(
+    at_lower: Fraction, at_upper: Fraction, place: Fraction
+) -> None:
+    lower, width = Fraction(1, 2), Fraction(1, 4)
+    first, last = table("mixed", lower), table("mixed", lower + width)
+    radius = radii(first, last, width, Drift(STATES["mixed"]).rates(lower))
+    start, end = ends(first, last, radius, Minorant(at_lower, at_upper))
+    t = float(place)
+    middle = value(table("mixed", lower + place * width))
+    factor = (1 - t) * float(at_lower) + t * float(at_upper)
+    discount = (1 - t) * start.discount + t * end.discount
+    assert np.all(discount <= factor * middle + TOLERANCE)
+    raised = (1 - t) * start.upper + t * end.upper
+    assert np.all(raised >= middle - TOLERANCE)

@@ -1,0 +1,309 @@
+"""Verdicts on intervals of eps: against closed forms, points, and the laws that tie them."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+import dipapprox
+from dipapprox import Answer, Limits, Options, SourceError, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import Program
+from dipapprox.language.load import load
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.adjacency import AllPairs
+from dipapprox.privacy.formula_claim import read_formula_claim
+from dipapprox.privacy.formula_verifier import verify_formula
+from dipapprox.privacy.interval_search import simplest
+from dipapprox.privacy.interval_verdict import IntervalVerdict
+from dipapprox.privacy.interval_verifier import verify_interval
+from dipapprox.privacy.options import Engine
+from tests.privacy.interval_programs import BODIES, program
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+THEOREM = "5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))"
+
+THRESHOLD = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+x <- Gauss(q, 1 / eps)
+out <- 0
+if x >= 1/2 then out <- 1 end
+"""
+"""Pr[out = 1] is Phi(eps/2) for q = 1 and Phi(-eps/2) for q = 0."""
+
+
+def options(seconds: float | None = None) -> Options:
+    return Options(engine=Engine.NESTED, limits=Limits(seconds=seconds))
+
+
+def decide(
+    text: Program, low: str, high: str, budget: str | None, delta: str, seconds: float | None = None
+) -> IntervalVerdict:
+    claim = read_formula_claim(budget, delta)
+    ends = Fraction(low), Fraction(high)
+    return verify_interval(text, claim, *ends, AllPairs(), options(seconds))
+
+
+def at(text: Program, epsilon: Fraction, budget: str | None, delta: str) -> Answer:
+    claim = read_formula_claim(budget, delta)
+    return verify_formula(text, claim, epsilon, AllPairs(), options()).answer
+
+
+def threshold_delta(epsilon: float, budget: float) -> float:
+    high = stats.norm.cdf(epsilon / 2)
+    return float(max(high - math.exp(budget) * (1 - high), 0.0))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+def test_theorem_1_of_the_paper(size: int) -> None:
+    # DiPApprox section 3, Theorem 1 (Zhu and Wang 2020), on all of [0.1, 1] and all pairs.
+    svt = load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(size)})
+    verdict = decide(svt, "0.1", "1", THEOREM, "0.01")
+    assert verdict.answer is Answer.DP
+    assert verdict.pairs == 2**size * (2**size - 1)
+    assert verdict.remaining == ()
+    assert verdict.delta_enclosure is not None
+    assert verdict.delta_enclosure.upper <= Fraction(1, 100)
+
+
+def test_the_least_delta_on_an_interval_against_the_closed_form() -> None:
+    text = dipapprox.parse(THRESHOLD)
+    # delta(eps) at budget eps^2 is largest somewhere inside [1/10, 1].
+    peak = optimize.minimize_scalar(
+        lambda e: -threshold_delta(e, e * e), bounds=(0.1, 1), method="bounded"
+    )
+    largest = Fraction(-peak.fun)
+    assert max(threshold_delta(e, e * e) for e in (0.1, 1)) < float(largest) - 0.01
+    near = Fraction(1, 10**7)
+    holds = decide(text, "1/10", "1", "eps^2", str(largest + near))
+    assert holds.answer is Answer.DP
+    assert holds.delta_enclosure is not None
+    assert holds.delta_enclosure.lower <= largest + Fraction(1, 10**12)
+    assert largest - Fraction(1, 10**12) <= holds.delta_enclosure.upper <= largest + near
+    assert holds.points < 200
+    fails = decide(text, "1/10", "1", "eps^2", str(largest - near))
+    assert fails.answer is Answer.NOT_DP
+    assert fails.violation is not None
+    witness = fails.violation.claim.epsilon
+    assert abs(float(witness) - peak.x) < 0.01
+    assert threshold_delta(float(witness), float(witness) ** 2) > float(largest - near) - 1e-12
+
+
+def test_a_claim_that_fails_only_in_the_middle() -> None:
+    text = dipapprox.parse(THRESHOLD)
+    # The least pure budget is log(Phi(eps/2)/Phi(-eps/2)), about 0.8 eps; the claim dips below it
+    # on about [0.66, 0.74] only.
+    budget = "0.8*eps - 1/20 + 40*(eps - 7/10)^2"
+
+    def excess(e: float) -> float:
+        least = math.log(stats.norm.cdf(e / 2) / stats.norm.cdf(-e / 2))
+        return least - (0.8 * e - 0.05 + 40 * (e - 0.7) ** 2)
+
+    failing = [k / 1000 for k in range(100, 1001) if excess(k / 1000) > 0]
+    assert failing
+    assert 0.6 < min(failing) < max(failing) < 0.8
+    verdict = decide(text, "0.1", "1", budget, "0")
+    assert verdict.answer is Answer.NOT_DP
+    assert verdict.violation is not None
+    assert verdict.violation.witness is not None
+    epsilon = verdict.violation.claim.epsilon
+    assert min(failing) - 0.001 <= epsilon <= max(failing) + 0.001
+    assert epsilon.denominator < 100
+    assert at(text, epsilon, budget, "0") is Answer.NOT_DP
+    for low, high in (("0.1", "0.5"), ("0.9", "1")):
+        assert decide(text, low, high, budget, "0").answer is Answer.DP
+
+
+@given(
+    st.sampled_from(sorted(set(BODIES) - {"spike"})),
+    st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)", "3/4"]),
+    st.sampled_from(["0", "1/100", "eps/20", "1/4", "1 - exp(-eps/8)"]),
+    st.fractions(Fraction(1, 10), Fraction(2), max_denominator=10),
+    st.fractions(Fraction(1, 20), Fraction(1), max_denominator=20),
+    st.lists(st.fractions(0, 1, max_denominator=30), min_size=2, max_size=3),
+)
+@settings(deadline=None, max_examples=15)
+def test_intervals_agree_with_their_points(
+    name: str, budget: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
+) -> None:
+    text = program(name)
+    verdict = decide(text, str(low), str(low + width), budget, delta, seconds=2)
+    points = [low + place * width for place in places]
+    match verdict.answer:
+        case Answer.DP:
+            for epsilon in points:
+                assert at(text, epsilon, budget, delta) is not Answer.NOT_DP
+        case Answer.NOT_DP:
+            assert verdict.violation is not None
+            epsilon = verdict.violation.claim.epsilon
+            assert low <= epsilon <= low + width
+            assert at(text, epsilon, budget, delta) is Answer.NOT_DP
+        case Answer.UNKNOWN:
+            assert verdict.reason
+            assert verdict.remaining
+            inside = [e for e in points if not any(a <= e <= b for a, b in verdict.remaining)]
+            for epsilon in inside:
+                assert at(text, epsilon, budget, delta) is not Answer.NOT_DP
+
+
+@pytest.mark.parametrize("name", sorted(BODIES))
+def test_pure_privacy_on_an_interval(name: str) -> None:
+    # A generous budget with delta = 0: additive bounds alone could never prove it.
+    verdict = decide(program(name), "1", "3/2", "4*eps + 4", "0", seconds=20)
+    assert verdict.answer is (Answer.NOT_DP if name == "inputs decide" else Answer.DP)
+
+
+def test_a_critical_claim_is_unknown_where_it_is_critical() -> None:
+    # x ~ Lap(q, 1/eps) and a threshold at 1: the ratio e^eps is attained for every eps.
+    text = dipapprox.parse(THRESHOLD.replace("Gauss", "Lap").replace(">= 1/2", ">= 1"))
+    verdict = decide(text, "1/2", "1", "eps", "0")
+    assert verdict.answer in (Answer.DP, Answer.UNKNOWN)
+    if verdict.answer is Answer.UNKNOWN:
+        assert "critical" in (verdict.reason or "")
+    assert decide(text, "1/2", "1", "eps*1.0001", "0").answer is Answer.DP
+    assert decide(text, "1/2", "1", "eps*0.9999", "0").answer is Answer.NOT_DP
+    # Critical at the upper end only: the rest is decided.
+    one_end = decide(text, "1/2", "1", "2 - eps", "0")
+    assert one_end.answer in (Answer.DP, Answer.UNKNOWN)
+    for low, high in one_end.remaining:
+        assert low > Fraction(9, 10)
+        assert high == 1
+
+
+def test_unused_and_missing_pairs() -> None:
+    lonely = dipapprox.parse(THRESHOLD.replace("adjacent all", "adjacent linf 0"))
+    verdict = decide(lonely, "1", "2", None, "0")
+    assert (verdict.answer, verdict.pairs) == (Answer.DP, 0)
+
+
+def test_json_of_a_violation() -> None:
+    verdict = decide(dipapprox.parse(THRESHOLD), "0.1", "1", "eps/3", "0.001")
+    fields = json.loads(verdict.to_json(), parse_constant=pytest.fail)
+    assert fields["verdict"] == "Not_DP"
+    assert fields["eps"] == "1/10..1"
+    assert fields["eps_prv"] == "eps/3"
+    assert fields["delta"] == "1/1000"
+    assert Fraction(1, 10) <= Fraction(fields["eps_witness"]) <= 1
+    assert fields["witness"]["eps"] == fields["eps_witness"]
+    assert {"input", "adjacent", "outputs", "delta_enclosure"} <= set(fields["witness"])
+    assert Fraction(fields["witness"]["delta_enclosure"][0]) > Fraction(1, 1000)
+    assert "violated" not in verdict._repr_html_()
+    assert "<table>" in verdict._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (LimitReached("time limit: 1 s"), "time limit: 1 s"),
+        (KeyboardInterrupt(), "interrupted"),
+        (MemoryError(), "memory limit"),
+        (BrokenInvariant("a test"), "internal invariant failed: a test"),
+    ],
+)
+@pytest.mark.parametrize("calls", [0, 1, 3])
+def test_every_failure_is_an_answer(
+    failure: BaseException, reason: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = OutputProbabilities.table
+    count = iter(range(1000))
+
+    def table(self: OutputProbabilities, *arguments: object) -> object:
+        if next(count) >= calls:
+            raise failure
+        return original(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(OutputProbabilities, "table", table)
+    verdict = decide(program("laplace"), "1/10", "4", "eps*1.01", "0")
+    assert verdict.answer is Answer.UNKNOWN
+    assert verdict.reason is not None
+    assert reason in verdict.reason
+    assert verdict.remaining[0][0] == Fraction(1, 10)
+    assert verdict.remaining[-1][1] == 4
+    assert verdict.interrupted == isinstance(failure, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "budget", "delta", "message"),
+    [
+        ("1", "1/2", None, "0", "reversed"),
+        ("1", "1", None, "0", "one point"),
+        ("0", "1", None, "0", "eps must be > 0"),
+        ("-1", "1", None, "0", "eps must be > 0"),
+        ("1", "2", "eps - 3/2", "0", "eps_prv must be >= 0"),
+        ("1", "2", "(eps - 3/2)^2 - 1/100000", "0", "eps_prv must be >= 0"),
+        ("1", "2", None, "eps - 3/2", "delta must be in [0, 1]"),
+        ("1", "2", None, "eps/2 + 1/100", "delta must be in [0, 1]"),
+    ],
+)
+def test_what_is_no_claim(
+    low: str, high: str, budget: str | None, delta: str, message: str
+) -> None:
+    with pytest.raises(UserError, match=r"must|interval") as caught:
+        decide(dipapprox.parse(THRESHOLD), low, high, budget, delta)
+    assert message in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("1/(eps - 3/2)^2", "division by zero"),
+        ("1 + log(2 - eps)", "logarithm"),
+        ("sqrt(3/2 - eps)", "square root"),
+    ],
+)
+def test_formulas_without_a_value_somewhere(budget: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        decide(dipapprox.parse(THRESHOLD), "1", "2", budget, "0")
+    rendered = caught.value.render()
+    assert message in rendered
+    assert "^^^" in rendered
+
+
+def test_a_budget_may_touch_zero() -> None:
+    text = dipapprox.parse(THRESHOLD)
+    assert decide(text, "1", "2", "(eps - 3/2)^2", "3/4").answer is Answer.DP
+    assert decide(text, "1", "2", "sqrt(eps - 1)", "3/4").answer is Answer.DP
+
+
+@given(
+    st.fractions(Fraction(1, 50), 20, max_denominator=200),
+    st.fractions(Fraction(1, 1000), 3, max_denominator=1000),
+)
+def test_simplest_fractions(low: Fraction, width: Fraction) -> None:
+    found = simplest(low, low + width)
+    assert low <= found <= low + width
+    for denominator in range(1, min(found.denominator, 60)):
+        assert (low * denominator).__ceil__() > (low + width) * denominator
+
+
+def test_irrational_claims_at_one_epsilon() -> None:
+    text = dipapprox.parse(THRESHOLD)
+    half = Fraction(1, 2)
+    least = math.log(stats.norm.cdf(0.25) / stats.norm.cdf(-0.25))
+    # sqrt(eps)·c at eps = 1/2 just above and below the least pure budget
+    for factor, answer in ((1 + 1e-9, Answer.DP), (1 - 1e-9, Answer.NOT_DP)):
+        scale = Fraction(least * factor) / Fraction(math.sqrt(0.5))
+        budget = f"sqrt(eps)*{scale.limit_denominator(10**15)}"
+        claim = read_formula_claim(budget, "0")
+        verdict = verify_formula(text, claim, half, AllPairs(), options())
+        assert verdict.answer is answer
+        fields = verdict.to_dict()
+        assert fields["eps_prv"] == budget
+        low, high = (Fraction(end) for end in fields["eps_prv_enclosure"])  # type: ignore[attr-defined]
+        assert low**2 <= (scale.limit_denominator(10**15)) ** 2 / 2 <= high**2
+        assert fields["delta"] == "0"
+    rational = verify_formula(
+        text, read_formula_claim("eps^2 + 1", "eps/5"), half, AllPairs(), options()
+    )
+    assert rational.to_dict()["eps_prv"] == "5/4"
+    assert rational.to_dict()["delta"] == "1/10"
+    assert "eps_prv_enclosure" not in rational.to_dict()
