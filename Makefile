@@ -11,6 +11,10 @@ run: $(VENV)/.installed
 test: $(VENV)/.tested
 	$(BIN)/pytest -q
 
+# A million random operations of the float64 algebra against the balls: some minutes.
+soundness: $(VENV)/.tested
+	$(BIN)/python tests/numerics/soundness.py 1000000 1
+
 check: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

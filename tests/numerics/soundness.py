@@ -95,7 +95,10 @@ def _random_program(
             keep(kind, (f, b))
     for _ in range(14):
         kind = chance.choice(
-            ("product", "product", "from_left", "from_right", "combine", "restrict", "power")
+            (
+                *("product", "product", "from_left", "from_right"),
+                *("combine", "restrict", "power", "running"),
+            )
         )
         f, b = chance.choice(pool)
         g, c = chance.choice(pool)
@@ -108,6 +111,15 @@ def _random_program(
             case "power":
                 k = chance.choice((2, 3, 7, 40))
                 new = floats.power(f, k), balls.power(b, k)
+            case "running":
+                h, d = chance.choice(pool)
+                to_right = chance.choice((False, True))
+                new, twice = zip(
+                    floats.running([(f, g, h), (g, g)], to_right),
+                    balls.running([(b, c, d), (c, c)], to_right),
+                    strict=True,
+                )
+                keep(kind, twice)
             case "restrict":
                 low, high = (chance.choice([None, *points]) for _ in range(2))
                 new = floats.restrict(f, low, high), balls.restrict(b, low, high)
