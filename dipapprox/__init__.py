@@ -6,37 +6,67 @@ from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.calibration_result import Calibration
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.interface import certify, parse, probabilities, verify
+from dipapprox.privacy.interface import (
+    calibrate,
+    certify,
+    pair_distributions,
+    parse,
+    probabilities,
+    profile,
+    verify,
+)
+from dipapprox.privacy.loss import PairDistributions
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+from dipapprox.privacy.profile_result import (
+    LeastBudget,
+    LeastDelta,
+    PrivacyCurve,
+    RenyiProfile,
+)
+from dipapprox.privacy.question import AtBudget, AtDelta, AtOrders, OnCurve
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 
 __all__ = [
     "Answer",
+    "AtBudget",
+    "AtDelta",
+    "AtOrders",
+    "Calibration",
     "Certificate",
     "CheckResult",
     "Claim",
     "Enclosure",
     "Engine",
+    "LeastBudget",
+    "LeastDelta",
     "LimitReached",
     "Limits",
     "NotEnclosed",
+    "OnCurve",
     "Options",
     "Outcome",
     "OutputDistribution",
     "OutputProbability",
+    "PairDistributions",
+    "PrivacyCurve",
     "Program",
     "ProgramText",
+    "RenyiProfile",
     "SourceError",
     "UserError",
     "Verdict",
     "Witness",
     "WitnessRow",
+    "calibrate",
     "certify",
     "check",
+    "pair_distributions",
     "parse",
     "probabilities",
+    "profile",
     "verify",
 ]

@@ -155,7 +155,7 @@ def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
         raise UserError(f"the curve's range must be LO < HI, got {low}:{high}")
     if high > LARGEST_BUDGET:
         raise UserError(f"the curve's budgets must be at most {LARGEST_BUDGET}, got {high}")
-    if not 2 <= count <= MOST_POINTS:
+    if not isinstance(count, int) or not 2 <= count <= MOST_POINTS:
         raise UserError(f"a curve has 2 to {MOST_POINTS} points, got {count}")
     return tuple(low + (high - low) * k / (count - 1) for k in range(count))
 

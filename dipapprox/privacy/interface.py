@@ -18,12 +18,18 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy import certificate, verifier
+from dipapprox.privacy import calibration, certificate, loss, verifier
+from dipapprox.privacy import profile as profiling
 from dipapprox.privacy.adjacency import AllPairs, OrderedPairs
+from dipapprox.privacy.calibration import DEFAULT_WIDTH
+from dipapprox.privacy.calibration_result import Calibration
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.loss import PairDistributions
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, check_row, output_distribution
+from dipapprox.privacy.profile_result import ProfileAnswer
+from dipapprox.privacy.question import Question
 from dipapprox.privacy.verdict import Verdict
 
 Number = int | Fraction
@@ -76,6 +82,75 @@ def probabilities(
     """
     exact = _exact(epsilon, "eps")
     return output_distribution(program, exact, _row(program, row), options or Options())
+
+
+def profile(
+    program: Program,
+    epsilon: Number,
+    question: Question,
+    pairs: Iterable[tuple[Row, Row]] | None = None,
+    options: Options | None = None,
+) -> ProfileAnswer:
+    """Find the tightest guarantee at one epsilon.
+
+        profile(program, 1, AtBudget(Fraction(1, 2)))     least delta
+        profile(program, 1, AtDelta(Fraction(1, 100)))    least eps_prv; 0 asks for pure privacy
+        profile(program, 1, OnCurve(0, 1, 200))           delta for every eps_prv in [0, 1]
+        profile(program, 1, AtOrders((1, 2, "inf")))      Rényi divergences
+
+    Raises:
+        UserError: If `epsilon` <= 0, an input is not in the domains, or the adjacency does not
+            suit them.
+        LimitReached: If a limit of `options` is reached.
+    """
+    exact, selection = _exact(epsilon, "eps"), _selection(program, pairs)
+    return profiling.profile(program, exact, question, selection, options or Options())
+
+
+def calibrate(
+    program: Program,
+    epsilon_prv: Number,
+    delta: Number,
+    pairs: Iterable[tuple[Row, Row]] | None = None,
+    options: Options | None = None,
+    width: Number = DEFAULT_WIDTH,
+) -> Calibration:
+    """Find a program epsilon at which (epsilon_prv, delta) is certified, and a slightly larger one
+    at which it is refuted.
+
+    Args:
+        width: Wanted distance of the two, relative to the larger one, in (0, 1).
+
+    Raises:
+        UserError: If a number or an input is out of range, or the adjacency does not suit them.
+        LimitReached: If a limit of `options` is reached.
+    """
+    return calibration.calibrate(
+        program,
+        _exact(epsilon_prv, "eps_prv"),
+        _exact(delta, "delta"),
+        _selection(program, pairs),
+        options or Options(),
+        _exact(width, "width"),
+    )
+
+
+def pair_distributions(
+    program: Program,
+    epsilon: Number,
+    row: Row,
+    adjacent: Row,
+    options: Options | None = None,
+) -> PairDistributions | NotEnclosed:
+    """Enclose the output distributions of two inputs; `to_pld` hands them to dp_accounting.
+
+    Raises:
+        UserError: If `epsilon` <= 0 or an input is not in the domains.
+        LimitReached: If a limit of `options` is reached.
+    """
+    first, second = _row(program, row), _row(program, adjacent)
+    exact = _exact(epsilon, "eps")
+    return loss.pair_distributions(program, exact, first, second, options or Options())
 
 
 def certify(

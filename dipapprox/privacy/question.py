@@ -32,11 +32,11 @@ class AtBudget:
     width: Fraction | None = None
 
     def __post_init__(self) -> None:
-        _check_exact("eps_prv", self.budget)
+        _make_exact(self, "budget", "eps_prv")
         if self.budget < 0:
             raise UserError(f"eps_prv must be >= 0, got {self.budget}")
         if self.width is not None:
-            _check_width(self.width)
+            _check_width(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class AtDelta:
     width: Fraction = DEFAULT_WIDTH
 
     def __post_init__(self) -> None:
-        _check_exact("delta", self.delta)
+        _make_exact(self, "delta", "delta")
         if not 0 <= self.delta <= 1:
             raise UserError(f"delta must be in [0, 1], got {self.delta}")
-        _check_width(self.width)
+        _check_width(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class OnCurve:
     count: int
 
     def __post_init__(self) -> None:
-        _check_exact("a budget", self.low)
-        _check_exact("a budget", self.high)
+        _make_exact(self, "low", "a budget")
+        _make_exact(self, "high", "a budget")
         evenly(self.low, self.high, self.count)
 
 
@@ -75,34 +75,37 @@ class AtOrders:
     width: Fraction = DEFAULT_WIDTH
 
     def __post_init__(self) -> None:
-        _check_width(self.width)
+        _check_width(self)
         if not 1 <= len(self.orders) <= MOST_ORDERS:
             raise UserError(f"1 to {MOST_ORDERS} Rényi orders are needed, got {len(self.orders)}")
-        for order in self.orders:
-            if order == "inf":
-                continue
-            _check_exact("a Rényi order", order)
+        finite = {_exact(order, "a Rényi order") for order in self.orders if order != "inf"}
+        for order in finite:
             if not 1 <= order <= _LARGEST_ORDER:
                 raise UserError(
                     f"a Rényi order must be in [1, {_LARGEST_ORDER}] or inf, got {order}"
                 )
-        finite = sorted({order for order in self.orders if not isinstance(order, str)})
         infinite: tuple[Order, ...] = ("inf",) if "inf" in self.orders else ()
-        object.__setattr__(self, "orders", (*finite, *infinite))
+        object.__setattr__(self, "orders", (*sorted(finite), *infinite))
 
 
 Question = AtBudget | AtDelta | OnCurve | AtOrders
 
 
-def _check_width(width: Fraction) -> None:
-    _check_exact("width", width)
-    if width <= 0:
-        raise UserError(f"width must be > 0, got {width}")
+def _check_width(question: AtBudget | AtDelta | AtOrders) -> None:
+    _make_exact(question, "width", "width")
+    assert question.width is not None
+    if question.width <= 0:
+        raise UserError(f"width must be > 0, got {question.width}")
 
 
-def _check_exact(what: str, value: object) -> None:
+def _make_exact(question: Question, field: str, what: str) -> None:
+    object.__setattr__(question, field, _exact(getattr(question, field), what))
+
+
+def _exact(value: object, what: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         raise UserError(
             f"{what} must be an int or a Fraction, got {value!r}",
             "write Fraction('0.1') for 0.1",
         )
+    return Fraction(value)

@@ -1,0 +1,117 @@
+"""One pair of output distributions, for accountants that compose mechanisms.
+
+dp_accounting composes privacy loss distributions; it makes one from two probability vectors
+(`privacy_loss_distribution.from_two_probability_mass_functions`), which `to_pld` returns.
+Enclosures become doubles there: what an accountant makes of them is not proved.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.powers import logarithm
+from dipapprox.privacy.notation import ends, plain_value, valuation
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.probabilities import check_row
+from dipapprox.privacy.sources import open_source
+from dipapprox.semantics.execution import execute
+
+LogProbabilities = dict[tuple[int | str, ...], float]
+"""Natural logarithms of probabilities by output; outputs of probability 0 are left out."""
+
+_LOGARITHM_BITS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PairDistributions:
+    """The output distributions of a program for two inputs, output by output."""
+
+    program: str
+    epsilon: Fraction
+    inputs: tuple[Cell, ...]
+    output_cells: tuple[Cell, ...]
+    row: InputRow
+    adjacent: InputRow
+    outputs: tuple[tuple[Value, ...], ...]
+    probabilities: tuple[Enclosure, ...]
+    adjacent_probabilities: tuple[Enclosure, ...]
+
+    def to_pld(self) -> tuple[LogProbabilities, LogProbabilities]:
+        """Return (lower, upper) as dp_accounting takes them.
+
+            lower, upper = pair.to_pld()
+            pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
+            pld.get_delta_for_epsilon(0.1)   # delta from this pair's first input to its second
+
+        `upper` belongs to the first input, `lower` to the adjacent one; numbers are logarithms of
+        midpoints, as doubles.
+        """
+        return self._logarithms(self.adjacent_probabilities), self._logarithms(self.probabilities)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the two distributions as plain data."""
+        rows = zip(self.outputs, self.probabilities, self.adjacent_probabilities, strict=True)
+        return {
+            "program": self.program,
+            "eps": str(self.epsilon),
+            "input": valuation(self.inputs, self.row),
+            "adjacent": valuation(self.inputs, self.adjacent),
+            "outputs": [
+                {
+                    "output": valuation(self.output_cells, output),
+                    "probability": ends(p),
+                    "adjacent_probability": ends(q),
+                }
+                for output, p, q in rows
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _logarithms(self, probabilities: tuple[Enclosure, ...]) -> LogProbabilities:
+        found: LogProbabilities = {}
+        for output, p in zip(self.outputs, probabilities, strict=True):
+            if p.upper:
+                middle = logarithm((p.lower + p.upper) / 2, _LOGARITHM_BITS)
+                found[tuple(map(plain_value, output))] = float(middle.lower)
+        return found
+
+
+def pair_distributions(
+    program: Program, epsilon: Fraction, row: InputRow, adjacent: InputRow, options: Options
+) -> PairDistributions | NotEnclosed:
+    """Enclose the output distributions of two inputs.
+
+    Raises:
+        UserError: If `epsilon` <= 0 or an input is not in the domains.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if epsilon <= 0:
+        raise UserError(f"eps must be > 0, got {epsilon}")
+    states = execute(program, options.merge, options.limits)
+    source = open_source(states, epsilon, options)
+    found = []
+    for each in (row, adjacent):
+        check_row(program, each)
+        probabilities = source.distribution(each, options.precision)
+        if isinstance(probabilities, NotEnclosed):
+            return probabilities
+        found.append(tuple(probabilities))
+    return PairDistributions(
+        program=program.name,
+        epsilon=epsilon,
+        inputs=program.inputs,
+        output_cells=program.outputs,
+        row=row,
+        adjacent=adjacent,
+        outputs=states.outputs(),
+        probabilities=found[0],
+        adjacent_probabilities=found[1],
+    )
