@@ -28,6 +28,11 @@ from dipapprox.privacy.tube import Minorant, ends, radii
 
 _EIGHTH = Fraction(1, 8)
 
+_RESOLVED = 2.0**-40
+
+_LARGEST_FACTOR = Fraction(2**900)
+"""Any minorant of e^budget will do; this one discounts everything and stays within doubles."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
@@ -57,6 +62,12 @@ class Point:
     def holds(self) -> bool:
         """Whether the claim is certainly right at this epsilon."""
         return self.largest.upper <= self.delta.lower
+
+    @property
+    def resolved(self) -> bool:
+        """Whether more bits would not help: doubles have no better bounds to offer."""
+        lower, upper = self.table.lower, self.table.upper
+        return bool(np.all(upper - lower <= upper * _RESOLVED))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +149,7 @@ def _factors(lower: Point, upper: Point, budget: Jet, width: Fraction) -> Iterat
     if budget.slopes is not None and (budget.slopes[0].lower >= 0 or budget.slopes[0].upper <= 0):
         # A monotone budget is least at an end; interval evaluation would lose some of it.
         least = max(least, min(lower.factor.lower, upper.factor.lower))
+    least = min(least, _LARGEST_FACTOR)
     yield Minorant(least, least)
     if budget.slopes is None or whole.upper is None:
         return
@@ -145,7 +157,7 @@ def _factors(lower: Point, upper: Point, budget: Jet, width: Fraction) -> Iterat
     bend = intervals.power(budget.slopes[0], 2) + budget.slopes[1]
     curvature = intervals.multiply(Enclosure(whole.lower, whole.upper), bend).upper
     chord = _lowered(lower.factor.lower, upper.factor.lower, curvature, width)
-    if min(chord.at_lower, chord.at_upper) > 0:
+    if all(0 < end <= _LARGEST_FACTOR for end in (chord.at_lower, chord.at_upper)):
         yield chord
 
 

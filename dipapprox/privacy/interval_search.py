@@ -30,8 +30,8 @@ from dipapprox.privacy.drift import Drift
 from dipapprox.privacy.formula_claim import FormulaClaim
 from dipapprox.privacy.pair_list import PairList
 
-Tables = Callable[[Fraction, Sequence[InputRow]], Bounds]
-"""Probabilities of many rows at one epsilon."""
+Tables = Callable[[Fraction, Sequence[InputRow], int], Bounds]
+"""Probabilities of many rows at one epsilon, at most 2**-bits wide if possible."""
 
 Progress = Callable[[int, int | None], None]
 """Told the decided thousandths of the interval, and 1000."""
@@ -57,6 +57,7 @@ class IntervalSearch:
     Attributes:
         lower: The least epsilon, > 0.
         upper: The greatest, > `lower`.
+        ladder: Bits to ask for, ascending; at least one.
         left: Cells neither proved nor given up, a heap: (-excess, number, cell).
         given_up: Cells that will not be proved.
         proved: Upper bound of the largest delta_{u,u'} on the proved cells.
@@ -66,6 +67,7 @@ class IntervalSearch:
         sorted: Cells made.
         obstacle: Why some probability could not be enclosed, if so.
         violation: The point at which the claim is certainly wrong; the run stops there.
+        bits: The most bits that were asked for.
         exhausted: Whether the run stopped because of the number of points.
     """
 
@@ -75,6 +77,7 @@ class IntervalSearch:
     claim: FormulaClaim
     drift: Drift
     pairs: PairList
+    ladder: tuple[int, ...]
     limits: Limits
     left: list[tuple[Fraction, int, Cell]] = field(default_factory=list)
     given_up: list[Cell] = field(default_factory=list)
@@ -85,6 +88,7 @@ class IntervalSearch:
     sorted: int = 0
     obstacle: str | None = None
     violation: Point | None = None
+    bits: int = 0
     exhausted: bool = False
 
     def run(self, progress: Progress) -> None:
@@ -150,24 +154,33 @@ class IntervalSearch:
                 heapq.heappush(self.left, (-cell.excess, self.sorted, cell))
 
     def _point(self, epsilon: Fraction) -> Point:
-        rows = self.pairs.rows
-        blocks = [
-            self.tables(epsilon, rows[start : start + _BLOCK])
-            for start in range(0, len(rows), _BLOCK)
-        ]
-        obstacle = next((b.obstacle for b in blocks if b.obstacle is not None), None)
-        table = Bounds(
-            np.concatenate([b.lower for b in blocks]) if blocks else np.empty((0, 0)),
-            np.concatenate([b.upper for b in blocks]) if blocks else np.empty((0, 0)),
-            obstacle,
-        )
-        point = make_point(epsilon, table, self.claim, self.pairs, self.limits)
+        """Compare the claim with probabilities; tiny ones may need more bits than the first."""
+        for bits in self.ladder:
+            self.bits = max(self.bits, bits)
+            table = self._table(epsilon, bits)
+            point = make_point(epsilon, table, self.claim, self.pairs, self.limits)
+            if point.violated or point.holds or point.resolved or table.obstacle is not None:
+                break
         self.points += 1
-        self.obstacle = self.obstacle or obstacle
+        self.obstacle = self.obstacle or point.table.obstacle
         self.seen = max(self.seen, point.largest.lower)
         if point.violated:
             self.violation = point
         return point
+
+    def _table(self, epsilon: Fraction, bits: int) -> Bounds:
+        rows = self.pairs.rows
+        if not rows:
+            return Bounds(np.empty((0, 0)), np.empty((0, 0)))
+        blocks = [
+            self.tables(epsilon, rows[start : start + _BLOCK], bits)
+            for start in range(0, len(rows), _BLOCK)
+        ]
+        return Bounds(
+            np.concatenate([block.lower for block in blocks]),
+            np.concatenate([block.upper for block in blocks]),
+            next((block.obstacle for block in blocks if block.obstacle is not None), None),
+        )
 
 
 def simplest(lower: Fraction, upper: Fraction) -> Fraction:

@@ -28,7 +28,7 @@ class IntervalVerdict:
             Not_DP, the violating pair's at the eps of the witness. None if nothing is known.
         violation: For Not_DP the verdict at one eps, with its witness.
         remaining: For Unknown the undecided parts of the interval, merged, ascending.
-        precision: Bits asked for.
+        precision: The most bits asked for at any eps.
         seconds: From parsed arguments to the verdict.
         interrupted: Whether the user stopped the run; then the answer is Unknown.
     """

@@ -10,7 +10,6 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.adjacency import OrderedPairs, PairSelection, select_pairs
-from dipapprox.privacy.bounds import DOUBLE_BITS
 from dipapprox.privacy.cells import Point
 from dipapprox.privacy.drift import Drift
 from dipapprox.privacy.formula_claim import FormulaClaim
@@ -19,7 +18,7 @@ from dipapprox.privacy.interval_search import MOST_POINTS, IntervalSearch
 from dipapprox.privacy.interval_verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pair_list import list_pairs
-from dipapprox.privacy.search import Progress, silent
+from dipapprox.privacy.search import Progress, precisions, silent
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import INTERRUPTED
@@ -36,12 +35,12 @@ class _Probabilities:
         self._latest: tuple[Fraction, BulkSource] | None = None
         self.engine = options.engine.value
 
-    def __call__(self, epsilon: Fraction, rows: Sequence[InputRow]) -> Bounds:
+    def __call__(self, epsilon: Fraction, rows: Sequence[InputRow], bits: int) -> Bounds:
         if self._latest is None or self._latest[0] != epsilon:
             source = open_probabilities(self._states, epsilon, self._options)
             self._latest = epsilon, source
             self.engine = source.name
-        return self._latest[1].table(rows, min(self._options.precision, DOUBLE_BITS))
+        return self._latest[1].table(rows, bits)
 
 
 def verify_interval(
@@ -63,7 +62,7 @@ def verify_interval(
         lower: The least epsilon, > 0.
         upper: The greatest epsilon, > `lower`.
         selection: Ordered pairs to check, everywhere.
-        options: `max_precision` is used at the epsilon of a witness only.
+        options: How to compute; the limits hold for the whole interval.
         progress: Told the decided thousandths of the interval.
 
     Raises:
@@ -88,7 +87,10 @@ def verify_interval(
         states = execute(program, options.merge, options.limits)
         tables = _Probabilities(states, options)
         listed = list_pairs(pairs, options.limits)
-        search = IntervalSearch(lower, upper, tables, claim, Drift(states), listed, options.limits)
+        ladder = precisions(options.precision, options.max_precision)
+        search = IntervalSearch(
+            lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
+        )
         search.run(progress)
     except LimitReached as limit:
         stopped = limit.reason
@@ -133,7 +135,7 @@ def verify_interval(
         delta_enclosure=delta,
         violation=violation,
         remaining=remaining,
-        precision=options.precision,
+        precision=options.precision if search is None else search.bits or options.precision,
         engine=options.engine.value if tables is None else tables.engine,
         seconds=options.limits.elapsed(),
         interrupted=stopped == INTERRUPTED,

@@ -88,7 +88,8 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
         radius = np.minimum(radius, half * (slope * most + constant))
     for rate in rates.second:
         slope, constant = _above(rate)
-        radius = np.minimum(radius, half * half / 2 * (slope * most + constant))
+        # In this order: the square of a tiny width would underflow.
+        radius = np.minimum(radius, half * (half * (slope * most + constant)) / 2)
     never = (lower.upper == 0.0) | (upper.upper == 0.0)
     raised: Array = np.where(never, 0.0, radius * _RAISED + _TINY)
     return raised
@@ -101,7 +102,7 @@ def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple
         lower: Probabilities at the lower end.
         upper: Probabilities at the upper end.
         radius: From `radii`.
-        factor: L, >= 0 at both ends.
+        factor: L, in [0, 2**900] at both ends.
     """
     change = factor.at_upper - factor.at_lower
     # (dL dp)+ is largest for the largest dp if L rises, for the smallest if it falls.
@@ -111,7 +112,8 @@ def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple
         product = np.maximum(lower.upper - upper.lower, 0.0) * float_above(-change / 4)
     most = float_above(max(factor.at_lower, factor.at_upper))
     # Where the radius is 0, so are both probabilities, and the product.
-    correction = (product + most * radius) * _RAISED + np.where(radius > 0.0, _TINY, 0.0)
+    moved = (product + most * radius) * _RAISED + _TINY
+    correction = np.where(radius > 0.0, moved, 0.0)
     found = []
     for table, value in ((lower, factor.at_lower), (upper, factor.at_upper)):
         high = np.where(radius == 0.0, table.upper, np.nextafter(table.upper + radius, np.inf))

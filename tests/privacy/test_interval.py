@@ -307,3 +307,17 @@ def test_irrational_claims_at_one_epsilon() -> None:
     assert rational.to_dict()["eps_prv"] == "5/4"
     assert rational.to_dict()["delta"] == "1/10"
     assert "eps_prv_enclosure" not in rational.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "budget"),
+    [
+        ("1", "2", "5000*eps"),
+        ("1/2", "1", "exp(20*eps)"),
+        ("1e-200", "2e-200", "eps + 1"),
+        ("1e-6", "1", "eps + 1/10"),
+        ("10", "20", "eps^2"),  # probabilities of 2^-76
+    ],
+)
+def test_extreme_numbers(low: str, high: str, budget: str) -> None:
+    assert decide(dipapprox.parse(THRESHOLD), low, high, budget, "0").answer is Answer.DP

@@ -1,0 +1,155 @@
+"""`verify` with intervals of eps and formulas: output, exit status, messages, progress."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from fractions import Fraction
+from importlib.resources import files as package_files
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from dipapprox.cli.claims import is_formula
+from dipapprox.cli.progress import Reporter
+from dipapprox.numerics.probability import OutputProbabilities
+from tests.cli.running import enclosure, run, run_json
+
+pytestmark = pytest.mark.usefixtures("files")
+
+THEOREM = "5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(1/delta))"
+
+
+def validate(name: str, fields: dict[str, Any]) -> None:
+    text = package_files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    schema = Draft202012Validator(json.loads(text))
+    Draft202012Validator.check_schema(schema.schema)
+    schema.validate(fields)
+    for missing in schema.schema["required"]:
+        with pytest.raises(ValidationError):
+            schema.validate({k: v for k, v in fields.items() if k != missing})
+
+
+def test_dp_everywhere() -> None:
+    words = ("verify", "svt.dpg", "--eps", "0.1..1", "--eps-prv", THEOREM, "--delta", "0.01")
+    status, fields = run_json(*words)
+    assert (status, fields["verdict"]) == (0, "DP")
+    assert (fields["eps"], fields["eps_prv"], fields["delta"]) == ("1/10..1", THEOREM, "1/100")
+    assert (fields["pairs"], fields["outputs"], fields["remaining"]) == (12, 3, [])
+    validate("verify_interval", fields)
+    text = run(*words)[1]
+    assert "the claim holds" in text
+    assert "every ε in [1/10, 1]" in text
+
+
+def test_not_dp_somewhere() -> None:
+    words = ("verify", "svt.dpg", "--eps", "0.1..1", "--eps-prv", "eps/3", "--delta", "0.001")
+    status, fields = run_json(*words)
+    assert (status, fields["verdict"]) == (1, "Not_DP")
+    assert Fraction(1, 10) <= Fraction(fields["eps_witness"]) <= 1
+    assert enclosure(fields["witness"]["delta_enclosure"]).lower > Fraction(1, 1000)
+    validate("verify_interval", fields)
+    text = run(*words)[1]
+    assert "violated at" in text
+    assert "Witness" in text
+
+
+def test_unknown_with_what_remains() -> None:
+    status, fields = run_json("verify", "svt.dpg", "--eps", "1..2", "--delta", "0",
+                              "--timeout", "1e-9")  # fmt: skip
+    assert (status, fields["verdict"]) == (3, "Unknown")
+    assert fields["remaining"] == [["1", "2"]]
+    assert "time limit" in fields["reason"]
+    validate("verify_interval", fields)
+
+
+def test_pairs_and_parameters_are_respected() -> None:
+    words = ("verify", "svt.dpg", "-p", "N=3", "--eps", "1/2..3/4", "--delta", "0.1")
+    for pairs, number in (("single", 2), ("0,0,0~1,1,1", 2), ("all", 56)):
+        status, fields = run_json(*words, "--pairs", pairs)
+        assert (status, fields["pairs"]) == (0, number)
+    assert fields["params"] == {"N": "3"}
+
+
+def test_irrational_claims_at_a_point() -> None:
+    words = ("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--eps-prv")
+    status, fields = run_json(*words, THEOREM)
+    assert (status, fields["eps_prv"]) == (0, THEOREM)
+    value = enclosure(fields["eps_prv_enclosure"])
+    assert Fraction("1.2386939780") < value.lower <= value.upper < Fraction("1.2386939781")
+    validate("verify", fields)
+    assert "sqrt(log(1/delta))" in run(*words, THEOREM)[1].replace("\n", "")
+    status, fields = run_json(*words, "sqrt(eps/50)")
+    assert (status, fields["eps_prv"]) == (1, "1/10")
+    assert "eps_prv_enclosure" not in fields
+    validate("verify", fields)
+    status, fields = run_json(*words, "sqrt(eps)/100")
+    assert (status, fields["verdict"]) == (1, "Not_DP")
+    validate("verify", fields)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--eps 1..1/2 --delta 0", "reversed"),
+        ("--eps 1..1 --delta 0", "one point only"),
+        ("--eps 0..1 --delta 0", "eps must be > 0"),
+        ("--eps -1..1 --delta 0", "eps must be > 0"),
+        ("--eps ..1 --delta 0", "an interval LO..HI"),
+        ("--eps 1.. --delta 0", "an interval LO..HI"),
+        ("--eps 1..2..3 --delta 0", "an interval LO..HI"),
+        ("--eps a..b --delta 0", "eps must be a number, got 'a'"),
+        ("--eps 1..2 --delta 2", "delta must be in [0, 1], got 2"),
+        ("--eps 1..2 --delta 0 --eps-prv -1", "eps_prv must be >= 0, got -1"),
+        ("--eps 1..2 --delta 0 --eps-prv eps-3/2", "'eps-3/2' is -0.5 at eps = 1"),
+        ("--eps 1..2 --delta delta/2", "--delta:1:1: name error: unknown name 'delta'"),
+        ("--eps 1..2 --delta 0 --eps-prv 2*epsi", "did you mean 'eps'?"),
+        ("--eps 1 --delta 0 --eps-prv '2*(eps'", "--eps-prv:1:7: syntax error"),
+        ("--eps 1 --delta 0 --eps-prv 1/(eps-1)", "division by zero, at eps = 1"),
+        ("--eps 1 --delta 0 --eps-prv 1-2*eps", "eps_prv must be >= 0"),
+        ("--eps 1 --delta 0 --eps-prv 'log(1/delta)'", "division by zero"),
+        ("--eps 1..2 --delta 0 --eps-prv 'log(2-eps)'", "not positive, at eps = 2"),
+        ("--eps 1..2 --delta 0 --certificate out.json", "--certificate needs one eps"),
+    ],
+)
+def test_a_clean_message(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("verify", "svt.dpg", *shlex.split(words)) == (2, "")
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_an_interrupt_says_what_remains(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = OutputProbabilities.table
+    calls = iter(range(100))
+
+    def table(self: OutputProbabilities, *arguments: object) -> object:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return original(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(OutputProbabilities, "table", table)
+    status, fields = run_json("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps",
+                              "--delta", "0")  # fmt: skip
+    assert (status, fields["reason"]) == (130, "interrupted")
+    assert fields["remaining"] == [["1/10", "3"]]
+
+
+def test_progress_tells_the_decided_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int | None]] = []
+    monkeypatch.setattr(Reporter, "__call__", lambda _, done, total: told.append((done, total)))
+    run("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps", "--delta", "0")
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == (1000, 1000)
+    assert any(0 < done < 1000 for done, _ in told)
+
+
+@pytest.mark.parametrize("text", ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"])
+def test_numbers_are_no_formulas(text: str) -> None:
+    assert not is_formula(text)
+
+
+@pytest.mark.parametrize("text", ["eps", "1+1", "2*3", "1e-6-1", "(1)", "log(2)", "-eps", "2^2"])
+def test_formulas_are_no_numbers(text: str) -> None:
+    assert is_formula(text)
