@@ -18,9 +18,9 @@ from fractions import Fraction
 from dipapprox import graphs
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event
-from dipapprox.events.polyhedra import difference
 from dipapprox.events.stars import as_star, law_key, normal_star
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.polyhedra import difference
 
 _ZERO = Fraction(0)
 

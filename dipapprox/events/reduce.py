@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from dipapprox import graphs
 from dipapprox.events.event import Event, Impossible, Independent, Reduced
-from dipapprox.events.polyhedra import Difference, difference, has_interior, implies
 from dipapprox.events.rewriting import as_comparisons
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.polyhedra import Difference, difference, has_interior, implies
 
 
 def reduce(event: Event) -> Reduced:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Leaves, Star
-from dipapprox.events.polyhedra import difference
+from dipapprox.semantics.polyhedra import difference
 
 LawKey = tuple[str, int, int, int, int]
 """A law as integers and a string: hashed, compared and ordered faster than fractions."""

@@ -19,10 +19,10 @@ from itertools import product
 
 from dipapprox.distributions import Family
 from dipapprox.events.event import Event
-from dipapprox.events.polyhedra import has_interior, implies
 from dipapprox.integrals.integral import Level, NestedIntegral
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.polyhedra import has_interior, implies
 
 _BELOW, _ABOVE = -1, 1
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dipapprox import graphs
 from dipapprox.events.event import Event
-from dipapprox.events.polyhedra import difference
 from dipapprox.integrals.integral import Integral, Level, Multiply, NestedIntegral, Plan
+from dipapprox.semantics.polyhedra import difference
 
 
 def dependencies(nested: NestedIntegral) -> tuple[tuple[int, int], ...]:

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Family
 from dipapprox.events.event import Event, Impossible, Independent
-from dipapprox.events.polyhedra import implies
 from dipapprox.events.reduce import connected_parts, irredundant, reduce
 from dipapprox.events.rewriting import as_comparisons, sum_of_squares
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.polyhedra import implies
 
 
 @settings(deadline=None, max_examples=150)
