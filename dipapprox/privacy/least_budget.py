@@ -61,8 +61,7 @@ def least_budget(maxima: Maxima, delta: Fraction, width: Fraction) -> BudgetBoun
     def decided(found: Enclosure) -> bool:
         return found.upper <= delta or found.lower > delta
 
-    bits = -(width.numerator * 2**16 // width.denominator).bit_length() + 48
-    bits = max(bits, 40)
+    bits = (width.denominator // width.numerator).bit_length() + 48
     slack = min(width, Fraction(1)) / 256
     trial = Fraction(1)
     demand = LeastFactor(Fraction(1), None, ())

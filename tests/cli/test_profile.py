@@ -1,0 +1,185 @@
+"""`profile` and `calibrate` on the command line: JSON, CSV, text, pictures, bad input."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+from fractions import Fraction
+from importlib.resources import files as resources
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.cli.running import enclosure, run, run_json
+
+PROFILE = ("profile", "svt.dpg", "--eps", "1/2")
+CALIBRATE = ("calibrate", "svt.dpg", "--eps-prv", "1/2", "--width", "1e-3", "--delta")
+
+
+def check_schema(name: str, fields: dict[str, Any]) -> None:
+    text = resources("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    validator.validate(fields)
+    for field in fields:
+        assert not validator.is_valid({k: v for k, v in fields.items() if k != field})
+
+
+def test_json_of_every_question(files: Path) -> None:
+    status, fields = run_json(*PROFILE, "--eps-prv", "0.1")
+    assert status == 0
+    check_schema("profile", fields)
+    assert abs(enclosure(fields["delta_enclosure"]).lower - Fraction("0.0239073584024655635")) < (
+        Fraction(1, 10**15)
+    )
+    assert fields["witness"]["input"] == {"q": [0, 1]}
+    assert (fields["eps_prv"], fields["pairs"], fields["reason"]) == ("1/10", 12, None)
+
+    status, fields = run_json(*PROFILE, "--delta", "0", "--width", "1e-15")
+    check_schema("profile", fields)
+    found = enclosure(fields["eps_prv_enclosure"])
+    assert Fraction("0.20474283335581808519") in found
+    assert found.width <= Fraction(1, 10**15)
+
+    status, fields = run_json(*PROFILE, "--curve", "0:0.3:7", "--pairs", "single")
+    check_schema("profile", fields)
+    assert [point["eps_prv"] for point in fields["curve"]] == [
+        "0", "1/20", "1/10", "3/20", "1/5", "1/4", "3/10",
+    ]  # fmt: skip
+    assert fields["pairs"] == 2
+
+    status, fields = run_json(*PROFILE, "--renyi", "inf,2,3/2")
+    check_schema("profile", fields)
+    assert [each["order"] for each in fields["renyi"]] == ["3/2", "2", "inf"]
+
+    # Without a question: the budget is eps.
+    status, fields = run_json(*PROFILE)
+    assert (fields["eps_prv"], fields["delta_enclosure"]) == ("1/2", ["0", "0"])
+    assert fields["witness"] is None
+
+    status, fields = run_json(
+        "profile", "coin.dpg", "--eps", "1", "--delta", "0.25", "--pairs", "1~0"
+    )
+    assert (status, fields["eps_prv_enclosure"]) == (0, ["inf", "inf"])
+    check_schema("profile", fields)
+
+
+def test_calibrate_json(files: Path) -> None:
+    status, fields = run_json(*CALIBRATE, "0.01")
+    assert status == 0
+    check_schema("calibrate", fields)
+    low, high = map(Fraction, fields["eps_enclosure"])
+    assert 0 < high - low <= high / 1000
+    for eps, expected in ((low, 0), (high, 1)):
+        words = ("--eps", str(eps), "--eps-prv", "1/2", "--delta", "0.01")
+        assert run_json("verify", "svt.dpg", *words)[0] == expected
+
+
+def test_csv(files: Path) -> None:
+    status, text = run(*PROFILE, "--curve", "0:0.2:5", "--csv")
+    assert status == 0
+    rows = list(csv.DictReader(StringIO(text)))
+    assert len(rows) == 5
+    _, fields = run_json(*PROFILE, "--curve", "0:0.2:5")
+    for row, point in zip(rows, fields["curve"], strict=True):
+        assert row["eps_prv"] == point["eps_prv"]
+        assert [row["delta_lower"], row["delta_upper"]] == point["delta_enclosure"]
+        assert row["line_slope"] == point["line"]["slope"]
+    assert run(*PROFILE, "--delta", "1/100", "--csv")[1].startswith("delta,eps_prv_lower,eps_prv")
+    assert run(*PROFILE, "--csv")[1] == "eps_prv,delta_lower,delta_upper\n1/2,0,0\n"
+    assert run(*PROFILE, "--renyi", "2", "--csv")[1].count("\n") == 2
+
+
+def test_reports(files: Path) -> None:
+    assert "least ε_prv for δ = 1/100" in run(*PROFILE, "--delta", "0.01")[1]
+    assert "0.0239073584" in run(*PROFILE, "--eps-prv", "0.1")[1]
+    assert "zCDP" in run(*PROFILE, "--renyi", "2")[1]
+    status, text = run(*PROFILE, "--curve", "0:0.3:60")
+    assert (status, "between them to within" in text) == (0, True)
+    status, text = run("profile", "coin.dpg", "--eps", "1", "--delta", "0")
+    assert "no budget is enough" in text
+    status, text = run(*CALIBRATE, "0")
+    assert status == 0
+    assert "certified at" in text
+    assert "nothing is claimed" in text
+
+
+@pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
+def test_pictures(files: Path, name: str) -> None:
+    assert run(*PROFILE, "--curve", "0:0.3:20", "--plot", name)[0] == 0
+    content = (files / name).read_bytes()
+    assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
+    assert len(content) > 5_000
+
+
+def test_pictures_without_matplotlib(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert run(*PROFILE, "--curve", "0:0.3:3", "--plot", "x.svg") == (2, "")
+    error = capsys.readouterr().err
+    assert "needs matplotlib" in error
+    assert "dipapprox[plots]" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--curve", "0:1:1"), "a curve has 2 to 100000 points, got 1"),
+        (("--curve", "1:0:5"), "the curve's range must be LO < HI, got 1:0"),
+        (("--curve", "1:1:5"), "the curve's range must be LO < HI, got 1:1"),
+        (("--curve", "-1:1:5"), "the curve's budgets must be >= 0, got -1"),
+        (("--curve", "0:1"), "--curve needs LO:HI:COUNT, got '0:1'"),
+        (("--curve", "0:1:2.5"), "number of points must be whole, got 5/2"),
+        (("--curve", "0:1:5", "--width", "1"), "--width does not go with --curve"),
+        (("--delta", "0.1", "--eps-prv", "1"), "one question at a time"),
+        (("--delta", "0.1", "--renyi", "2"), "one question at a time"),
+        (("--delta", "1.5"), "delta must be in [0, 1], got 3/2"),
+        (("--delta", "0.1", "--width", "0"), "width must be > 0, got 0"),
+        (("--delta", "0.1", "--width", "-1e-9"), "width must be > 0"),
+        (("--eps-prv", "-1"), "eps_prv must be >= 0, got -1"),
+        (("--renyi", "0.5"), "a Rényi order must be in [1, 100000] or inf, got 1/2"),
+        (("--renyi", "2,,3"), "a Rényi order must be a number, got ''"),
+        (("--plot", "x.svg"), "--plot draws a curve"),
+        (("--curve", "0:1:5", "--plot", "x.txt"), "--plot cannot write 'x.txt'"),
+        (("--json", "--csv"), "--json and --csv exclude each other"),
+        (("--pairs", "0,0"), "--pairs: cannot read '0,0'"),
+    ],
+)
+def test_bad_questions(
+    files: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*PROFILE, *words) == (2, "")
+    assert message in capsys.readouterr().err
+
+
+def test_bad_targets_and_limits(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, message in (
+        (("--eps-prv", "-1", "--delta", "0"), "eps_prv must be >= 0, got -1"),
+        (("--eps-prv", "1", "--delta", "2"), "delta must be in [0, 1], got 2"),
+        (("--eps-prv", "1", "--delta", "0", "--width", "1"), "width must be in (0, 1), got 1"),
+    ):
+        assert run("calibrate", "svt.dpg", *words) == (2, "")
+        assert message in capsys.readouterr().err
+    assert run(*PROFILE, "--delta", "0", "--timeout", "1e-9") == (3, "")
+    assert "time limit" in capsys.readouterr().err
+    # Eight bits do not give the width asked for: an answer, with its reason.
+    status, fields = run_json(
+        *PROFILE, "--delta", "0.01", "--width", "1e-40", "--precision", "8", "--max-precision", "8"
+    )
+    assert status == 3
+    assert "width" in fields["reason"]
+    wide = enclosure(fields["eps_prv_enclosure"])
+    _, better = run_json(*PROFILE, "--delta", "0.01", "--width", "1e-40")
+    assert better["reason"] is None
+    narrow = enclosure(better["eps_prv_enclosure"])
+    assert wide.meets(narrow)
+    assert narrow.width <= Fraction(1, 10**40) < wide.width

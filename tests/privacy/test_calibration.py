@@ -1,0 +1,164 @@
+"""Calibration against closed forms and against verification at both ends; dp_accounting."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mass_functions
+
+import dipapprox
+from dipapprox import (
+    Answer,
+    AtBudget,
+    Claim,
+    LeastDelta,
+    NotEnclosed,
+    Options,
+    PairDistributions,
+    Program,
+    UserError,
+)
+
+HALF = Fraction(1, 2)
+PROGRAMS = Path(__file__).parents[2] / "programs"
+
+
+def program(name: str, **parameters: int) -> Program:
+    text = (PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8")
+    return dipapprox.parse(text, parameters, name)
+
+
+LAPLACE = dipapprox.parse(
+    "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+    "x <- Lap(q, 2 / eps)\nif x >= 1 then out <- 1 end\n"
+)
+"""Exactly eps/2-private: Pr[out = 1] is 1/2 and e^(-eps/2)/2."""
+
+
+def test_a_mechanism_solved_by_hand() -> None:
+    # Pure privacy with budget 1 needs eps = 2.
+    found = dipapprox.calibrate(LAPLACE, 1, 0)
+    assert found.certified is not None and found.refuted is not None
+    low, high = found.certified.epsilon, found.refuted.epsilon
+    assert low <= 2 <= high
+    assert high - low <= high / 10**6
+    assert found.reason is None
+    # delta = (1 - e^(1/4 - eps/2)) / 2 at budget 1/4.
+    found = dipapprox.calibrate(LAPLACE, Fraction(1, 4), Fraction(1, 10), width=Fraction(1, 10**9))
+    exact = HALF - 2 * math.log(1 - 2 / 10)
+    assert found.certified is not None and found.refuted is not None
+    assert float(found.certified.epsilon) <= exact * (1 + 1e-15)
+    assert exact * (1 - 1e-15) <= float(found.refuted.epsilon)
+    assert found.refuted.epsilon - found.certified.epsilon <= found.refuted.epsilon / 10**9
+
+
+@pytest.mark.parametrize(
+    ("budget", "delta"), [(HALF, Fraction(1, 100)), (HALF, Fraction(0)), (0, Fraction(1, 50))]
+)
+def test_verification_agrees_at_both_ends(budget: Fraction, delta: Fraction) -> None:
+    svt = program("svt_gauss", N=2)
+    found = dipapprox.calibrate(svt, budget, delta, width=Fraction(1, 1000))
+    assert found.certified is not None and found.refuted is not None
+    low, high = found.certified.epsilon, found.refuted.epsilon
+    assert 0 < high - low <= high / 1000
+    assert dipapprox.verify(svt, Claim(low, delta, budget)).answer is Answer.DP
+    refuted = dipapprox.verify(svt, Claim(high, delta, budget))
+    assert refuted.answer is Answer.NOT_DP
+    witness = found.refuted.witness
+    assert witness is not None
+    assert witness.delta_enclosure.lower > delta
+    again = dipapprox.verify(svt, Claim(high, delta, budget), [(witness.input, witness.adjacent)])
+    assert again.answer is Answer.NOT_DP
+    # What is printed is exact: these very numbers were tried.
+    fields = json.loads(found.to_json())
+    assert [Fraction(end) for end in fields["eps_enclosure"]] == [low, high]
+    assert "not assumed" in fields["meaning"]
+    assert "certified at" in found._repr_html_()
+
+
+def test_ends_that_do_not_exist() -> None:
+    # Supports differ for every eps: nothing is certified.
+    leaky = program("svt_gauss_leaky_2", N=2)
+    found = dipapprox.calibrate(leaky, 1, 0)
+    assert found.certified is None
+    assert found.refuted is not None
+    assert found.refuted.needed.infinite
+    assert found.reason is not None and "no certified eps" in found.reason
+    assert json.loads(found.to_json())["eps_enclosure"][0] is None
+    # The input is not looked at: nothing is refuted.
+    deaf = dipapprox.parse(
+        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+        "x <- Lap(0, 1 / eps)\nif x >= 1 then out <- 1 end\n"
+    )
+    found = dipapprox.calibrate(deaf, 0, Fraction(1, 10))
+    assert found.refuted is None
+    assert found.certified is not None
+    assert found.reason is not None and "no refuted eps" in found.reason
+
+
+def test_privacy_that_is_not_monotone_in_epsilon() -> None:
+    # Fixed noise hides the answer for large eps only where the other noise drowns it: all that is
+    # promised is one certified and one refuted end.
+    odd = dipapprox.parse(
+        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+        "x <- Gauss(q, 1)\ny <- Gauss(3, 1 / eps)\nif x >= y then out <- 1 end\n"
+    )
+    found = dipapprox.calibrate(odd, Fraction(1, 10), Fraction(1, 20), width=Fraction(1, 100))
+    for end, answer in ((found.certified, Answer.DP), (found.refuted, Answer.NOT_DP)):
+        if end is not None:
+            claim = Claim(end.epsilon, Fraction(1, 20), Fraction(1, 10))
+            assert dipapprox.verify(odd, claim).answer is answer
+    assert found.certified is not None or found.refuted is not None
+
+
+def test_bad_targets() -> None:
+    for budget, delta, width, message in (
+        (-1, 0, HALF, "eps_prv must be >= 0, got -1"),
+        (1, 2, HALF, "delta must be in"),
+        (1, 0, 0, "width must be in"),
+        (1, 0, 1, "width must be in"),
+    ):
+        with pytest.raises(UserError, match=message):
+            dipapprox.calibrate(LAPLACE, budget, delta, width=width)
+
+
+@pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 10), Fraction(1, 5)])
+def test_dp_accounting_brackets_the_same_delta(budget: Fraction) -> None:
+    svt = program("svt_gauss", N=3)
+    pair = ((0, 0, 1), (1, 1, 0))
+    found = dipapprox.profile(svt, HALF, AtBudget(budget), pairs=[pair])
+    assert isinstance(found, LeastDelta)
+    two = dipapprox.pair_distributions(svt, HALF, *pair)
+    assert isinstance(two, PairDistributions)
+    lower, upper = two.to_pld()
+    assert len(lower) == len(upper) == 4
+    assert math.fsum(map(math.exp, upper.values())) == pytest.approx(1, abs=1e-11)
+    bracket = [
+        from_two_probability_mass_functions(
+            lower, upper, pessimistic, value_discretization_interval=1e-3, symmetric=False
+        ).get_delta_for_epsilon(float(budget))
+        for pessimistic in (False, True)
+    ]
+    tiny = 1e-11  # doubles
+    assert bracket[0] - tiny <= float(found.delta_enclosure.lower)
+    assert float(found.delta_enclosure.upper) <= bracket[1] + tiny
+    assert bracket[1] - bracket[0] < 3e-3
+    assert json.loads(two.to_json())["adjacent"] == {"q": [1, 1, 0]}
+
+
+def test_impossible_outputs_are_infinite_losses() -> None:
+    leaky = program("svt_gauss_leaky_2", N=2)
+    two = dipapprox.pair_distributions(leaky, HALF, (0, 1), (1, 1), Options(precision=60))
+    assert not isinstance(two, NotEnclosed)
+    lower, upper = two.to_pld()
+    assert set(upper) - set(lower) == {(0, 1)}
+    pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
+    found = dipapprox.profile(leaky, HALF, AtBudget(Fraction(5)), pairs=[((0, 1), (1, 1))])
+    assert isinstance(found, LeastDelta)
+    expected = float(found.delta_enclosure.lower)
+    assert pld.get_delta_for_epsilon(5.0) == pytest.approx(expected, abs=1e-9)
+    assert expected == pytest.approx(0.0987063256829237, abs=1e-12)

@@ -1,0 +1,338 @@
+"""Privacy profiles against closed forms, published values, and verification at single points."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox import (
+    Answer,
+    AtBudget,
+    AtDelta,
+    AtOrders,
+    Claim,
+    LeastBudget,
+    LeastDelta,
+    OnCurve,
+    PrivacyCurve,
+    Program,
+    RenyiProfile,
+    UserError,
+)
+from dipapprox.privacy import maximum
+
+HALF = Fraction(1, 2)
+PROGRAMS = Path(__file__).parents[2] / "programs"
+
+GAUSS = """
+param t = 0
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+x <- Gauss(q, 1 / eps)
+out <- 0
+if x >= t then out <- 1 end
+"""
+
+
+def program(name: str, **parameters: int) -> Program:
+    text = (PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8")
+    return dipapprox.parse(text, parameters, name)
+
+
+def least_delta(p: Program, epsilon: Fraction, budget: Fraction) -> LeastDelta:
+    found = dipapprox.profile(p, epsilon, AtBudget(budget))
+    assert isinstance(found, LeastDelta)
+    assert found.run.reason is None
+    return found
+
+
+def least_budget(p: Program, epsilon: Fraction, delta: Fraction) -> LeastBudget:
+    found = dipapprox.profile(p, epsilon, AtDelta(delta))
+    assert isinstance(found, LeastBudget)
+    assert found.run.reason is None
+    return found
+
+
+def close(found: LeastBudget, published: str) -> bool:
+    """Whether a printed value, rounded to its digits, is in or next to an enclosure."""
+    bounds = found.eps_prv_enclosure
+    assert bounds.lower is not None and bounds.upper is not None
+    assert bounds.upper - bounds.lower <= Fraction(1, 10**9)
+    unit = Fraction(1, 10 ** len(published.partition(".")[2]))
+    value = Fraction(published)
+    return value - unit / 2 <= bounds.upper and bounds.lower <= value + unit / 2
+
+
+# --- closed forms and published values -----------------------------------------------------------
+
+
+def normal(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 5])
+@pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3)])
+def test_the_gaussian_mechanism(sigma: int, budget: Fraction) -> None:
+    # Balle and Wang 2018, theorem 8: delta = Phi(1/2s - es) - e^e Phi(-1/2s - es). The worst set is
+    # {x >= t}, t = s^2 e + 1/2: a threshold at t loses nothing.
+    e, s = float(budget), float(sigma)
+    expected = normal(1 / (2 * s) - e * s) - math.exp(e) * normal(-1 / (2 * s) - e * s)
+    thresholded = dipapprox.parse(GAUSS, {"t": sigma**2 * budget + HALF})
+    found = least_delta(thresholded, Fraction(1, sigma), budget).delta_enclosure
+    assert float(found.lower) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    assert found.width <= found.upper / 10**12 or found.width <= Fraction(1, 10**30)
+    # Another threshold loses something.
+    other = dipapprox.parse(GAUSS, {"t": sigma**2 * budget + 1})
+    assert least_delta(other, Fraction(1, sigma), budget).delta_enclosure.upper < found.lower
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "published"),
+    [  # specification section 7.6, column "max ε₀"
+        ("svt_gauss", 1, "0.09324"),
+        ("svt_gauss", 2, "0.20474283335581808519"),  # section 10, item 1
+        ("svt_gauss", 3, "0.29903"),
+        ("svt_gauss", 4, "0.37649"),
+        ("svt_gauss", 5, "0.44193"),
+        ("svt_gauss", 6, "0.49841"),
+        ("svt_gauss", 7, "0.54795"),
+        ("svt_gauss_ge", 5, "0.42848"),
+        ("svt_laplace", 2, "0.19940"),
+        ("svt_mix1", 2, "0.20581"),
+        ("svt_mix2_ge", 2, "0.19939"),
+        ("noisy_max_gauss", 2, "0.14109757741874310465"),  # section 10, item 4
+        ("noisy_min_gauss", 4, "0.25740"),
+        ("noisy_max_laplace", 3, "0.37299"),
+    ],
+)
+def test_pure_privacy(name: str, size: int, published: str) -> None:
+    found = least_budget(program(name, N=size), HALF, Fraction(0))
+    assert close(found, published)
+    assert found.witness is not None
+    assert len(found.witness.rows) == 1  # one output has the largest ratio
+
+
+def test_section_10() -> None:
+    svt = program("svt_gauss", N=2)
+    value = Fraction("0.0239073584024655635")  # item 2
+    found = least_delta(svt, HALF, Fraction(1, 10))
+    assert found.delta_enclosure.lower - Fraction(1, 10**19) <= value
+    assert value <= found.delta_enclosure.upper + Fraction(1, 10**19)
+    assert found.delta_enclosure.width < Fraction(1, 10**13)
+    assert found.witness is not None
+    assert (found.witness.input, found.witness.adjacent) == ((0, 1), (1, 0))
+    # The inverse comes back to the budget.
+    assert close(least_budget(svt, HALF, value), "0.1000000000000")
+    leaky = least_delta(program("svt_gauss_leaky_2", N=3), HALF, HALF)  # item 5
+    assert abs(leaky.delta_enclosure.lower - Fraction("0.0987063256829237242")) < Fraction(
+        1, 10**14
+    )
+    largest = least_delta(program("svt_gauss", N=5), HALF, Fraction(0))  # item 3
+    assert abs(largest.delta_enclosure.lower - Fraction("0.060126556")) < Fraction(1, 10**9)
+
+
+def test_infinite_budgets_have_a_witness() -> None:
+    leaky = program("svt_gauss_leaky_2", N=2)
+    found = least_budget(leaky, HALF, Fraction(0))
+    assert found.eps_prv_enclosure.infinite
+    assert found.to_dict()["eps_prv_enclosure"] == ["inf", "inf"]
+    assert found.witness is not None
+    for row in found.witness.rows:
+        assert row.probability.lower > 0
+        assert row.adjacent_probability.upper == 0
+    assert found.witness.delta_enclosure.lower > Fraction(9, 100)
+    # Beyond the mass of what cannot happen next door, 0.0987…, budgets are finite.
+    assert least_budget(leaky, HALF, Fraction(1, 10)).eps_prv_enclosure.upper == 0
+    renyi = dipapprox.profile(leaky, HALF, AtOrders((Fraction(2),)))
+    assert isinstance(renyi, RenyiProfile)
+    assert renyi.orders[0].divergence.infinite
+    assert renyi.rho.infinite
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+SVT = program("svt_gauss", N=3)
+CURVE = dipapprox.profile(SVT, HALF, OnCurve(Fraction(0), Fraction(2, 5), 9))
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.fractions(0, Fraction(2, 5), max_denominator=1000))
+def test_envelopes_contain_the_profile(budget: Fraction) -> None:
+    assert isinstance(CURVE, PrivacyCurve)
+    inside = CURVE.envelope.at(budget)
+    assert inside.meets(least_delta(SVT, HALF, budget).delta_enclosure)
+    assert inside.width <= CURVE.largest_gap + Fraction(1, 10**20)
+
+
+def test_curves_are_decreasing_and_tight_at_points() -> None:
+    assert isinstance(CURVE, PrivacyCurve)
+    points = CURVE.envelope.points
+    assert len(points) == 9
+    for before, after in pairwise(points):
+        assert before.delta.upper >= after.delta.upper
+        assert before.delta.lower >= after.delta.lower
+    for point in points:
+        assert point.delta.width < Fraction(1, 10**12)
+        assert point.factor.upper is not None
+        # The line touches: it is below the profile everywhere and reaches it here.
+        touched = max(point.line.at(point.factor.upper), Fraction(0))
+        assert point.delta.upper - touched < Fraction(1, 10**11)
+        for other in points:
+            assert point.line.at(other.factor.lower) <= other.delta.upper + Fraction(1, 10**20)
+    assert points[-1].delta.upper == 0  # beyond 0.29903 the program is purely private
+    finer = dipapprox.profile(SVT, HALF, OnCurve(Fraction(0), Fraction(2, 5), 65))
+    assert isinstance(finer, PrivacyCurve)
+    assert finer.largest_gap < CURVE.largest_gap
+    with pytest.raises(UserError, match="the curve covers"):
+        CURVE.envelope.at(Fraction(1))
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.fractions(Fraction(1, 1000), Fraction(1, 20), max_denominator=1000))
+def test_least_budget_and_verify_agree(delta: Fraction) -> None:
+    found = least_budget(SVT, HALF, delta).eps_prv_enclosure
+    assert found.lower is not None and found.upper is not None
+    assert found.upper - found.lower <= Fraction(1, 10**9)
+    assert dipapprox.verify(SVT, Claim(HALF, delta, found.upper)).answer is Answer.DP
+    below = found.lower - Fraction(1, 10**9)
+    if below >= 0:
+        assert dipapprox.verify(SVT, Claim(HALF, delta, below)).answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize("name", ["svt_gauss", "noisy_max_gauss", "svt_laplace"])
+def test_counters_and_blocks_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    p = program(name, N=3)
+    questions = (AtBudget(Fraction(1, 20)), AtDelta(Fraction(1, 100)), AtDelta(Fraction(0)))
+    usual = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
+    monkeypatch.setattr(maximum, "plan_counters", lambda *_: None)
+    blocks = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
+    monkeypatch.setattr(maximum, "plan_walk", lambda *_: None)
+    single = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
+    for answers in zip(usual, blocks, single, strict=True):
+        for field in ("delta_enclosure", "eps_prv_enclosure"):
+            ends = [each[field] for each in answers if field in each]
+            for a in ends:
+                for b in ends:
+                    assert isinstance(a, list) and isinstance(b, list)
+                    assert Fraction(a[0]) <= Fraction(b[1])
+
+
+def test_narrow_widths_and_critical_deltas() -> None:
+    width = Fraction(1, 10**30)
+    found = dipapprox.profile(SVT, HALF, AtDelta(Fraction(1, 100), width))
+    assert isinstance(found, LeastBudget)
+    assert found.run.reason is None
+    assert found.eps_prv_enclosure.width is not None
+    assert found.eps_prv_enclosure.width <= width
+    # delta is the profile's value at 0 for one probability of exactly 1/2: the answer is 0.
+    coin = dipapprox.parse(
+        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+        "x <- Gauss(0, 1 / eps)\nif q = 1 and x < 0 then out <- 1 end\n"
+    )
+    critical = least_budget(coin, HALF, HALF).eps_prv_enclosure
+    assert 0 in critical
+    assert least_budget(coin, HALF, HALF - Fraction(1, 100)).eps_prv_enclosure.infinite
+
+
+# --- Rényi ---------------------------------------------------------------------------------------
+
+
+def test_renyi_divergences_of_a_threshold() -> None:
+    # Two outputs with p = 1/2 and q = Phi(-1/4): sums of two terms, by hand.
+    p = dipapprox.parse(GAUSS, {"t": 1})
+    q = normal(-0.25)
+    found = dipapprox.profile(p, Fraction(1, 4), AtOrders((1, Fraction(3, 2), 2, 40, "inf")))
+    assert isinstance(found, RenyiProfile)
+
+    def divergence(a: float, u: float, v: float) -> float:
+        if a == 1:
+            return u * math.log(u / v) + (1 - u) * math.log((1 - u) / (1 - v))
+        moment = u**a * v ** (1 - a) + (1 - u) ** a * (1 - v) ** (1 - a)
+        return math.log(moment) / (a - 1)
+
+    for each in found.orders:
+        bounds = each.divergence
+        assert bounds.lower is not None and bounds.upper is not None
+        assert bounds.upper - bounds.lower <= Fraction(1, 10**9)
+        if isinstance(each.order, str):
+            expected = math.log(0.5 / q)
+        else:
+            a = float(each.order)
+            expected = max(divergence(a, 0.5, q), divergence(a, q, 0.5))
+        assert float(bounds.lower) == pytest.approx(expected, rel=1e-8)
+
+
+def test_renyi_laws() -> None:
+    orders = (1, Fraction(11, 10), 2, 3, 8, 32, 128, "inf")
+    found = dipapprox.profile(SVT, HALF, AtOrders(orders))
+    assert isinstance(found, RenyiProfile)
+    assert [each.order for each in found.orders] == list(orders)
+    uppers = [each.divergence.upper for each in found.orders]
+    lowers = [each.divergence.lower for each in found.orders]
+    for low, high in zip(lowers, uppers[1:], strict=False):
+        assert low is not None and high is not None
+        assert low <= high  # D_a does not fall with a
+    pure = least_budget(SVT, HALF, Fraction(0)).eps_prv_enclosure
+    assert lowers[-1] is not None and pure.upper is not None
+    assert lowers[-1] <= pure.upper
+    rho = found.rho
+    assert rho.lower is not None and rho.upper is not None
+    assert lowers[0] is not None and rho.lower >= lowers[0]
+    # Pure eps-privacy gives zCDP with eps^2/2 (Bun and Steinke 2016, proposition 3.3).
+    assert rho.lower <= pure.upper**2 / 2
+    finer = dipapprox.profile(SVT, HALF, AtOrders((*orders, Fraction(3, 2), 5, 16, 64)))
+    assert isinstance(finer, RenyiProfile)
+    assert finer.rho.upper is not None and finer.rho.upper <= rho.upper
+    without = dipapprox.profile(SVT, HALF, AtOrders((2,)))
+    assert isinstance(without, RenyiProfile)
+    assert without.rho.upper is None
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+def test_results_show_themselves() -> None:
+    questions = (
+        AtBudget(Fraction(1, 10)),
+        AtDelta(Fraction(1, 100)),
+        OnCurve(0, 1, 3),  # type: ignore[arg-type]
+        AtOrders((2, "inf")),
+    )
+    for question in questions:
+        found = dipapprox.profile(SVT, HALF, question)
+        fields = json.loads(found.to_json())
+        assert (fields["program"], fields["eps"]) == ("svt_gauss", "1/2")
+        assert found._repr_html_().startswith("<table><tr><th>program</th>")
+
+
+def test_programs_without_pairs() -> None:
+    alone = dipapprox.parse("output out in {0, 1}\nadjacent all\nout <- 1\n")
+    assert least_delta(alone, HALF, Fraction(0)).delta_enclosure.upper == 0
+    assert least_budget(alone, HALF, Fraction(0)).eps_prv_enclosure.upper == 0
+
+
+def test_bad_questions() -> None:
+    for build, message in (
+        (lambda: AtBudget(Fraction(-1)), "eps_prv must be >= 0, got -1"),
+        (lambda: AtBudget(0.5), "eps_prv must be an int or a Fraction"),  # type: ignore[arg-type]
+        (lambda: AtDelta(Fraction(3, 2)), "delta must be in"),
+        (lambda: AtDelta(Fraction(1), Fraction(0)), "width must be > 0, got 0"),
+        (lambda: OnCurve(Fraction(0), Fraction(1), 1), "2 to 100000 points, got 1"),
+        (lambda: OnCurve(Fraction(1), Fraction(1), 5), "LO < HI, got 1:1"),
+        (lambda: OnCurve(Fraction(-1), Fraction(1), 5), "must be >= 0, got -1"),
+        (lambda: AtOrders(()), "1 to 1000 Rényi orders"),
+        (lambda: AtOrders((HALF,)), "must be in"),
+    ):
+        with pytest.raises(UserError, match=message):
+            build()
+    with pytest.raises(UserError, match="eps must be > 0, got 0"):
+        dipapprox.profile(SVT, 0, AtBudget(HALF))
