@@ -4,18 +4,18 @@ On a panel, with u in [-1, 1] its reference variable and H its half-width, a fun
 p(u) + e(u): a polynomial p whose coefficients are balls round constants, and a remainder
 |e(u)| <= r. The 1-norm |p| = Σ |coefficient| bounds p on the panel.
 
-Product: p q cut at the degree n; r = |p| r_q + |q| r_p + r_p r_q + the 1-norm of what is cut.
+Product: p q cut at the degree n, or before where only negligible coefficients follow; r = |p| r_q
++ |q| r_p + r_p r_q + the 1-norm of what is cut.
 Integral: H ∫_{-1}^u p plus the panels before; remainder 2 H r plus what is cut.
 Densities: Taylor polynomials from `density_series`.
 
-A panel where a function is 0 is None. Bounds are upper ends of balls and relative to the function's
-size on the panel: tiny probabilities keep their digits.
+A panel where a function is 0 is None. All errors are relative to the function's largest values,
+and most to its size on the panel: tiny probabilities keep their digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, arb_poly
@@ -26,16 +26,25 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.grid import Grid
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
-_ZERO = arb(0)
+_ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """p(u) + e(u) on one panel, |e| <= radius; norm >= |p| + radius, both exact."""
+    """p(u) + e(u) on one panel, |e| <= radius, which is exact."""
 
-    polynomial: arb_poly
-    radius: arb
-    norm: arb
+    __slots__ = ("_norm", "polynomial", "radius")
+
+    def __init__(self, polynomial: arb_poly, radius: arb) -> None:
+        self.polynomial = polynomial
+        self.radius = radius.upper()
+        self._norm: arb | None = None
+
+    @property
+    def norm(self) -> arb:
+        """An upper bound of |p| + radius, exact; computed when it is first asked for."""
+        if self._norm is None:
+            self._norm = _one_norm(self.polynomial.coeffs(), self.radius).upper()
+        return self._norm
 
 
 BallFunction = tuple[Piece | None, ...]
@@ -45,7 +54,7 @@ BallFunction = tuple[Piece | None, ...]
 class BallAlgebra:
     """The algebra on one grid at one precision and degree."""
 
-    __slots__ = ("_degree", "_half", "_leaves", "bits", "grid")
+    __slots__ = ("_degree", "_half", "_least", "_leaves", "bits", "grid")
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
@@ -57,6 +66,7 @@ class BallAlgebra:
         """
         self.grid = grid
         self.bits = bits
+        self._least = arb(2) ** -bits
         self._degree = bits // 4 + 12 if degree is None else degree
         with precision(bits):
             self._half = [
@@ -106,8 +116,14 @@ class BallAlgebra:
     def product(self, left: BallFunction, right: BallFunction) -> BallFunction:
         """t -> left(t) right(t)."""
         with precision(self.bits):
+            bounds = [
+                None if f is None or g is None else (f.norm * g.norm).upper()
+                for f, g in zip(left, right, strict=True)
+            ]
+            # What is so far below the largest values is not worth a coefficient.
+            negligible = max((b for b in bounds if b is not None), default=_ZERO) * self._least
             return tuple(
-                None if f is None or g is None else self._multiply(f, g)
+                None if f is None or g is None else self._multiply(f, g, negligible)
                 for f, g in zip(left, right, strict=True)
             )
 
@@ -194,18 +210,19 @@ class BallAlgebra:
             self._leaves[key] = make()
         return self._leaves[key]
 
-    def _multiply(self, f: Piece, g: Piece) -> Piece:
+    def _multiply(self, f: Piece, g: Piece, negligible: arb) -> Piece:
         radius = f.norm * g.radius + g.norm * f.radius
-        return self._cut(f.polynomial * g.polynomial, radius)
+        return self._cut(f.polynomial * g.polynomial, radius, negligible)
 
-    def _cut(self, polynomial: arb_poly, radius: arb) -> Piece:
-        """Move the coefficients beyond the degree into the radius."""
-        coefficients = polynomial.coeffs()
-        length = self._degree + 1
-        if len(coefficients) > length:
-            radius = sum((abs(c) for c in coefficients[length:]), radius)
-            polynomial = polynomial.truncate(length)
-        return _piece(polynomial, coefficients[:length], radius)
+    def _cut(self, polynomial: arb_poly, radius: arb, negligible: arb = _ZERO) -> Piece:
+        """Move the coefficients beyond the degree into the radius; so with negligible ones."""
+        length = min(self._degree + 1, polynomial.length())
+        dropped = _one_norm(polynomial.right_shift(length).coeffs(), _ZERO)
+        if not negligible.is_zero():
+            coefficients = polynomial.coeffs()
+            while length and (more := dropped + abs(coefficients[length - 1])) <= negligible:
+                dropped, length = more, length - 1
+        return Piece(polynomial.truncate(length), radius + dropped)
 
     def _panel_totals(self, function: BallFunction) -> list[arb]:
         """∫ over each panel: H (2 p_0 + 2 p_2 / 3 + 2 p_4 / 5 + …) ± 2 H r."""
@@ -221,28 +238,22 @@ class BallAlgebra:
 
     def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
         with precision(self.bits):
-            totals = self._panel_totals(function)
             order = range(self.grid.panels)
             pieces: list[Piece | None] = []
             before = _ZERO
             for panel in order if from_left else reversed(order):
-                pieces.append(
-                    self._primitive(function[panel], self._half[panel], before, from_left)
-                )
-                before = before + totals[panel]
+                piece = function[panel]
+                if piece is None:
+                    pieces.append(None if before.is_zero() else _constant(before))
+                    continue
+                half = self._half[panel]
+                primitive = piece.polynomial.integral() * half
+                left, right = primitive(_MINUS_ONE), primitive(_ONE)
+                reach = 2 * half * piece.radius
+                polynomial = primitive - left if from_left else right - primitive
+                pieces.append(self._cut(polynomial + before, reach))
+                before = before + (right - left) + _spread(reach)
             return tuple(pieces if from_left else reversed(pieces))
-
-    def _primitive(
-        self, piece: Piece | None, half: arb, before: arb, from_left: bool
-    ) -> Piece | None:
-        if piece is None:
-            return None if before.is_zero() else _constant(before)
-        primitive = piece.polynomial.integral() * half
-        if from_left:
-            polynomial = primitive - primitive(arb(-1)) + before
-        else:
-            polynomial = primitive(arb(1)) + before - primitive
-        return self._cut(polynomial, 2 * half * piece.radius)
 
     def _density(self, law: Distribution) -> BallFunction:
         span = self.grid.spans[law]
@@ -256,17 +267,17 @@ class BallAlgebra:
                 series = DENSITY_SERIES[law.family]
                 coefficients, remainder = series(center, half, self._degree)
                 coefficients = [c / scale for c in coefficients]
-                pieces[panel] = _piece(arb_poly(coefficients), coefficients, remainder / scale)
+                pieces[panel] = Piece(arb_poly(coefficients), remainder / scale)
             return tuple(pieces)
 
 
-def _piece(polynomial: arb_poly, coefficients: Sequence[arb], radius: arb) -> Piece:
-    radius = radius.upper()
-    return Piece(polynomial, radius, sum((abs(c) for c in coefficients), radius).upper())
+def _one_norm(coefficients: Sequence[arb], start: arb) -> arb:
+    """start + Σ |coefficient|."""
+    return sum(map(abs, coefficients), start)
 
 
 def _constant(value: arb) -> Piece:
-    return _piece(arb_poly([value]), [value], _ZERO)
+    return Piece(arb_poly([value]), _ZERO)
 
 
 def _spread(radius: arb) -> arb:
@@ -280,4 +291,4 @@ def _sum(terms: Sequence[tuple[int, Piece | None]]) -> Piece | None:
         return None
     polynomial = sum((piece.polynomial * weight for weight, piece in live), arb_poly([]))
     radius = sum((piece.radius * abs(weight) for weight, piece in live), _ZERO)
-    return _piece(polynomial, polynomial.coeffs(), radius)
+    return Piece(polynomial, radius)

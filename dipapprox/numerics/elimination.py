@@ -10,7 +10,7 @@ plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -33,33 +33,39 @@ class Tier(Enum):
     BALLS = "balls"
 
 
-def ladder(bits: int, tier: Tier = Tier.AUTO) -> list[Rung]:
-    """The attempts for a wanted width of 2**-bits.
+def double_rungs(bits: int, tier: Tier) -> list[Rung]:
+    """The attempts in doubles for a wanted width of 2**-bits.
 
-    Doubles first, as long as they are likely to be good enough; balls in steps of 64 bits.
+    A finer grid is tried only if doubles are likely to be good enough; without, they give the size
+    of the probability.
     """
-    doubles = [Rung(1), Rung(3)]
-    balls = [
-        Rung(fineness, precision, precision // 4 + 12)
-        for precision, fineness in (
-            (_rounded_up(bits + 24), 2),
-            (_rounded_up(bits + 88), 4),
-            (_rounded_up(2 * bits + 152), 8),
-        )
-    ]
     match tier:
-        case Tier.FLOAT64:
-            return doubles
         case Tier.BALLS:
-            return balls
+            return []
+        case Tier.FLOAT64:
+            return [Rung(1), Rung(3)]
         case Tier.AUTO:
-            return [*doubles, *balls] if bits <= _DOUBLES else balls
+            return [Rung(1), Rung(3)] if bits <= _DOUBLES else [Rung(1)]
         case _:
             assert_never(tier)
 
 
+def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
+    """The attempts in balls for `bits` correct bits behind the leading one.
+
+    In steps of 64 bits; the first degree is what panels as wide as a scale need.
+    """
+    if tier is Tier.FLOAT64:
+        return []
+    return [
+        Rung(1, _rounded_up(bits + 40), 5 * bits // 12 + 8),
+        Rung(2, _rounded_up(bits + 100), bits // 2 + 20),
+        Rung(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
+    ]
+
+
 _DOUBLES = 48
-"""Doubles are not tried for enclosures narrower than 2**-48."""
+"""Doubles rarely give enclosures narrower than 2**-48."""
 
 
 def _rounded_up(bits: int) -> int:
@@ -115,18 +121,31 @@ class Eliminated:
                 found[place] = order
             else:
                 pending[place] = Asked(order, Needs.of(order))
-        wanted = Fraction(1, 2**bits)
-        for rung in ladder(bits, self._tier):
-            answers = self._attempt(pending, rung, bits, limits)
-            for place, answer in answers.items():
-                best = found[place] = _better(found.get(place), answer)
-                if isinstance(best, Enclosure) and best.width <= wanted:
-                    del pending[place]
-            if any(isinstance(answer, Enclosure) for answer in answers.values()):
-                self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
-            if not pending:
-                break
+        for rung in double_rungs(bits, self._tier):
+            self._climb(rung, pending, found, bits, limits)
+        # The balls' errors are relative: what is known to be tiny needs fewer bits.
+        for rung in ball_rungs(bits - _leading_zeros(pending, found, bits), self._tier):
+            self._climb(rung, pending, found, bits, limits)
         return [found[place] for place in range(len(events))]
+
+    def _climb(
+        self,
+        rung: Rung,
+        pending: dict[int, Asked],
+        found: dict[int, Enclosure | NotEnclosed],
+        bits: int,
+        limits: Limits,
+    ) -> None:
+        """Try once more to enclose what is `pending`; what is narrow enough leaves it."""
+        if not pending:
+            return
+        answers = self._attempt(pending, rung, bits, limits)
+        for place, answer in answers.items():
+            best = found[place] = _better(found.get(place), answer)
+            if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**bits):
+                del pending[place]
+        if any(isinstance(answer, Enclosure) for answer in answers.values()):
+            self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
 
     def _attempt(
         self, asked: Mapping[int, Asked], rung: Rung, bits: int, limits: Limits
@@ -164,6 +183,18 @@ class Eliminated:
         if isinstance(made, Bench):
             self._benches[rung] = made
         return made
+
+
+def _leading_zeros(
+    pending: Collection[int], found: Mapping[int, Enclosure | NotEnclosed], bits: int
+) -> int:
+    """Return k such that all pending probabilities are at most 2**-k, k <= bits."""
+    uppers = [each.upper for each in map(found.get, pending) if isinstance(each, Enclosure)]
+    if len(uppers) < len(pending) or not uppers:
+        return 0
+    largest = max(uppers)
+    zeros = largest.denominator.bit_length() - largest.numerator.bit_length() - 1
+    return min(max(zeros, 0), bits)
 
 
 def _better(
