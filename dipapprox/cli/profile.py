@@ -21,7 +21,6 @@ from dipapprox.cli.progress import Reporter
 from dipapprox.cli.questions import add_question, question_of
 from dipapprox.errors import UserError
 from dipapprox.language.load import load
-from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profile import profile
@@ -35,8 +34,6 @@ from dipapprox.privacy.profile_result import (
 from dipapprox.privacy.question import OnCurve, Question
 
 UNKNOWN = 3
-
-_PLACES = 20
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for a budget
@@ -153,10 +150,7 @@ def as_csv(answer: ProfileAnswer) -> str:
         case PrivacyCurve():
             rows = [["eps_prv", "delta_lower", "delta_upper", "line_intercept", "line_slope"]]
             for point in answer.envelope.points:
-                line = point.line
-                intercept = rounded_down(line.intercept, _PLACES)
-                slope = rounded_up(line.slope, _PLACES)
-                rows.append([str(point.budget), *ends(point.delta), intercept, slope])
+                rows.append([str(point.budget), *ends(point.delta), *point.line.ends()])
         case RenyiProfile():
             rows = [["order", "divergence_lower", "divergence_upper"]]
             rows += [[str(each.order), *each.divergence.ends()] for each in answer.orders]

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.privacy.adjacency import Pair
 from dipapprox.privacy.divergence import (
@@ -35,6 +36,7 @@ LARGEST_BUDGET = Fraction(1_000)
 _BITS = 44
 """Of the attaining lines: what the tables have been computed with serves again."""
 _FACTOR_BITS = 96
+_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,12 @@ class Line:
     def at(self, x: Fraction) -> Fraction:
         """Return the bound at x = e^budget."""
         return self.intercept - self.slope * x
+
+    def ends(self) -> tuple[str, str]:
+        """Return intercept and slope as decimals that still give a lower bound."""
+        intercept, _ = short(Enclosure.exact(self.intercept), _DIGITS)
+        _, slope = short(Enclosure.exact(self.slope), _DIGITS)
+        return intercept, slope
 
 
 @dataclass(frozen=True, slots=True)

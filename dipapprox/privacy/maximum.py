@@ -53,7 +53,7 @@ _LARGEST_SYMMETRY = 500_000
 MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
 
-_MOST_CANDIDATES = 20_000
+_MOST_CANDIDATES = 5_000
 """Pairs that are compared exactly, at most."""
 
 
@@ -228,7 +228,7 @@ class Maxima:
         return None if found is None else Maximum(found.delta, found.certain, bits)
 
     def _candidates(self, factor: Factor, least: Fraction) -> list[Pair] | None:
-        """Name the pairs whose delta may be at least `least`; None if they are too many."""
+        """Name the pairs whose delta may be positive and >= `least`; None if they are too many."""
         found: list[Pair] = []
         # Sums in doubles are within this of the true ones: see `bounds`.
         harmless = float_below(least * (1 - Fraction(self._outputs + 4, 2**52)))
@@ -237,7 +237,7 @@ class Maxima:
             for block in part.blocks():
                 self._limits.check()
                 _, upper = _sums(bounds, block)
-                places = np.flatnonzero(upper >= harmless)
+                places = np.flatnonzero((upper >= harmless) & (upper > 0))
                 if len(found) + len(places) > _MOST_CANDIDATES:
                     return None
                 found += (part.pair(block, place) for place in places.tolist())

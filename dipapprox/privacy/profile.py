@@ -44,8 +44,8 @@ from dipapprox.semantics.state import FinalStates
 _RELATIVE_WIDTH = Fraction(1, 10**12)
 _LEAST_WIDTH = Fraction(1, 10**30)
 _WITNESS_BITS = 80
-_ONLY_BELOW = Fraction(1, 10**6)
-"""A curve's points are reported as unreached when their enclosures are wider than this."""
+_WIDE = Fraction(1, 10**6)
+"""When a point of a curve is wider than this, the reason is given."""
 
 
 class Profiler:
@@ -103,7 +103,7 @@ class Profiler:
         found = least_budget(self.maxima, question.delta, question.width)
         width = found.budget.width
         witness = None
-        if found.pair is not None:
+        if found.pair is not None and found.outputs:
             # The demanding set is the same for every factor that is large enough, without end.
             factor = Factor(Fraction(1), None)
             if found.factor is not None:
@@ -120,7 +120,7 @@ class Profiler:
         if first.pair is not None and first.delta.upper > 0:
             witness = self._witness(first.pair, first.factor)
         widest = max(point.delta.width for point in envelope.points)
-        return PrivacyCurve(self._finished(0, widest <= _ONLY_BELOW), envelope, witness)
+        return PrivacyCurve(self._finished(0, widest <= _WIDE), envelope, witness)
 
     def renyi(self, question: AtOrders) -> RenyiProfile:
         """Enclose the largest Rényi divergences, and rho."""

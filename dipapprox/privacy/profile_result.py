@@ -9,7 +9,7 @@ from fractions import Fraction
 from html import escape
 
 from dipapprox.language.core import Cell, Value
-from dipapprox.numerics.decimals import rounded_down, rounded_up
+from dipapprox.numerics.decimals import rounded_up
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.curve import CurvePoint, Envelope
 from dipapprox.privacy.extended import Extended
@@ -221,8 +221,8 @@ class PrivacyCurve(_Answer):
             "eps_prv": str(point.budget),
             "delta_enclosure": ends(point.delta),
             "line": {
-                "intercept": rounded_down(point.line.intercept, _PLACES),
-                "slope": rounded_up(point.line.slope, _PLACES),
+                "intercept": point.line.ends()[0],
+                "slope": point.line.ends()[1],
             },
             "witness": pair,
         }
