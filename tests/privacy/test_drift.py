@@ -15,7 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.centres import velocities
 from dipapprox.privacy.drift import Drift, Rates, root_above
-from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.tube import Minorant, ends, radii
 from dipapprox.semantics.execution import execute
@@ -28,7 +28,7 @@ TOLERANCE = 1e-9
 
 
 def table(name: str, epsilon: Fraction) -> Bounds:
-    options = Options(engine=Engine.NESTED)
+    options = Options()
     return open_probabilities(STATES[name], epsilon, options).table(ROWS, 40)
 
 
@@ -42,7 +42,7 @@ def value(bounds: Bounds) -> np.ndarray:
     st.fractions(Fraction(1, 50), Fraction(2), max_denominator=50),
     st.fractions(0, 1, max_denominator=10),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 def test_probabilities_stay_in_their_tubes(
     name: str, lower: Fraction, width: Fraction, place: Fraction
 ) -> None:
@@ -166,7 +166,7 @@ def test_roots_from_above(square: Fraction) -> None:
     st.fractions(Fraction(1, 10), 4, max_denominator=20),
     st.fractions(0, 1, max_denominator=20),
 )
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 def test_discounts_stay_below_inside_the_cell(
     at_lower: Fraction, at_upper: Fraction, place: Fraction
 ) -> None:

@@ -24,7 +24,6 @@ from dipapprox.privacy.formula_verifier import verify_formula
 from dipapprox.privacy.interval_search import simplest
 from dipapprox.privacy.interval_verdict import IntervalVerdict
 from dipapprox.privacy.interval_verifier import verify_interval
-from dipapprox.privacy.options import Engine
 from tests.privacy.interval_programs import BODIES, program
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -42,7 +41,7 @@ if x >= 1/2 then out <- 1 end
 
 
 def options(seconds: float | None = None) -> Options:
-    return Options(engine=Engine.NESTED, limits=Limits(seconds=seconds))
+    return Options(limits=Limits(seconds=seconds))
 
 
 def decide(
@@ -124,7 +123,7 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
 
 
 @given(
-    st.sampled_from(sorted(set(BODIES) - {"spike"})),
+    st.sampled_from(sorted(set(BODIES) - {"spike", "sums"})),
     st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)", "3/4"]),
     st.sampled_from(["0", "1/100", "eps/20", "1/4", "1 - exp(-eps/8)"]),
     st.fractions(Fraction(1, 10), Fraction(2), max_denominator=10),
@@ -136,7 +135,7 @@ def test_intervals_agree_with_their_points(
     name: str, budget: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
 ) -> None:
     text = program(name)
-    verdict = decide(text, str(low), str(low + width), budget, delta, seconds=2)
+    verdict = decide(text, str(low), str(low + width), budget, delta, seconds=1)
     points = [low + place * width for place in places]
     match verdict.answer:
         case Answer.DP:
