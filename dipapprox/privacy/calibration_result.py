@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 
-from dipapprox.numerics.decimals import exact_decimal
+from dipapprox.numerics.decimals import exact_decimal, short
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.extended import Extended
 from dipapprox.privacy.profile_result import Run
 from dipapprox.privacy.verdict import Witness
@@ -96,8 +97,7 @@ class Calibration:
         for name, end in (("certified", self.certified), ("refuted", self.refuted)):
             text = "none found"
             if end is not None:
-                low, high = end.needed.ends()
-                text = f"ε = {exact_decimal(end.epsilon)} (needs ε_prv in [{low}, {high}])"
+                text = f"ε = {exact_decimal(end.epsilon)} (needs ε_prv {_rough(end.needed)})"
             rows.append((f"{name} at", text))
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.run.witness_text(self.refuted.witness)
@@ -113,3 +113,11 @@ class Calibration:
             for name, value in self.rows()
         )
         return f"<table>{''.join(cells)}</table>"
+
+
+def _rough(needed: Extended) -> str:
+    """Write a budget with few digits: the exact ends are in the JSON."""
+    if needed.lower is None or needed.upper is None:
+        return "= ∞" if needed.infinite else f"> {needed.ends()[0]}"
+    low, high = short(Enclosure(needed.lower, needed.upper), 8)
+    return f"= {low}" if low == high else f"in [{low}, {high}]"

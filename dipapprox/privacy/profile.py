@@ -61,7 +61,7 @@ class Profiler:
     ) -> None:
         self._states = states
         self._options = options
-        source = open_probabilities(states, epsilon, options)
+        self._source = source = open_probabilities(states, epsilon, options)
         ladder = precisions(options.precision, options.max_precision)
         self.maxima = Maxima(states, source, selection, ladder, options.limits, progress)
         program = states.program
@@ -163,6 +163,7 @@ class Profiler:
         return replace(
             self._run,
             precision=max(bits, self._run.precision),
+            engine=self._source.name,
             seconds=self._options.limits.elapsed(),
             reason=reason,
         )
