@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from random import getrandbits
 
 from dipapprox.language import core
 from dipapprox.semantics.inputs import Knowledge
@@ -17,6 +18,8 @@ from dipapprox.semantics.state import Guard, Path
 
 StoredValue = LinearForm | str
 """A form over samples and input cells, or a named value."""
+
+_SHARE_BITS = 64
 
 _Terms = tuple[tuple[Symbol, object], ...]
 
@@ -94,6 +97,8 @@ class State:
         path: The guards as they were assumed.
         trail: The decisions.
         fingerprint: Equal for equal outputs, and rarely for others: a hash that follows them.
+        share: A number such that those of all states of a run are 0 under exclusive or, ended ones
+            included: a state that is dropped by mistake is noticed.
     """
 
     store: dict[str, StoredValue]
@@ -104,6 +109,7 @@ class State:
     path: Path | None = None
     trail: Trail | None = None
     fingerprint: int = 0
+    share: int = 0
 
     def set_output(self, name: str, value: core.Value) -> None:
         """Assign an output cell. `value` must be the one object that stands for equal values."""
@@ -114,7 +120,9 @@ class State:
         self.outputs[name] = value
 
     def fork(self) -> State:
-        """Return a copy that may be changed independently."""
+        """Return a copy that may be changed independently; it takes a part of the share."""
+        share = getrandbits(_SHARE_BITS)
+        self.share ^= share
         return State(
             self.store.copy(),
             self.outputs.copy(),
@@ -124,6 +132,7 @@ class State:
             self.path,
             self.trail,
             self.fingerprint,
+            share,
         )
 
     def settle(self, points: Points) -> Cone | None:
@@ -166,10 +175,3 @@ def are_contradictory(guards: Iterable[Guard], points: Points) -> bool:
         if verdict is None:
             cone = cone.assume(guard, points)
     return False
-
-
-def is_feasible(state: State, points: Points) -> bool:
-    """Whether the guards of a path may hold; always so where infeasible states are pruned."""
-    if state.cone is not None or state.path is None:
-        return True
-    return not are_contradictory(state.path.guards(), points)

@@ -9,22 +9,24 @@ up to null sets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import partial, reduce
+from operator import xor
 from typing import assert_never
 
-from dipapprox.errors import SourceError
+from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.configuration import Cone, State, Trail, is_feasible
+from dipapprox.semantics.configuration import Cone, State, Trail, are_contradictory
 from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.feasibility import can_be_taken
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.liveness import live_cells
 from dipapprox.semantics.merging import Region, merge_regions
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
-from dipapprox.semantics.state import FinalState, FinalStates, Sample
+from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
 from dipapprox.source import Diagnostic, Span
 
 
@@ -42,9 +44,11 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         with equal outputs share the same tuple object.
 
     Raises:
-        SourceError: If some feasible path reads or ends with an unassigned cell, leaves a domain or
-            an index range; all such places, each with one path that leads there.
+        SourceError: If some path reads or ends with an unassigned cell, leaves a domain or an index
+            range; all such places, each with one path that leads there. The path has a positive
+            probability for some input row, unless `can_be_taken` has too many rows to tell.
         LimitReached: If a budget runs out.
+        BrokenInvariant: If states were lost on the way: a bug.
     """
     run = _Run(program, merge, limits)
     survivors = run.block(program.body, [run.start()])
@@ -69,7 +73,7 @@ class _Run:
         self.knowledge = Knowledge.of(program.inputs)
         self.points = Points(self.knowledge)
         self.evaluator = Evaluator(program.inputs)
-        self.splitter = Splitter(self.evaluator, self.points)
+        self.splitter = Splitter(self.evaluator, self.points, self.refuse)
         self.samples: dict[tuple[object, ...], Sample] = {}
         self.drawn: dict[tuple[object, ...], LinearForm] = {}
         self.finals: list[State] = []
@@ -79,6 +83,7 @@ class _Run:
         self.output_cells = tuple(self.domains)
         self.live = live_cells(program) if merge else {}
         self.numbers: dict[int, int] = {}
+        self.ended = 0  # the shares of the states that ended by a fault
 
     def start(self) -> State:
         return State({}, {}, self.knowledge, Cone() if self.merge else None)
@@ -117,7 +122,7 @@ class _Run:
                 waiting += split_on_input(state, need.cell)[::-1]
                 self.limits.check_states(len(waiting) + len(result) + len(self.finals))
             except PathFault as fault:
-                self.report(state, fault)
+                self.refuse(state, fault)
             else:
                 result.append(state)
         return result
@@ -177,11 +182,7 @@ class _Run:
 
     def decide(self, statement: core.If, number: int, state: State) -> Split:
         path, knowledge, trail = state.path, state.knowledge, state.trail
-        try:
-            held, failed = self.splitter.split(state, statement.condition)
-        except PathFault as fault:
-            self.report(state, fault)
-            return [], []
+        held, failed = self.splitter.split(state, statement.condition)
         if len(held) + len(failed) == 1:
             (single,) = held or failed
             if single.path is path and single.knowledge is knowledge:
@@ -214,10 +215,11 @@ class _Run:
         for place, state in enumerate(group):
             cone = state.settle(self.points)
             assert cone is not None, "states are merged only where infeasible ones are pruned"
-            regions.append(Region(state.knowledge, cone, place))
+            regions.append(Region(state.knowledge, cone, place, state.share))
         result = []
         for region in merge_regions(regions, self.points, self.limits):
             state = group[region.member]
+            state.share = region.share
             if region.merged:
                 state.knowledge, state.cone, state.path = region.knowledge, region.cone, None
                 for guard in region.cone.guards(self.points):
@@ -232,6 +234,7 @@ class _Run:
             if len(state.outputs) == len(self.output_cells):
                 self.finals.append(state)
                 continue
+            self.ended ^= state.share
             for name in self.output_cells:
                 if name in state.outputs:
                     continue
@@ -240,18 +243,31 @@ class _Run:
                 self.report(state, PathFault("value error", message, span, hint, name))
         self.limits.check_states(len(self.finals))
 
+    def refuse(self, state: State, fault: PathFault) -> None:
+        """End a path by a fault."""
+        self.ended ^= state.share
+        self.report(state, fault)
+
     def report(self, state: State, fault: PathFault) -> None:
-        """Record a fault of a feasible path, the first one of each cell and place."""
-        if not is_feasible(state, self.points):
-            return
+        """Record the fault of a path, the first one of each cell and place.
+
+        The path ends here: it must be recorded, or be proved to be a null set for every input.
+        """
         key = (fault.cell or fault.message, fault.kind, fault.span)
-        if key not in self.diagnostics:
+        if key in self.diagnostics:
+            return
+        guards = guards_of(state.path)
+        if are_contradictory(guards, self.points):
+            return
+        if can_be_taken(state.knowledge, guards, self.limits.check):
             self.diagnostics[key] = describe_fault(fault, state.trail)
 
     def final_states(self) -> Iterable[FinalState]:
         finals = self.finals
         if self.merge:
             finals = self.join(finals, lambda state: ())
+        if reduce(xor, (state.share for state in finals), self.ended):
+            raise BrokenInvariant("symbolic states were lost during execution")
         states = [self.final_state(state) for state in finals]
         if not self.merge:
             # Lexicographic in the decisions: the order of a depth-first execution.

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import xor
 
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import Cone
@@ -28,11 +30,17 @@ _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """A set of inputs and samples. `member` is the place of the first state it came from."""
+    """A set of inputs and samples.
+
+    Attributes:
+        member: The place of the first state it came from.
+        share: The shares of all states it came from, see `State`.
+    """
 
     knowledge: Knowledge
     cone: Cone
     member: int
+    share: int
     merged: bool = False
 
 
@@ -66,7 +74,7 @@ def _merge_group(group: list[Region], points: Points, limits: Limits) -> list[Re
     """Merge regions that differ in their orders only: all together, else two by two."""
     whole = _union([region.cone.order for region in group], points)
     if whole is not None:
-        return [_with_order(group[0], whole)]
+        return [_with_order(group, whole)]
     if len(group) > _MOST_PAIRED:
         return group
     done: list[Region] = []
@@ -79,7 +87,7 @@ def _merge_group(group: list[Region], points: Points, limits: Limits) -> list[Re
             if union is not None:
                 # The union may now fit to one that was passed before.
                 del done[place]
-                waiting.append(_with_order(other, union))
+                waiting.append(_with_order((other, region), union))
                 break
         else:
             done.append(region)
@@ -126,9 +134,11 @@ def _without_idle_points(order: Order, points: Points) -> Order | None:
     return rebuilt if rebuilt.with_fixed(order.fixed, points) == order else None
 
 
-def _with_order(region: Region, order: Order) -> Region:
-    cone = Cone(order, region.cone.others)
-    return Region(region.knowledge, cone, region.member, True)
+def _with_order(regions: Sequence[Region], order: Order) -> Region:
+    first = regions[0]
+    cone = Cone(order, first.cone.others)
+    share = reduce(xor, (region.share for region in regions))
+    return Region(first.knowledge, cone, first.member, share, True)
 
 
 # --- complements -------------------------------------------------------------------------------
@@ -205,7 +215,8 @@ def _joined(region: Region, partner: Region, literal: _Literal) -> Region:
         knowledge = Knowledge(knowledge.domains, allowed, knowledge.linear)
     else:
         knowledge = Knowledge(knowledge.domains, knowledge.allowed, knowledge.linear - {literal})
-    return Region(knowledge, cone, min(region.member, partner.member), True)
+    member = min(region.member, partner.member)
+    return Region(knowledge, cone, member, region.share ^ partner.share, True)
 
 
 def _knowledge_key(knowledge: Knowledge) -> Hashable:

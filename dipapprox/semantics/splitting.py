@@ -6,17 +6,14 @@ convex: a conjunction of guards and of conditions on the inputs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from dipapprox.language import core
 from dipapprox.language.core import Relation
-from dipapprox.semantics.configuration import (
-    State,
-    StoredValue,
-    is_feasible,
-    split_on_guard,
-)
+from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard
@@ -26,11 +23,24 @@ Split = tuple[list[State], list[State]]
 
 
 class Splitter:
-    """Splits states on conditions. A state that is split is used up."""
+    """Splits states on conditions. A state that is split is used up.
 
-    def __init__(self, evaluator: Evaluator, points: Points) -> None:
+    Args:
+        evaluator: Evaluates what is compared.
+        points: The points of the run.
+        refuse: Gets every piece on which the condition has no meaning, with the fault. Only that
+            piece is lost; the pieces that are returned and those refused make up the state.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        points: Points,
+        refuse: Callable[[State, PathFault], None],
+    ) -> None:
         self._evaluator = evaluator
         self._points = points
+        self._refuse = refuse
 
     def split(self, state: State, condition: core.Condition) -> Split:
         """Split a state, which is used up, on a condition; compound ones by short circuit."""
@@ -61,40 +71,29 @@ class Splitter:
 
     def _split_on_comparison(self, state: State, comparison: core.Comparison) -> Split:
         try:
-            left = self._evaluator.evaluate(comparison.left, state)
-            right = self._evaluator.evaluate(comparison.right, state)
+            return self._compared(state, comparison)
         except NeedsValue as need:
             return self._split_each(split_on_input(state, need.cell), comparison)
-        except PathFault:
-            if is_feasible(state, self._points):
-                raise
+        except PathFault as fault:
+            self._refuse(state, fault)
             return [], []
+
+    def _compared(self, state: State, comparison: core.Comparison) -> Split:
+        """Split on one comparison; if it raises, the state is as it was."""
+        left = self._evaluator.evaluate(comparison.left, state)
+        right = self._evaluator.evaluate(comparison.right, state)
         relation = comparison.relation
         if isinstance(left, str) or isinstance(right, str):
-            return self._split_on_names(state, comparison, left, right)
+            return _split_on_names(state, comparison, left, right)
         form = left - right
         if form.samples():
             return self._split_on_reals(state, form, relation)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
-            equal, unequal = self._split_on_equality(state, form)
+            equal, unequal = _split_on_equality(state, form)
             return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
         if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
             form = -form
         return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
-
-    def _split_on_names(
-        self, state: State, comparison: core.Comparison, left: StoredValue, right: StoredValue
-    ) -> Split:
-        if comparison.relation not in (Relation.EQUAL, Relation.NOT_EQUAL):
-            raise PathFault(
-                "type error",
-                f"'{comparison.relation.value}' compares named values",
-                comparison.span,
-                "named values can only be compared by = and !=",
-            )
-        equal = left == right  # a number, symbolic or not, never equals a name
-        holds = equal is (comparison.relation is Relation.EQUAL)
-        return ([state], []) if holds else ([], [state])
 
     def _split_on_reals(self, state: State, form: LinearForm, relation: Relation) -> Split:
         match relation:
@@ -110,25 +109,18 @@ class Splitter:
                 assert_never(relation)
         return split_on_guard(state, guard, self._points)
 
-    def _split_on_equality(self, state: State, form: LinearForm) -> Split:
-        not_above, above = _split_on_inputs(state, form, False)
-        equal, below = list[State](), list[State]()
-        for part in not_above:
-            more_equal, more_below = _split_on_inputs(part, -form, False)
-            equal += more_equal
-            below += more_below
-        return equal, below + above
-
 
 def split_on_input(state: State, cell: str) -> list[State]:
-    """Split a state into one for each value that an input may have."""
-    parts = []
-    for value in state.knowledge.values(cell):
-        knowledge = state.knowledge.restrict(cell, frozenset({value}))
-        if knowledge is not None:
-            part = state.fork()
-            part.knowledge = knowledge
-            parts.append(part)
+    """Split a state, which is used up, into one for each value that an input may have."""
+    now = state.knowledge
+    values = [frozenset({value}) for value in now.values(cell)]
+    possible = [k for k in (now.restrict(cell, value) for value in values) if k is not None]
+    if not possible:
+        # No row takes this state, which was not seen before; it goes on, for no row.
+        possible = [Knowledge(now.domains, {**now.allowed, cell: values[0]}, now.linear)]
+    parts = [*(state.fork() for _ in possible[1:]), state]
+    for part, knowledge in zip(parts, possible, strict=True):
+        part.knowledge = knowledge
     return parts
 
 
@@ -147,3 +139,28 @@ def _split_on_inputs(state: State, form: LinearForm, strict: bool) -> Split:
     negative.knowledge = negative_knowledge
     state.knowledge = positive
     return [state], [negative]
+
+
+def _split_on_equality(state: State, form: LinearForm) -> Split:
+    not_above, above = _split_on_inputs(state, form, False)
+    equal, below = list[State](), list[State]()
+    for part in not_above:
+        more_equal, more_below = _split_on_inputs(part, -form, False)
+        equal += more_equal
+        below += more_below
+    return equal, below + above
+
+
+def _split_on_names(
+    state: State, comparison: core.Comparison, left: StoredValue, right: StoredValue
+) -> Split:
+    if comparison.relation not in (Relation.EQUAL, Relation.NOT_EQUAL):
+        raise PathFault(
+            "type error",
+            f"'{comparison.relation.value}' compares named values",
+            comparison.span,
+            "named values can only be compared by = and !=",
+        )
+    equal = left == right  # a number, symbolic or not, never equals a name
+    holds = equal is (comparison.relation is Relation.EQUAL)
+    return ([state], []) if holds else ([], [state])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from random import Random
 
@@ -10,16 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.errors import SourceError
+from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.splitting import Split, Splitter
 from dipapprox.source import Diagnostic, SourceFile, Span
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import Noise, Unassigned, run
 from tests.semantics.strategies import programs
 from tests.semantics.test_execution import check_partition
 
+ONE = Fraction(1)
 BIT = cells("out", 1, (0, 1))
 TEXT = SourceFile("example.dpg", "r <- Gauss(0, 1)\nif r >= rT then\nout <- x\n")
 
@@ -90,11 +96,105 @@ def test_infeasible_paths_are_not_blamed(merge: bool) -> None:
         assert execute(example, merge, Limits()).outputs()
 
 
+def test_a_fault_ends_only_the_piece_it_occurs_on() -> None:
+    """z is read in conditions only where r > 9, s > 9 and r + s <= 0: nowhere."""
+    total = core.Sum(core.Variable("r"), core.Variable("s"))
+    both = core.All((compare("r", ">", 9), compare("s", ">", 9)))
+    rare = core.Any((compare("r", "<", 9), compare(total, ">", 0), compare("z", ">", 0)))
+    answer = assign("out[1]", core.Sum(core.Variable("q[1]"), core.Constant(Fraction(1))))
+    body = [
+        draw("r", 0, 0),
+        draw("s", 0, 1),
+        assign("out[1]", 0),
+        choose(both, [choose(rare, [answer])]),
+    ]
+    example = program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1, 2)), body)
+    for merge in (False, True):
+        assert len(execute(example, merge, Limits()).outputs()) == 3
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_faults_that_rows_or_linear_guards_exclude(merge: bool) -> None:
+    size = 13  # more rows than `Knowledge` enumerates
+    total: core.Expression = core.Variable("q[1]")
+    for i in range(2, size + 1):
+        total = core.Sum(total, core.Variable(f"q[{i}]"))
+    strictly_between = [compare(total, ">", 0), compare(total, "<", 1)]
+    mean = core.Sum(core.Variable("a"), core.Variable("b"))
+    positive = [compare("a", ">", 0), compare("b", ">", 0), compare(mean, "<=", 0)]
+    # a > 2 q[1], a <= q[1] + q[2] - 1, q[1] >= q[2]: at no row, but for every cell alone
+    twice = core.Sum(core.Variable("q[1]"), core.Variable("q[1]"))
+    less = core.Sum(core.Sum(core.Variable("q[1]"), core.Variable("q[2]")), core.Constant(-ONE))
+    mixed = [compare("a", ">", twice), compare("a", "<", less), compare("q[1]", ">=", "q[2]")]
+    for tests in (strictly_between, positive, mixed):
+        inner: list[core.Statement] = [assign("out[1]", "z")]
+        for test in tests[::-1]:
+            inner = [choose(test, inner)]
+        body = [draw("a", 0, 0), draw("b", 0, 1), assign("out[1]", 0), *inner]
+        example = program(cells("q", size, (0, 1)), BIT, body)
+        assert len(execute(example, merge, Limits()).outputs()) == 1
+
+
+def test_a_parity_that_is_found_out_late() -> None:
+    """2 (q[1] + … + q[13]) = 13 has no solution; only one more known cell shows it."""
+    total: core.Expression = core.Constant(Fraction(-13, 2))
+    for i in range(1, 14):
+        total = core.Sum(total, core.Variable(f"q[{i}]"))
+    named = core.Cell("flag", "flag", None, ("yes", "no"))
+    use = choose(compare("q[1]", "=", 0), [core.Assign(core.Variable("out[1]"), total)])
+    body = [assign("out[1]", 0), choose(compare(total, "=", 0), [use])]
+    example = program((*cells("q", 13, (0, 1)), named), BIT, body)
+    for merge in (False, True):
+        assert execute(example, merge, Limits()).outputs() == ((Fraction(0),),)
+
+
+def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lossy(self: Splitter, state: State, condition: core.Condition) -> Split:
+        held, _ = split(self, state, condition)
+        return held, []
+
+    split = Splitter.split
+    monkeypatch.setattr(Splitter, "split", lossy)
+    body = [
+        draw("r", 0, 0),
+        choose(compare("r", ">", 0), [assign("out[1]", 1)]),
+        assign("out[1]", 0),
+    ]
+    with pytest.raises(BrokenInvariant, match="lost"):
+        execute(program((), BIT, body), False, Limits())
+
+
+@pytest.mark.parametrize("merge", [False, True])
+@settings(max_examples=40, deadline=None)
+@given(program=programs(), seed=st.integers(0, 2**32))
+def test_faults_in_unreachable_parts_of_conditions_change_nothing(
+    merge: bool, program: core.Program, seed: int
+) -> None:
+    body = tuple(_with_unreachable_reads(program.body))
+    check_partition(replace(program, body=body), merge, seed, 2)
+
+
+def _with_unreachable_reads(block: core.Block) -> Iterator[core.Statement]:
+    """Put a read of an unassigned variable, where a < b < -1 and a > 1, into two conditions."""
+    never = (compare("a", "<", "b"), compare("b", "<", -1), compare("a", ">", 1))
+    count = 0
+    for statement in block:
+        count += isinstance(statement, core.If)
+        if isinstance(statement, core.If) and count < 3:  # every one multiplies the paths
+            read = core.All((*never, compare("unknown", ">", 0)))
+            yield replace(statement, condition=core.Any((read, statement.condition)))
+        else:
+            yield statement
+
+
+@pytest.mark.parametrize("merge", [False, True])
 @settings(max_examples=100, deadline=None)
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
-def test_programs_without_complaint_never_fail(program: core.Program, seed: int) -> None:
+def test_programs_without_complaint_never_fail(
+    merge: bool, program: core.Program, seed: int
+) -> None:
     try:
-        check_partition(program, True, seed, 1)
+        check_partition(program, merge, seed, 1)
     except SourceError:
         return  # a run may still succeed: faults are often on rare paths
     generator = Random(seed)
