@@ -21,30 +21,19 @@ from fractions import Fraction
 from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution
+from dipapprox.numerics.ball_pieces import (
+    Piece,
+    constant_piece,
+    one_norm,
+    spread,
+    weighted_sum,
+)
 from dipapprox.numerics.density_series import DENSITY_SERIES
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.grid import Grid
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
-
-
-class Piece:
-    """p(u) + e(u) on one panel, |e| <= radius, which is exact."""
-
-    __slots__ = ("_norm", "polynomial", "radius")
-
-    def __init__(self, polynomial: arb_poly, radius: arb) -> None:
-        self.polynomial = polynomial
-        self.radius = radius.upper()
-        self._norm: arb | None = None
-
-    @property
-    def norm(self) -> arb:
-        """An upper bound of |p| + radius, exact; computed when it is first asked for."""
-        if self._norm is None:
-            self._norm = _one_norm(self.polynomial.coeffs(), self.radius).upper()
-        return self._norm
 
 
 BallFunction = tuple[Piece | None, ...]
@@ -54,7 +43,7 @@ BallFunction = tuple[Piece | None, ...]
 class BallAlgebra:
     """The algebra on one grid at one precision and degree."""
 
-    __slots__ = ("_degree", "_half", "_least", "_leaves", "bits", "grid")
+    __slots__ = ("_degree", "_half", "_latest", "_least", "_leaves", "bits", "grid")
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
@@ -73,12 +62,18 @@ class BallAlgebra:
                 to_ball((high - low) / 2)
                 for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
             ]
+        self._latest: list[tuple[BallFunction, BallFunction]] = []  # factor, product so far
         self._leaves: dict[tuple[str, Distribution], BallFunction] = {}
+
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time."""
+        return 1
 
     def constant(self, value: Fraction) -> BallFunction:
         """t -> value."""
         with precision(self.bits):
-            piece = _constant(to_ball(value)) if value else None
+            piece = constant_piece(to_ball(value)) if value else None
         return (piece,) * self.grid.panels
 
     def density(self, law: Distribution) -> BallFunction:
@@ -99,7 +94,7 @@ class BallAlgebra:
         def total() -> BallFunction:
             with precision(self.bits):
                 value = sum(self._panel_totals(self.density(law)), _ZERO)
-                return (_constant(value),) * self.grid.panels
+                return (constant_piece(value),) * self.grid.panels
 
         return self._cached("mass", law, total)
 
@@ -145,7 +140,7 @@ class BallAlgebra:
         """t -> Σ coefficient * function(t)."""
         with precision(self.bits):
             return tuple(
-                _sum([(weight, f[panel]) for weight, f in terms if weight])
+                weighted_sum([(weight, f[panel]) for weight, f in terms if weight])
                 for panel in range(self.grid.panels)
             )
 
@@ -176,7 +171,7 @@ class BallAlgebra:
 
     def _multiplied(self, products: Sequence[Sequence[BallFunction]]) -> Iterator[BallFunction]:
         """Multiply the factors of each; factors that begin two neighbours alike are shared."""
-        before: list[tuple[BallFunction, BallFunction]] = []  # factor, product so far
+        before = self._latest
         for factors in products:
             alike = 0
             while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
@@ -200,7 +195,7 @@ class BallAlgebra:
         if piece is None:
             return _ZERO
         with precision(self.bits):
-            return piece.polynomial(u) + _spread(piece.radius)
+            return piece.polynomial(u) + spread(piece.radius)
 
     def _cached(
         self, kind: str, law: Distribution, make: Callable[[], BallFunction]
@@ -217,7 +212,7 @@ class BallAlgebra:
     def _cut(self, polynomial: arb_poly, radius: arb, negligible: arb = _ZERO) -> Piece:
         """Move the coefficients beyond the degree into the radius; so with negligible ones."""
         length = min(self._degree + 1, polynomial.length())
-        dropped = _one_norm(polynomial.right_shift(length).coeffs(), _ZERO)
+        dropped = one_norm(polynomial.right_shift(length).coeffs(), _ZERO)
         if not negligible.is_zero():
             coefficients = polynomial.coeffs()
             while length and (more := dropped + abs(coefficients[length - 1])) <= negligible:
@@ -233,7 +228,7 @@ class BallAlgebra:
                 continue
             even = piece.polynomial.coeffs()[::2]
             value = sum((c / (2 * k + 1) for k, c in enumerate(even)), _ZERO)
-            totals.append(2 * half * (value + _spread(piece.radius)))
+            totals.append(2 * half * (value + spread(piece.radius)))
         return totals
 
     def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
@@ -244,7 +239,7 @@ class BallAlgebra:
             for panel in order if from_left else reversed(order):
                 piece = function[panel]
                 if piece is None:
-                    pieces.append(None if before.is_zero() else _constant(before))
+                    pieces.append(None if before.is_zero() else constant_piece(before))
                     continue
                 half = self._half[panel]
                 primitive = piece.polynomial.integral() * half
@@ -252,7 +247,7 @@ class BallAlgebra:
                 reach = 2 * half * piece.radius
                 polynomial = primitive - left if from_left else right - primitive
                 pieces.append(self._cut(polynomial + before, reach))
-                before = before + (right - left) + _spread(reach)
+                before = before + (right - left) + spread(reach)
             return tuple(pieces if from_left else reversed(pieces))
 
     def _density(self, law: Distribution) -> BallFunction:
@@ -269,26 +264,3 @@ class BallAlgebra:
                 coefficients = [c / scale for c in coefficients]
                 pieces[panel] = Piece(arb_poly(coefficients), remainder / scale)
             return tuple(pieces)
-
-
-def _one_norm(coefficients: Sequence[arb], start: arb) -> arb:
-    """start + Σ |coefficient|."""
-    return sum(map(abs, coefficients), start)
-
-
-def _constant(value: arb) -> Piece:
-    return Piece(arb_poly([value]), _ZERO)
-
-
-def _spread(radius: arb) -> arb:
-    """The ball [-radius, radius]."""
-    return arb(0, radius)
-
-
-def _sum(terms: Sequence[tuple[int, Piece | None]]) -> Piece | None:
-    live = [(weight, piece) for weight, piece in terms if piece is not None]
-    if not live:
-        return None
-    polynomial = sum((piece.polynomial * weight for weight, piece in live), arb_poly([]))
-    radius = sum((piece.radius * abs(weight) for weight, piece in live), _ZERO)
-    return Piece(polynomial, radius)

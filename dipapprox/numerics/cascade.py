@@ -13,22 +13,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
 
-from dipapprox.distributions import Distribution
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Connected, Event, spelled_out
+from dipapprox.events.event import Connected, spelled_out
+from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
-from dipapprox.semantics.linear import LinearForm
 
 _LONGEST = 600.0
 """Most seconds for one event of the second engine."""
 
 _SHARE = 0.5
 """Of the time that is left, for one event of the second engine."""
-
-_SHOWN = 6
-"""Most guards and samples in a message."""
 
 
 class Cascade:
@@ -45,6 +41,7 @@ class Cascade:
         self._second = second
         self._fell_through = False
         self._held = False
+        self._failures: list[tuple[int, int]] = []  # samples, bits
 
     @property
     def name(self) -> str:
@@ -73,30 +70,24 @@ class Cascade:
         self, event: Connected, bits: int, limits: Limits, first: NotEnclosed
     ) -> Enclosure | NotEnclosed:
         limits.check()
-        try:
-            answer = self._second.enclose(event, bits, _share(limits))
-        except LimitReached as reached:
-            limits.check()  # all of the time or the memory is gone
-            answer = NotEnclosed(reached.reason)
+        plain = spelled_out(event)
+        answer: Enclosure | NotEnclosed
+        if any(len(plain.samples) >= n and bits >= b for n, b in self._failures):
+            answer = NotEnclosed("not tried, a component no larger took too long")
+        else:
+            try:
+                answer = self._second.enclose(event, bits, _share(limits))
+            except LimitReached as reached:
+                limits.check()  # all of the time or the memory is gone
+                self._failures.append((len(plain.samples), bits))
+                answer = NotEnclosed(reached.reason)
         if isinstance(answer, Enclosure):
             self._fell_through = True
             return answer
         return NotEnclosed(
-            f"no engine encloses {describe(spelled_out(event))}; {self._first.name}: "
+            f"no engine encloses {describe(plain)}; {self._first.name}: "
             f"{first.reason}; {self._second.name}: {answer.reason}"
         )
-
-
-def describe(event: Event) -> str:
-    """Write an event as text: its guards, then its samples; long ones are cut."""
-    used = sorted({sample for guard in event.guards[:_SHOWN] for sample in guard.samples()})
-    guards = ", ".join(_guard_text(guard) for guard in event.guards[:_SHOWN])
-    if len(event.guards) > _SHOWN:
-        guards += f", … ({len(event.guards)} guards)"
-    samples = ", ".join(f"x{i} ~ {_law_text(event.samples[i])}" for i in used[:_SHOWN])
-    if len(event.samples) > min(len(used), _SHOWN):
-        samples += f", … ({len(event.samples)} samples)"
-    return f"{{{guards}}} with {samples}"
 
 
 def _share(limits: Limits) -> Limits:
@@ -104,18 +95,3 @@ def _share(limits: Limits) -> Limits:
         return replace(limits, seconds=_LONGEST, started=monotonic())
     left = max(limits.seconds - limits.elapsed(), 0.0)
     return replace(limits, seconds=min(_LONGEST, _SHARE * left), started=monotonic())
-
-
-def _law_text(law: Distribution) -> str:
-    return f"{law.family.value}({law.mean}, {law.scale})"
-
-
-def _guard_text(guard: LinearForm) -> str:
-    """a form <= 0, as "2*x0 - x1 <= 3"."""
-    text = ""
-    for symbol, coefficient in guard.terms:
-        size = abs(coefficient)
-        sign = "-" if coefficient < 0 else "+"
-        text += f" {sign} " if text else sign.replace("+", "")
-        text += (f"{size}*" if size != 1 else "") + f"x{symbol}"
-    return f"{text} <= {-guard.constant}"

@@ -12,71 +12,40 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Connected, Star
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.events.event import Connected, Star, spelled_out
+from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination_bench import Asked, Bench, Needs, Rung, new_bench
+from dipapprox.numerics.elimination_bench import Bench, Planned, new_bench
+from dipapprox.numerics.elimination_needs import Asked, Needs, Order, grouped, is_small
+from dipapprox.numerics.elimination_plan import FunctionTable, Terms, eliminate, eliminate_star
+from dipapprox.numerics.elimination_rungs import Rung, Tier, ball_rungs, double_rungs
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.grid import MAX_PANELS
 from dipapprox.numerics.order_event import order_event
 
-
-class Tier(Enum):
-    """Which algebras may be used; the value is the word on the command line."""
-
-    AUTO = "auto"
-    FLOAT64 = "float64"
-    BALLS = "balls"
-
-
-def double_rungs(bits: int, tier: Tier) -> list[Rung]:
-    """The attempts in doubles for a wanted width of 2**-bits.
-
-    A finer grid is tried only if doubles are likely to be good enough; without, they give the size
-    of the probability.
-    """
-    match tier:
-        case Tier.BALLS:
-            return []
-        case Tier.FLOAT64:
-            return [Rung(1), Rung(3)]
-        case Tier.AUTO:
-            return [Rung(1), Rung(3)] if bits <= _DOUBLES else [Rung(1)]
-        case _:
-            assert_never(tier)
-
-
-def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
-    """The attempts in balls for `bits` correct bits behind the leading one.
-
-    In steps of 64 bits; the first degree is what panels as wide as a scale need.
-    """
-    if tier is Tier.FLOAT64:
-        return []
-    return [
-        Rung(1, _rounded_up(bits + 40), 5 * bits // 12 + 8),
-        Rung(2, _rounded_up(bits + 100), bits // 2 + 20),
-        Rung(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
-    ]
-
-
-_DOUBLES = 48
-"""Doubles rarely give enclosures narrower than 2**-48."""
-
-
-def _rounded_up(bits: int) -> int:
-    return -(-bits // 64) * 64
-
-
-_SHARED_LAWS = 12
-"""Most laws, and most constants, that one grid serves for the sake of sharing."""
-
 _SHARED_PANELS = 256
 """Most panels of a grid that events share which could have smaller ones."""
+
+
+_TABLE = 200_000
+"""Most functions in the table, computed or not, when a batch begins."""
+
+_TOGETHER = 128
+"""Most events in a batch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Events for one grid, by position, and how they are asked for."""
+
+    asked: Mapping[int, Asked]
+    needs: Needs
+    bits: int
+    limits: Limits
 
 
 class Eliminated:
@@ -88,6 +57,7 @@ class Eliminated:
 
     def __init__(self, tier: Tier = Tier.AUTO) -> None:
         self._tier = tier
+        self._table = FunctionTable()
         self._benches: dict[Rung, Bench] = {}
         self._furthest: Rung | None = None
 
@@ -113,58 +83,79 @@ class Eliminated:
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
         found: dict[int, Enclosure | NotEnclosed] = {}
-        pending: dict[int, Asked] = {}
+        asked: dict[int, Asked] = {}
         for place, event in enumerate(events):
-            limits.check()
             order = event if isinstance(event, Star) else order_event(event)
             if isinstance(order, NotEnclosed):
                 found[place] = order
             else:
-                pending[place] = Asked(order, Needs.of(order))
-        for rung in double_rungs(bits, self._tier):
-            self._climb(rung, pending, found, bits, limits)
-        # The balls' errors are relative: what is known to be tiny needs fewer bits.
-        for rung in ball_rungs(bits - _leading_zeros(pending, found, bits), self._tier):
-            self._climb(rung, pending, found, bits, limits)
+                asked[place] = Asked(order, Needs.of(order))
+        for group in grouped(asked):
+            for start in range(0, len(group.places), _TOGETHER):
+                places = group.places[start : start + _TOGETHER]
+                try:
+                    batch = _Batch({k: asked[k] for k in places}, group.needs, bits, limits)
+                    found.update(self._enclose_batch(batch))
+                except LimitReached as reached:
+                    widest = spelled_out(max((events[k] for k in places), key=_cycles))
+                    if _cycles(widest) < 2:
+                        raise
+                    at = f"{reached.reason}, at {describe(widest)}"
+                    raise LimitReached(at) from reached
         return [found[place] for place in range(len(events))]
+
+    def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:
+        if len(self._table) > _TABLE:
+            self._table = FunctionTable()
+            self._benches = {}
+        found: dict[int, Enclosure | NotEnclosed] = {}
+        pending: dict[int, Planned] = {}
+        for place, each in batch.asked.items():
+            terms = self._plan(each.order, batch.limits)
+            if isinstance(terms, NotEnclosed):
+                found[place] = terms
+            else:
+                pending[place] = Planned(terms, each.needs.samples)
+        for rung in double_rungs(batch.bits, self._tier):
+            self._climb(batch, rung, pending, found)
+        # The balls' errors are relative: what is known to be tiny needs fewer bits.
+        spared = _leading_zeros(pending, found, batch.bits)
+        for rung in ball_rungs(batch.bits - spared, self._tier):
+            self._climb(batch, rung, pending, found)
+        return found
+
+    def _plan(self, order: Order, limits: Limits) -> Terms | NotEnclosed:
+        limits.check()
+        if isinstance(order, Star):
+            return eliminate_star(order, self._table)
+        return eliminate(order, limits, self._table)
 
     def _climb(
         self,
+        batch: _Batch,
         rung: Rung,
-        pending: dict[int, Asked],
+        pending: dict[int, Planned],
         found: dict[int, Enclosure | NotEnclosed],
-        bits: int,
-        limits: Limits,
     ) -> None:
         """Try once more to enclose what is `pending`; what is narrow enough leaves it."""
         if not pending:
             return
-        answers = self._attempt(pending, rung, bits, limits)
-        for place, answer in answers.items():
+        bench = self._bench(batch.needs, rung, batch.bits, shared=len(pending) > 1)
+        if isinstance(bench, Bench):
+            answers = bench.enclose(list(pending.values()), batch.limits)
+        else:
+            answers = []
+            for place, plan in pending.items():
+                alone = self._bench(batch.asked[place].needs, rung, batch.bits, shared=False)
+                answers += (
+                    alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
+                )
+        for place, answer in zip(list(pending), answers, strict=True):
             best = found[place] = _better(found.get(place), answer)
-            if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**bits):
+            if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**batch.bits):
                 del pending[place]
-        if any(isinstance(answer, Enclosure) for answer in answers.values()):
+        if any(isinstance(answer, Enclosure) for answer in answers):
             self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
-
-    def _attempt(
-        self, asked: Mapping[int, Asked], rung: Rung, bits: int, limits: Limits
-    ) -> dict[int, Enclosure | NotEnclosed]:
-        found: dict[int, Enclosure | NotEnclosed] = {}
-        for group in _grouped(asked):
-            members = [asked[place] for place in group.places]
-            bench = self._bench(group.needs, rung, bits, shared=len(members) > 1)
-            if isinstance(bench, Bench):
-                answers = bench.enclose(members, limits)
-            else:
-                answers = []
-                for each in members:
-                    alone = self._bench(each.needs, rung, bits, shared=False)
-                    answers += (
-                        alone.enclose((each,), limits) if isinstance(alone, Bench) else [alone]
-                    )
-            found.update(zip(group.places, answers, strict=True))
-        return found
 
     def _bench(self, needs: Needs, rung: Rung, bits: int, *, shared: bool) -> Bench | NotEnclosed:
         """Find or make a bench; it serves what the last one did as well, if that costs little."""
@@ -176,10 +167,11 @@ class Eliminated:
             both = last.needs | needs
             if kept <= last.kept and both.scope() == last.needs.scope():
                 return last
-            if _is_small(both):
-                made = new_bench(both, max(kept, last.kept), rung, _SHARED_PANELS)
+            if is_small(both):
+                made = new_bench(both, max(kept, last.kept), rung, self._table, _SHARED_PANELS)
         if not isinstance(made, Bench):
-            made = new_bench(needs, kept, rung, _SHARED_PANELS if shared else MAX_PANELS)
+            most = _SHARED_PANELS if shared else MAX_PANELS
+            made = new_bench(needs, kept, rung, self._table, most)
         if isinstance(made, Bench):
             self._benches[rung] = made
         return made
@@ -209,28 +201,6 @@ def _better(
     return found.intersect(known)
 
 
-@dataclass(slots=True)
-class _Group:
-    """Events that may share a grid, by position, and what they need together."""
-
-    places: list[int]
-    needs: Needs
-
-
-def _grouped(asked: Mapping[int, Asked]) -> list[_Group]:
-    """Collect events with few laws and constants between them, those with the most first."""
-    groups: list[_Group] = []
-    for place in sorted(asked, key=lambda place: -len(asked[place].needs.laws)):
-        needs = asked[place].needs
-        if groups:
-            together = groups[-1].needs | needs
-            if together is groups[-1].needs or _is_small(together):
-                groups[-1].places.append(place)
-                groups[-1].needs = together
-                continue
-        groups.append(_Group([place], needs))
-    return groups
-
-
-def _is_small(needs: Needs) -> bool:
-    return len(needs.laws) <= _SHARED_LAWS and len(needs.points) <= _SHARED_LAWS
+def _cycles(event: Connected) -> int:
+    """How far the comparisons of an event are from a tree."""
+    return 0 if isinstance(event, Star) else len(event.guards) - len(event.samples) + 1

@@ -28,9 +28,6 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 F = TypeVar("F")
 T = TypeVar("T")
 
-_BATCH = 64
-"""Products between two looks at the limits."""
-
 
 class Evaluation(Generic[F]):
     """Functions of plans on one grid, each computed once; powers and totals are shared."""
@@ -81,7 +78,7 @@ class Evaluation(Generic[F]):
         self._compute(self._needed(plans), limits)
         wanted = {factors for terms in plans for _, factors in terms}
         fresh = sorted(wanted - self._totals.keys())
-        for batch in _batches(fresh):
+        for batch in _batches(fresh, self._algebra.together):
             limits.check()
             totals = self._algebra.product_totals([self._factors(each) for each in batch])
             self._totals.update(zip(batch, totals, strict=True))
@@ -106,7 +103,7 @@ class Evaluation(Generic[F]):
                         else:
                             self._known[number] = plain
             for from_left in (False, True):
-                for batch in _batches(sides[from_left]):
+                for batch in _batches(sides[from_left], self._algebra.together):
                     limits.check()
                     products = [self._factors(factors) for _, factors in batch]
                     found = self._algebra.running(products, from_left)
@@ -168,6 +165,6 @@ class Evaluation(Generic[F]):
         return Enclosure(lower, upper)
 
 
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), _BATCH):
-        yield items[start : start + _BATCH]
+def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -76,6 +76,11 @@ class Float64Algebra:
         self._half = np.array([float(width / 2) for width in widths])
         self._leaves: dict[tuple[Sampler, Distribution], Sampled] = {}
 
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time."""
+        return 64
+
     def constant(self, value: Fraction) -> Sampled:
         """t -> value; |value| is 0 or in [2^-800, 2^800]."""
         layers = np.full((self._height, self.grid.panels), float(value))

@@ -1,0 +1,105 @@
+"""Two engines in turn: who answers, what is said when none does, and within which time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Connected, Event
+from dipapprox.events.event_text import describe
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.cascade import Cascade
+from dipapprox.numerics.elimination import Eliminated
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested import Nested
+from dipapprox.semantics.linear import LinearForm
+from tests.event_strategies import gauss, laplace, less
+
+Q = Fraction
+CHAIN = Event((gauss(0), gauss(1), laplace(0)), (less(0, 1), less(1, 2)))
+BAND = Event((gauss(0), gauss(1)), (less(0, 1), less(1, 0, -1)))
+WIDE = Event(
+    tuple(gauss(i) for i in range(8)),
+    tuple(LinearForm.of({i: Q(1), i + 1: Q(2), i + 2: Q(-1)}, Q(0)) for i in range(6)),
+)
+
+
+def both() -> Cascade:
+    return Cascade(Eliminated(), Nested(Strategy.LEAST_NESTING))
+
+
+def test_the_name_says_who_answered() -> None:
+    engine = both()
+    assert engine.name == "elimination"
+    assert isinstance(engine.enclose(CHAIN, 40, Limits()), Enclosure)
+    assert engine.name == "elimination (float64)"
+    assert isinstance(engine.enclose(BAND, 40, Limits()), Enclosure)
+    assert engine.name == "elimination (float64) + nested"
+    assert isinstance(engine.enclose(CHAIN, 80, Limits()), Enclosure)
+    assert engine.name == "elimination (balls, 128 bits) + nested"
+    alone = both()
+    assert isinstance(alone.enclose(BAND, 40, Limits()), Enclosure)
+    assert alone.name == "nested"
+
+
+def test_answers_keep_their_places() -> None:
+    answers = both().enclose_many([BAND, CHAIN, WIDE, BAND], 30, Limits(seconds=1.0))
+    first, chain, wide, last = answers
+    assert isinstance(first, Enclosure) and isinstance(last, Enclosure)
+    # x0 ~ N(0, 1), x1 ~ N(1, 1), x0 <= x1 <= x0 + 1: half of a centred band of x1 - x0.
+    assert first == last and Q("0.2602499389065233") in first
+    assert isinstance(chain, Enclosure) and chain.width < Q(1, 2**30)
+    assert isinstance(wide, NotEnclosed)
+
+
+def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
+    limits = Limits(seconds=1.5)
+    found = both().enclose(WIDE, 30, limits)
+    assert isinstance(found, NotEnclosed)
+    assert "x0 + 2*x1 - x2 <= 0" in found.reason and "8 samples" in found.reason
+    assert "elimination: a guard compares 3 samples" in found.reason
+    assert "nested: time limit" in found.reason
+    limits.check()
+
+
+class _Late:
+    """A second engine that never ends in time, and counts how often it was asked."""
+
+    name = "late"
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        self.asked.append(bits)
+        raise LimitReached("time limit: 0 s")
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        return [self.enclose(event, bits, limits) for event in events]
+
+
+def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
+    late = _Late()
+    engine = Cascade(Eliminated(), late)
+    for bits in (80, 40, 60, 40):
+        assert isinstance(engine.enclose(BAND, bits, Limits()), NotEnclosed)
+    assert late.asked == [80, 40]
+
+
+def test_limits_of_the_run_are_not_swallowed() -> None:
+    with pytest.raises(LimitReached, match="time limit"):
+        both().enclose(WIDE, 30, Limits(seconds=0.0))
+
+
+def test_events_as_text() -> None:
+    assert describe(CHAIN) == (
+        "{x0 - x1 <= 0, x1 - x2 <= 0} with x0 ~ Gauss(0, 1), x1 ~ Gauss(1, 1), x2 ~ Lap(0, 1)"
+    )
+    long = describe(Event((gauss(0),) * 9, tuple(less(i, i + 1) for i in range(8))))
+    assert long.count("<=") == 6 and "(8 guards)" in long and "(9 samples)" in long
