@@ -1,0 +1,102 @@
+"""The largest delta over all pairs: every way to go through them, and few candidates."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox import AtBudget, AtDelta, AtOrders, LeastBudget, LeastDelta, OnCurve, RenyiProfile
+from dipapprox.errors import LimitReached
+from dipapprox.privacy import maximum, parts, renyi
+
+HALF = Fraction(1, 2)
+TEXT = (Path(__file__).parents[2] / "programs" / "noisy_max_gauss.dpg").read_text("utf-8")
+PROGRAM = dipapprox.parse(TEXT, {"N": 4}, "noisy_max_gauss")
+ORDERS = AtOrders((1, 2, Fraction(7, 2)))
+
+
+def renyi_ends() -> list[tuple[Fraction, Fraction]]:
+    found = dipapprox.profile(PROGRAM, HALF, ORDERS)
+    assert isinstance(found, RenyiProfile)
+    ends = []
+    for each in found.orders:
+        lower, upper = each.divergence.lower, each.divergence.upper
+        assert lower is not None and upper is not None
+        ends.append((lower, upper))
+    return ends
+
+
+@pytest.fixture
+def no_counters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maximum, "plan_counters", lambda *_: None)
+
+
+@pytest.mark.parametrize("block", [1, 60, 2**17])
+@pytest.mark.parametrize("table", [1, 2_000_000])
+def test_portions_do_not_matter(
+    block: int, table: int, no_counters: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Noisy max, N = 4: max ε₀ = .25740 (specification, section 7.6); 240 pairs of 16 rows.
+    monkeypatch.setattr(parts, "_BLOCK", block)
+    monkeypatch.setattr(parts, "_LARGEST_TABLE", table)
+    pairs = [((u,) * 4, (v,) * 4) for u, v in ((0, 1), (1, 0))]
+    pairs.append(((0, 0, 0, 1), (1, 1, 1, 0)))
+    for chosen in (None, pairs):
+        if chosen is None and block == 1 and table == 1:
+            continue  # as many tables as pairs: only slow
+        found = dipapprox.profile(PROGRAM, HALF, AtDelta(Fraction(0)), chosen)
+        assert isinstance(found, LeastBudget)
+        assert found.run.pairs == (240 if chosen is None else 3)
+        lower = found.eps_prv_enclosure.lower
+        assert lower is not None
+        assert abs(lower - Fraction("0.25740")) < Fraction(1, 10**5)
+        assert found.eps_prv_enclosure.width is not None
+        assert found.eps_prv_enclosure.width <= Fraction(1, 10**9)
+
+
+def test_too_many_candidates_cost_width_and_nothing_else(
+    no_counters: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 12 pairs tie for the largest delta: with room for one, doubles must do.
+    usual = dipapprox.profile(PROGRAM, HALF, AtBudget(Fraction(1, 10), Fraction(1, 10**30)))
+    assert isinstance(usual, LeastDelta)
+    assert usual.run.reason is None
+    ends = renyi_ends()
+    monkeypatch.setattr(maximum, "_MOST_CANDIDATES", 1)
+    monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 1)
+    found = dipapprox.profile(PROGRAM, HALF, AtBudget(Fraction(1, 10), Fraction(1, 10**30)))
+    assert isinstance(found, LeastDelta)
+    assert found.run.reason is not None
+    assert found.delta_enclosure.lower <= usual.delta_enclosure.upper
+    assert usual.delta_enclosure.lower <= found.delta_enclosure.upper
+    assert usual.delta_enclosure.width < found.delta_enclosure.width < Fraction(1, 10**12)
+    for (low, high), (wide_low, wide_high) in zip(ends, renyi_ends(), strict=True):
+        assert wide_low <= high and low <= wide_high
+        assert wide_high - wide_low < Fraction(1, 10**12)
+
+
+def test_too_many_pairs_are_refused(no_counters: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maximum, "MOST_PAIRS", 100)
+    for question in (AtBudget(HALF), OnCurve(Fraction(0), HALF, 3), ORDERS):
+        with pytest.raises(LimitReached, match="pair limit: 240 adjacent pairs"):
+            dipapprox.profile(PROGRAM, HALF, question)
+
+
+def test_counters_take_more_pairs_than_can_be_listed() -> None:
+    svt = (Path(__file__).parents[2] / "programs" / "svt_gauss.dpg").read_text("utf-8")
+    many = dipapprox.parse(svt, {"N": 18}, "svt_gauss")
+    found = dipapprox.profile(many, HALF, AtBudget(Fraction(1, 5)))
+    assert isinstance(found, LeastDelta)
+    assert found.run.pairs == 4**18 - 2**18
+    assert found.run.reason is None
+    assert found.witness is not None
+    # The pair that is named does attain it.
+    pair = (found.witness.input, found.witness.adjacent)
+    own = dipapprox.profile(many, HALF, AtBudget(Fraction(1, 5)), [pair])
+    assert isinstance(own, LeastDelta)
+    assert own.delta_enclosure.meets(found.delta_enclosure)
+    with pytest.raises(LimitReached, match="pair limit"):
+        dipapprox.profile(many, HALF, ORDERS)
