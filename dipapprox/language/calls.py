@@ -16,6 +16,7 @@ from dipapprox.language.constants import Wrong, evaluate_scale
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.symbols import DISTRIBUTIONS
+from dipapprox.source import Span
 
 
 class Calls:
@@ -29,7 +30,7 @@ class Calls:
 
     def take(self, call: ast.Call) -> core.Variable:
         """Emit a call inside an expression and return the fresh variable with its value."""
-        place = self._new("sample" if call.name in DISTRIBUTIONS else call.name, call)
+        place = self.fresh("sample" if call.name in DISTRIBUTIONS else call.name, call.span)
         self.call(call, place, None)
         return place
 
@@ -54,16 +55,16 @@ class Calls:
         self._draws += 1
         self._emitter.emit(draw)
 
-    def _new(self, stem: str, call: ast.Call) -> core.Variable:
+    def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""
         self._fresh += 1
-        return core.Variable(f"{stem}#{self._fresh}", span=call.span)
+        return core.Variable(f"{stem}#{self._fresh}", span=span)
 
     def _select(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         values = self._candidates(call)
         better = core.Relation.GREATER if call.name.endswith("max") else core.Relation.LESS
         returns_index = call.name.startswith("arg")
-        best = self._new("best", call) if returns_index else place
+        best = self.fresh("best", call.span) if returns_index else place
 
         def take(position: int) -> None:
             value = values[position]

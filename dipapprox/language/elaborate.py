@@ -144,19 +144,35 @@ class _Unrolling:
             self.emitter.emit(node)
 
     def _assign(self, statement: ast.Assign) -> None:
+        """x, y, … <- value: evaluated once; the targets are assigned from left to right.
+
+        An index in a target is evaluated when its turn comes: `k, v[k] <- 2` assigns v[2].
+        """
         first, *others = statement.targets
         value = statement.value
         place = self._place(first)
-        if self.expressions.is_condition(value):
-            self._truth(place, first, statement)
-        elif isinstance(value, ast.Call) and _may_target(place, first, value):
-            self.calls.call(value, place, first)
+        if others and isinstance(place, core.Element):
+            # A later target may change the index, so the first one cannot lend its value.
+            fresh = self.calls.fresh("value", statement.span)
+            self._store(fresh, None, statement)
+            self.emitter.store(place, fresh, first, value.span)
+            place = fresh
         else:
-            self.emitter.store(place, self.expressions.value(value), first, value.span)
+            self._store(place, first, statement)
         for other in others:
             self.emitter.store(self._place(other), place, other, value.span)
 
-    def _truth(self, place: Place, target: ast.Target, statement: ast.Assign) -> None:
+    def _store(self, place: Place, target: ast.Target | None, statement: ast.Assign) -> None:
+        """Emit place <- value; `target` is how the program wrote the place, if it did."""
+        value = statement.value
+        if self.expressions.is_condition(value):
+            self._truth(place, target, statement)
+        elif isinstance(value, ast.Call) and _may_target(place, target, value):
+            self.calls.call(value, place, target)
+        else:
+            self.emitter.store(place, self.expressions.value(value), target, value.span)
+
+    def _truth(self, place: Place, target: ast.Target | None, statement: ast.Assign) -> None:
         """x <- condition: 1 if it holds, else 0."""
         condition = self.expressions.condition(statement.value)
         span = statement.value.span
@@ -178,9 +194,13 @@ class _Unrolling:
         return place
 
 
-def _may_target(place: Place, target: ast.Target, call: ast.Call) -> bool:
+def _may_target(place: Place, target: ast.Target | None, call: ast.Call) -> bool:
     """Whether a call can write its target at once: it must not read it afterwards."""
-    return call.name in DISTRIBUTIONS or (
-        isinstance(place, core.Variable)
-        and all(isinstance(a, ast.Name) and a.name != target.name for a in call.arguments)
+    return (
+        call.name in DISTRIBUTIONS
+        or target is None
+        or (
+            isinstance(place, core.Variable)
+            and all(isinstance(a, ast.Name) and a.name != target.name for a in call.arguments)
+        )
     )

@@ -1,7 +1,9 @@
 """Surface expressions to core expressions and conditions, constants folded.
 
 Draws and selections inside expressions are taken out: they are emitted as statements that assign
-fresh variables ("best#1"), which no program can name.
+fresh variables ("best#1"), which no program can name. They stand before the whole statement, so in
+`q = 1 and Gauss(z, 1/eps) > 0` the draw happens, and z is read, whatever q is. A draw that is not
+used changes no probability; comparisons themselves are evaluated by short circuit.
 """
 
 from __future__ import annotations

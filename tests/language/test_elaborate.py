@@ -26,6 +26,8 @@ from dipapprox.language.core import (
     Variable,
     Within,
 )  # fmt: skip
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
 from tests.language.samples import HEADER, MIN_MAX, NOISY_MAX, SVT, core_of
 
 ONE, ZERO = Constant(Fraction(1)), Constant(Fraction(0))
@@ -172,6 +174,22 @@ def test_an_index_known_only_at_run_time_is_an_element() -> None:
     text = HEADER + "for i in 1..2 do v[i] <- Gauss(q[i], 1) end\nk <- argmax(v)\nout <- q[k]"
     statement = core_of(text).body[-1]
     assert statement == Assign(Variable("out"), Element("q", 2, Variable("k")))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- 2\nout <- m", 2),
+        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k <- 2\nout <- v[1]", 2),
+        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nk, v[k] <- 2\nout <- v[2]", 2),
+        ("b[1] <- q[1] > 5\nk <- 1\nb[k], c <- q[1] < 5\nif b[1] and c then out <- 2 end", 2),
+        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- max(v)\nout <- m + v[1]", 16),
+    ],
+)
+def test_targets_are_assigned_from_left_to_right(body: str, expected: int) -> None:
+    header = "input q[2] in {0, 1}\noutput out in 0..20\nadjacent linf 1\n"
+    states = execute(core_of(header + body + "\n"), True, Limits())
+    assert states.outputs() == ((Fraction(expected),),)
 
 
 @pytest.mark.parametrize(
