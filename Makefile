@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check soundness clean
+.PHONY: run test check soundness bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -14,6 +14,10 @@ test: $(VENV)/.tested
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested
 	$(BIN)/python tests/numerics/soundness.py 1000000 1
+
+# Engines side by side, growth with N, memory: into results/benchmarks/, some minutes.
+bench: $(VENV)/.tested
+	$(BIN)/python -m dipapprox.experiments.benchmarks --output results/benchmarks
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check .

@@ -43,7 +43,7 @@ HOMES = {
     "igraph": {"graphs"},
     "flint": {"numerics", "exact", "checking"},
     "rich": {"cli"},
-    "matplotlib": {"cli"},
+    "matplotlib": {"experiments", "cli"},
 }
 """Foreign packages and the only layers that may know them."""
 

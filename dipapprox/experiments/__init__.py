@@ -1,0 +1,1 @@
+"""Many runs of the verifier: measurements and tables."""

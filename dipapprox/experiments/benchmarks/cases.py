@@ -1,0 +1,234 @@
+"""What is measured: programs and chains, and how each contestant runs them.
+
+All verifications ask for the first precision, at the papers' epsilon 1/2 and delta 0.01. The time
+of a verification is that of `verify` on a program that has been read: execution, events,
+probabilities, verdict; nothing is remembered from one run to the next but the caches of the
+process, which `Timing.first` is without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import factorial
+from pathlib import Path
+from typing import assert_never
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.event import Connected, Event, Star
+from dipapprox.experiments.benchmarks.timing import NoAnswer, Run
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.language.core import InputRow, Program
+from dipapprox.language.load import load
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination import Eliminated
+from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.method import Method
+from dipapprox.numerics.nested import Nested
+from dipapprox.privacy.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
+from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verifier import verify
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
+
+EPSILON = Fraction(1, 2)
+DELTA = Fraction(1, 100)
+_SVT_BUDGET = Fraction(124, 100)
+
+RELATIVE = Fraction(1, 10**6)
+"""Relative width that is asked of the probability of a chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A verification: a program that ships, its size, which pairs, and whether states merge."""
+
+    program: str
+    n: int
+    all_pairs: bool = False
+    merge: bool = True
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        pairs = "all pairs" if self.all_pairs else "one pair"
+        return f"{self.program} N={self.n}, {pairs}{'' if self.merge else ', not merged'}"
+
+    def read(self, programs: Path) -> Program:
+        """Load the program from a folder."""
+        return load(programs / f"{self.program}.dpg", {"N": Fraction(self.n)})
+
+    def claim(self) -> Claim:
+        """Return the claim that the published tables check."""
+        budget = _SVT_BUDGET if self.program in _WITH_GAUSSIANS else None
+        return Claim(EPSILON, DELTA, budget)
+
+
+_WITH_GAUSSIANS = {"svt_gauss", "svt_mix1", "svt_mix2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """P[x1 < … < xN] for standard Gaussians: 1/N!, a nest of depth N."""
+
+    n: int
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"P[x1 < … < x{self.n}]"
+
+    def event(self) -> Event:
+        """Return the event."""
+        law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+        guards = (LinearForm.of({k: Fraction(1), k + 1: Fraction(-1)}) for k in range(self.n - 1))
+        return Event((law,) * self.n, tuple(guards))
+
+    def bits(self) -> int:
+        """Return the precision that makes the enclosure relatively narrow."""
+        return (factorial(self.n) * RELATIVE.denominator).bit_length()
+
+
+AnyCase = Case | Chain
+
+
+def single_pair(program: Program) -> tuple[InputRow, InputRow]:
+    """Return the papers' pair (0…0, 0…01)."""
+    zeros = (Fraction(0),) * (len(program.inputs) - 1)
+    return (*zeros, Fraction(0)), (*zeros, Fraction(1))
+
+
+def selection_of(case: Case, program: Program) -> PairSelection:
+    """Return the ordered pairs that a case checks."""
+    if case.all_pairs:
+        return AllPairs()
+    first, second = single_pair(program)
+    return OrderedPairs(((first, second), (second, first)))
+
+
+def verification(
+    case: Case,
+    program: Program,
+    engine: Engine = Engine.AUTO,
+    strategy: Strategy = Strategy.LEAST_NESTING,
+    merge: bool | None = None,
+) -> Run:
+    """Return a run that verifies the claim; it must come out as DP."""
+    pairs, claim = selection_of(case, program), case.claim()
+    kept = case.merge if merge is None else merge
+
+    def run(cap: float) -> None:
+        options = Options(engine=engine, strategy=strategy, merge=kept, limits=Limits(seconds=cap))
+        verdict = verify(program, claim, pairs, options)
+        if verdict.answer is Answer.UNKNOWN:
+            if verdict.seconds >= cap:
+                raise LimitReached(f"time limit: {cap:g} s")
+            raise NoAnswer(verdict.reason or "unknown")
+        if verdict.answer is not Answer.DP:
+            raise NoAnswer(f"{verdict.answer.value}, the published verdict is DP")
+
+    return run
+
+
+def eliminated(chain: Chain) -> Run:
+    """Return a run of the elimination engine on a chain, nothing remembered between runs."""
+    return _enclosing(Eliminated, chain)
+
+
+def nested(chain: Chain) -> Run:
+    """Return a run of the reference engine on a chain."""
+    return _enclosing(lambda: Nested(Strategy.LEAST_NESTING), chain)
+
+
+def nested_literally(chain: Chain) -> Run:
+    """Return a run that evaluates a chain as one literal nest."""
+    return _enclosing(lambda: Nested(Strategy.NONE), chain)
+
+
+def _enclosing(make: Callable[[], Method], chain: Chain) -> Run:
+    event, bits = chain.event(), chain.bits()
+
+    def run(cap: float) -> None:
+        check_chain(chain, make().enclose(event, bits, Limits(seconds=cap)))
+
+    return run
+
+
+def check_chain(chain: Chain, found: Enclosure | NotEnclosed) -> None:
+    """Check the enclosure of a chain's probability.
+
+    Raises:
+        NoAnswer: If it is missing, too wide or wrong.
+    """
+    if isinstance(found, NotEnclosed):
+        raise NoAnswer(found.reason)
+    truth = Fraction(1, factorial(chain.n))
+    if truth not in found:
+        raise NoAnswer("the enclosure does not contain 1/n!")
+    if found.width > RELATIVE * truth:
+        raise NoAnswer(f"relative width {float(found.width / truth):.1e}")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The distinct events of a case over the rows of its pair, or over all rows."""
+
+    case: AnyCase
+    all_rows: bool = False
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"{self.case.name}{', events of all inputs' if self.all_rows else ''}"
+
+    def events(self, programs: Path) -> list[Connected]:
+        """Return the events as engines get them: canonical, each once."""
+        if isinstance(self.case, Chain):
+            return [self.case.event()]
+        program = self.case.read(programs)
+        catalogue = Catalogue(execute(program, self.case.merge, Limits()), EPSILON)
+        rows = product(*(cell.domain for cell in program.inputs))
+        catalogue.columns(list(rows) if self.all_rows else list(single_pair(program)))
+        return list(catalogue.events)
+
+
+def covering(events: Sequence[Connected]) -> list[Connected]:
+    """Choose a few events that mention every law of all of them."""
+    seen: set[Distribution] = set()
+    chosen: list[Connected] = []
+    for event in events:
+        laws = _laws(event)
+        if not laws <= seen:
+            seen |= laws
+            chosen.append(event)
+    return chosen
+
+
+def _laws(event: Connected) -> set[Distribution]:
+    match event:
+        case Star(centre, below, above):
+            return {centre, *(law for law, _ in (*below, *above))}
+        case Event(samples):
+            return set(samples)
+        case _:
+            assert_never(event)
+
+
+def certified(events: Sequence[Connected]) -> list[Enclosure]:
+    """Enclose probabilities in the certified float64 tier, nothing remembered.
+
+    Raises:
+        NoAnswer: If it does not enclose some.
+    """
+    found = Eliminated(Tier.FLOAT64).enclose_many(events, FIRST_PRECISION, Limits())
+    enclosures = [each for each in found if isinstance(each, Enclosure)]
+    if len(enclosures) < len(found):
+        raise NoAnswer("an event without enclosure")
+    return enclosures

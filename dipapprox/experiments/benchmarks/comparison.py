@@ -1,0 +1,146 @@
+"""Side by side in one process: engines against each other, certified against plain numpy.
+
+In: cases. Out: `Comparison`s and `TierComparison`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dipapprox.events.event import Connected
+from dipapprox.experiments.benchmarks.cases import (
+    AnyCase,
+    Batch,
+    Chain,
+    certified,
+    covering,
+    eliminated,
+    nested,
+    nested_literally,
+    verification,
+)
+from dipapprox.experiments.benchmarks.plain import Array
+from dipapprox.experiments.benchmarks.plain_events import NoPlainEvaluation, Prepared
+from dipapprox.experiments.benchmarks.timing import (
+    NoAnswer,
+    Patience,
+    Ratio,
+    Run,
+    Timing,
+    ratio,
+    side_by_side,
+)
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.privacy.options import Engine
+
+ELIMINATION, NESTED, LITERAL = "elimination", "nested", "nested --no-optimize, not merged"
+CERTIFIED, SET_UP, PLAIN = "certified float64", "certified float64, set-up", "plain numpy"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The engines on one case.
+
+    Attributes:
+        name: Of the case.
+        timings: By contestant; the first is what the others are compared with.
+    """
+
+    name: str
+    timings: Mapping[str, Timing]
+
+    def ratios(self) -> dict[str, Ratio | None]:
+        """Return how many times longer the other contestants took than the first."""
+        first, *others = self.timings
+        return {name: ratio(self.timings[name], self.timings[first]) for name in others}
+
+
+@dataclass(frozen=True, slots=True)
+class TierComparison:
+    """The certified float64 tier against plain numpy on the same events.
+
+    Attributes:
+        name: Of the batch.
+        events: How many.
+        timings: CERTIFIED, SET_UP (for a few of the events that mention every law) and PLAIN.
+        width: Of the widest enclosure; None if there is none.
+        distance: The largest one of a plain value from its enclosure's midpoint; None likewise.
+    """
+
+    name: str
+    events: int
+    timings: Mapping[str, Timing]
+    width: float | None
+    distance: float | None
+
+    def ratio(self) -> Ratio | None:
+        """Return how many times longer the certified tier took."""
+        return ratio(self.timings[CERTIFIED], self.timings[PLAIN])
+
+
+def compare_engines(case: AnyCase, programs: Path, patience: Patience) -> Comparison:
+    """Time elimination, `nested` and the published method's shape on a case, in turns."""
+    if isinstance(case, Chain):
+        runs = {
+            ELIMINATION: eliminated(case),
+            NESTED: nested(case),
+            LITERAL: nested_literally(case),
+        }
+    else:
+        program = case.read(programs)
+        runs = {
+            ELIMINATION: verification(case, program),
+            NESTED: verification(case, program, Engine.NESTED),
+            LITERAL: verification(case, program, Engine.NESTED, Strategy.NONE, merge=False),
+        }
+    return Comparison(case.name, side_by_side(runs, patience))
+
+
+def compare_tier(batch: Batch, programs: Path, patience: Patience) -> TierComparison:
+    """Time the certified float64 tier and plain numpy on the same events, in turns.
+
+    What plain numpy finds out about the events beforehand is not timed; all else is, on both sides.
+    """
+    events = batch.events(programs)
+    few = covering(events)
+    plain = _prepared(events)
+    timings = side_by_side(
+        {
+            CERTIFIED: _ignoring_the_cap(lambda: certified(events)),
+            SET_UP: _ignoring_the_cap(lambda: certified(few)),
+            PLAIN: _ignoring_the_cap(plain),
+        },
+        patience,
+    )
+    width, distance = None, None
+    with suppress(NoAnswer):
+        enclosures = certified(events)
+        width = max(float(each.width) for each in enclosures)
+        middles = [float((each.lower + each.upper) / 2) for each in enclosures]
+        distance = float(np.abs(np.array(middles) - plain()).max())
+    return TierComparison(batch.name, len(events), timings, width, distance)
+
+
+def _prepared(events: Sequence[Connected]) -> Callable[[], Array]:
+    """Return the plain evaluation, or one that says why there is none."""
+    try:
+        return Prepared(events).evaluate
+    except NoPlainEvaluation as missing:
+        reason = str(missing)
+
+    def nothing() -> Array:
+        raise NoAnswer(reason)
+
+    return nothing
+
+
+def _ignoring_the_cap(action: Callable[[], object]) -> Run:
+    def run(cap: float) -> None:
+        action()
+
+    return run

@@ -1,0 +1,144 @@
+"""The figures that the engine is meant to reach, and whether this run reached them.
+
+They are goals for a machine with 2 cores; they inform, and decide no test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from dipapprox.experiments.benchmarks.cases import Case, Chain
+from dipapprox.experiments.benchmarks.comparison import LITERAL, NESTED
+from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, NOISY, SVT, Results
+from dipapprox.experiments.benchmarks.timing import Outcome, Ratio
+
+_MOST_TIMES_PLAIN = 3.0
+
+
+class Standing(Enum):
+    """How a figure stands; the value is the word in reports."""
+
+    REACHED = "reached"
+    MISSED = "not reached"
+    UNKNOWN = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A goal and what was measured.
+
+    Attributes:
+        name: Of the case.
+        goal: For people.
+        found: For people.
+        standing: Whether it was reached.
+    """
+
+    name: str
+    goal: str
+    found: str
+    standing: Standing
+
+
+_SECONDS: tuple[tuple[str, float], ...] = (
+    *((Case(program, 25).name, 0.025) for program in SVT),
+    *((Case(program, 1000).name, 0.3) for program in SVT),
+    *((Case(program, 5, merge=False).name, 0.05) for program in NOISY),
+    *((Case(program, 100).name, 1.0) for program in NOISY),
+    (Chain(40).name, 0.1),
+    (Case("m_range_gauss", 3).name, 1.0),
+    (Case("m_range_gauss", 10).name, 10.0),
+    (Case("k_min_max_gauss", 4).name, 1.0),
+    (Case("k_min_max_gauss", 12).name, 10.0),
+    *((Case("svt_gauss", n, all_pairs=True).name, s) for n, s in ((5, 0.1), (12, 1.0), (25, 3.0))),
+    *(
+        (Case("noisy_max_gauss", n, all_pairs=True).name, s)
+        for n, s in ((5, 0.1), (10, 1.0), (30, 5.0))
+    ),
+)
+"""Most seconds of engine time, the median."""
+
+_TIMES_FASTER = ((LITERAL, 1000.0), (NESTED, 50.0))
+"""Than these, for Noisy-Max-Gauss, N = 4, not merged."""
+
+_COMMAND_SECONDS, _COMMAND_MEMORY = 0.5, 150
+
+
+def judge(results: Results) -> list[Figure]:
+    """Compare what was measured with the goals."""
+    return [
+        *_times(results),
+        *_against_plain(results),
+        *_against_nested(results),
+        *_whole_command(results),
+    ]
+
+
+def _times(results: Results) -> list[Figure]:
+    measured = {growth.name: growth.timing for _, _, growth in results.alone}
+    figures = []
+    for name, limit in _SECONDS:
+        goal, timing = f"< {limit:g} s", measured.get(name)
+        if timing is None:
+            figures.append(Figure(name, goal, "", Standing.UNKNOWN))
+        elif timing.outcome is not Outcome.ANSWERED:
+            found = timing.reason or timing.outcome.value
+            figures.append(Figure(name, goal, found, Standing.MISSED))
+        else:
+            found = f"{timing.median:.3g} s (first run {timing.first:.3g} s)"
+            figures.append(Figure(name, goal, found, _standing(timing.median < limit)))
+    return figures
+
+
+def _against_plain(results: Results) -> list[Figure]:
+    goal = f"certified float64 ≤ {_MOST_TIMES_PLAIN:g} times plain numpy"
+    found = [(batch.name, batch.ratio()) for batch in results.batches]
+    return [
+        Figure(name, goal, f"{times} times", _standing(times.value <= _MOST_TIMES_PLAIN))
+        if times is not None
+        else Figure(name, goal, "", Standing.UNKNOWN)
+        for name, times in found
+    ]
+
+
+def _against_nested(results: Results) -> list[Figure]:
+    ratios: dict[str, Ratio | None] = {}
+    for case, comparison in results.compared:
+        if case == FOUR_UNMERGED:
+            ratios = comparison.ratios()
+    figures = []
+    for other, wanted in _TIMES_FASTER:
+        goal, times = f"≥ {wanted:g} times faster than {other}", ratios.get(other)
+        if times is None or (times.at_least and times.value < wanted):
+            found = "" if times is None else f"{times} times"
+            figures.append(Figure(FOUR_UNMERGED.name, goal, found, Standing.UNKNOWN))
+        else:
+            standing = _standing(times.value >= wanted)
+            figures.append(Figure(FOUR_UNMERGED.name, goal, f"{times} times", standing))
+    return figures
+
+
+def _whole_command(results: Results) -> list[Figure]:
+    if results.command is None:
+        return []
+    name = "whole command, svt_gauss N=5, all pairs"
+    seconds, memory = results.command.timing.median, results.command.memory
+    return [
+        Figure(
+            name,
+            f"< {_COMMAND_SECONDS:g} s",
+            f"{seconds:.3g} s",
+            _standing(seconds < _COMMAND_SECONDS),
+        ),
+        Figure(
+            name,
+            f"< {_COMMAND_MEMORY} MiB",
+            f"{memory} MiB",
+            _standing(memory < _COMMAND_MEMORY),
+        ),
+    ]
+
+
+def _standing(reached: bool) -> Standing:
+    return Standing.REACHED if reached else Standing.MISSED

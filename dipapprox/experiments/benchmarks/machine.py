@@ -1,0 +1,76 @@
+"""Where and with what something was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from dipapprox.experiments.benchmarks.plain import NORMAL_CDF_SOURCE
+
+_PACKAGES = ("python-flint", "numpy", "igraph", "scipy")
+
+
+def describe_machine() -> dict[str, str]:
+    """Describe the machine, the software and the moment, as far as they can be found out."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "commit": _commit(),
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{_memory_in_gib():.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        **{package: _version(package) for package in _PACKAGES},
+        "plain numpy takes Φ from": NORMAL_CDF_SOURCE,
+    }
+
+
+def load() -> float:
+    """Return how many processes wanted a processor, on average over the last five minutes."""
+    return os.getloadavg()[1]
+
+
+def is_busy() -> bool:
+    """Whether other work takes so much of the machine that times are too long."""
+    return load() > (os.cpu_count() or 1)
+
+
+def _commit() -> str:
+    commit = _output_of("git", "rev-parse", "--short", "HEAD")
+    changed = _output_of("git", "status", "--porcelain", "--", "dipapprox", "programs")
+    return (commit or "unknown") + (" with changes" if changed else "")
+
+
+def _processor() -> str:
+    name = platform.processor() or platform.machine()
+    if platform.system() == "Darwin":
+        return _output_of("sysctl", "-n", "machdep.cpu.brand_string") or name
+    try:
+        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    except OSError:
+        return name
+    return f"{found[1]} ({platform.machine()})" if found else name
+
+
+def _memory_in_gib() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _output_of(*words: str) -> str:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()

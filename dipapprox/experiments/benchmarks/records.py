@@ -1,0 +1,88 @@
+"""Results as JSON lines: one object for each thing measured, everything that was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dipapprox.experiments.benchmarks.figures import judge
+from dipapprox.experiments.benchmarks.published import published
+from dipapprox.experiments.benchmarks.suite import Results
+from dipapprox.experiments.benchmarks.timing import Ratio, Timing
+
+Record = dict[str, object]
+
+
+def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
+    """Yield a record of the machine, then one for every measurement and every figure."""
+    yield {"kind": "machine", **machine}
+    for case, comparison in results.compared:
+        yield {
+            "kind": "engines",
+            "case": comparison.name,
+            "n": case.n,
+            "timings": _timings(comparison.timings),
+            "ratios": {name: _ratio(found) for name, found in comparison.ratios().items()},
+        }
+    for batch in results.batches:
+        yield {
+            "kind": "certified and plain",
+            "case": batch.name,
+            "events": batch.events,
+            "timings": _timings(batch.timings),
+            "ratio": _ratio(batch.ratio()),
+            "width": batch.width,
+            "distance": batch.distance,
+        }
+    for family, case, growth in results.alone:
+        known = published(case)
+        yield {
+            "kind": "alone",
+            "family": family,
+            "case": growth.name,
+            "n": case.n,
+            "timing": _timing(growth.timing),
+            "memory_mib": growth.memory,
+            "idle_memory_mib": growth.idle,
+            "published": None if known is None else known.printed,
+            "published_repeated": None if known is None else known.repeated,
+        }
+    if results.command is not None:
+        yield {
+            "kind": "command",
+            "timing": _timing(results.command.timing),
+            "memory_mib": results.command.memory,
+            "import_seconds": results.command.imports,
+        }
+    for figure in judge(results):
+        yield {
+            "kind": "figure",
+            "case": figure.name,
+            "goal": figure.goal,
+            "found": figure.found,
+            "standing": figure.standing.value,
+        }
+
+
+def write_records(results: Results, machine: Mapping[str, str], path: Path) -> None:
+    """Write the records to a file."""
+    lines = [json.dumps(record, ensure_ascii=False) for record in records(results, machine)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _timing(timing: Timing) -> Record:
+    return {
+        "outcome": timing.outcome.value,
+        "reason": timing.reason or None,
+        "median": timing.median,
+        "seconds": list(timing.seconds),
+    }
+
+
+def _timings(timings: Mapping[str, Timing]) -> dict[str, Record]:
+    return {name: _timing(timing) for name, timing in timings.items()}
+
+
+def _ratio(found: Ratio | None) -> Record | None:
+    return None if found is None else {"times": found.value, "at_least": found.at_least}

@@ -1,0 +1,189 @@
+"""Results as a Markdown page: tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dipapprox.experiments.benchmarks.comparison import (
+    CERTIFIED,
+    ELIMINATION,
+    LITERAL,
+    NESTED,
+    PLAIN,
+    SET_UP,
+)
+from dipapprox.experiments.benchmarks.figures import judge
+from dipapprox.experiments.benchmarks.published import published
+from dipapprox.experiments.benchmarks.suite import Results
+from dipapprox.experiments.benchmarks.timing import Outcome, Ratio, Timing
+
+_INTRODUCTION = """# Benchmarks
+
+Written by `make bench`; everything below was measured in one run, in milliseconds of wall-clock
+time unless said otherwise, medians of the runs in brackets. Contestants of a row took turns.
+"> x" marks a run that was stopped after x: its ratio is a lower bound."""
+
+_ENGINES = """## Engines side by side
+
+A whole verification of the papers' pair (0…0, 0…01) in one process: execution, events,
+probabilities, verdict, at 40 bits. `elimination` is the default engine. The last contestant has the
+published method's shape: every final state as one literal nest of integrals, states not merged.
+A chain's probability is enclosed to a relative width of 1e-6."""
+
+_PLAIN = """## Certified float64 tier beside plain numpy
+
+The probabilities of the same distinct events, every enclosure at most 2^-40 wide asked. Plain numpy
+is Gauss-Legendre quadrature without any error bound (`plain.py`), NOT rigorous; what it needs to
+know about the events is prepared beforehand and not timed. Both start with nothing computed: the
+certified tier also proves the node values of its densities by ball arithmetic, each time. "set-up"
+is what it takes for a few of the events that mention every law, so about the share that does not
+grow with the number of events.
+"distance" is the largest one of a plain value from its enclosure's midpoint."""
+
+_ALONE = """## Time and memory against N
+
+Every case in a fresh process. "first" is the first verification in it, "median" that of all runs.
+Memory is the peak resident set in MiB, before and after. Published seconds: DiPApprox (CCS 2025),
+Tables 6 and 7, on a quad-core laptop; "again": the published tool on a 2-core server."""
+
+BUSY = (
+    "The machine was busy: more processes wanted a processor than there are, so times are too "
+    "long; ratios suffer less, since the contestants of a row took turns."
+)
+
+
+def page(
+    results: Results, machine: Mapping[str, str], plot: str | None, notes: Sequence[str]
+) -> str:
+    """Return the page.
+
+    Args:
+        results: What was measured.
+        machine: Its description.
+        plot: File name of the plot; None if there is none.
+        notes: What a reader should know about this run.
+    """
+    parts = [_INTRODUCTION, "\n".join(f"- {name}: {text}" for name, text in machine.items())]
+    parts += [*notes, "## Figures to reach", _figures(results)]
+    if results.compared:
+        parts += [_ENGINES, _engines(results)]
+    if results.batches:
+        parts += [_PLAIN, _plain(results)]
+    if results.alone:
+        parts += [_ALONE, _alone(results)]
+        parts += [] if plot is None else [f"![time against N]({plot})"]
+    if results.command is not None:
+        parts += ["## The whole command", _command(results)]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a Markdown table; the first column is text, the others are numbers."""
+    rule = ("---", *("---:" for _ in heads[1:]))
+    lines = [heads, rule, *rows]
+    for cells in lines:
+        if len(cells) != len(heads):
+            raise ValueError(f"{len(cells)} cells in a table of {len(heads)} columns")
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines
+    )
+
+
+def milliseconds(timing: Timing) -> str:
+    """Write a median, and how many runs it is of."""
+    match timing.outcome:
+        case Outcome.FAILED:
+            return f"no answer: {timing.reason}"
+        case Outcome.CAPPED:
+            return f"> {1000 * timing.median:.0f}"
+        case Outcome.ANSWERED:
+            return f"{_plainly(1000 * timing.median)} ({len(timing.seconds)})"
+
+
+def _plainly(number: float) -> str:
+    """Write three significant digits without an exponent."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _times(found: Ratio | None) -> str:
+    return "" if found is None else str(found)
+
+
+def _figures(results: Results) -> str:
+    rows = [
+        (figure.name, figure.goal, figure.found, figure.standing.value) for figure in judge(results)
+    ]
+    return table(("case", "goal", "found", "standing"), rows)
+
+
+def _engines(results: Results) -> str:
+    rows = []
+    for _, comparison in results.compared:
+        timings, ratios = comparison.timings, comparison.ratios()
+        rows.append(
+            (
+                comparison.name,
+                milliseconds(timings[ELIMINATION]),
+                milliseconds(timings[NESTED]),
+                _times(ratios[NESTED]),
+                milliseconds(timings[LITERAL]),
+                _times(ratios[LITERAL]),
+            )
+        )
+    return table(("case", ELIMINATION, NESTED, "times", LITERAL, "times"), rows)
+
+
+def _plain(results: Results) -> str:
+    rows = [
+        (
+            batch.name,
+            str(batch.events),
+            milliseconds(batch.timings[CERTIFIED]),
+            milliseconds(batch.timings[SET_UP]),
+            milliseconds(batch.timings[PLAIN]),
+            _times(batch.ratio()),
+            _scientific(batch.width),
+            _scientific(batch.distance),
+        )
+        for batch in results.batches
+    ]
+    heads = ("case", "events", CERTIFIED, "set-up", PLAIN, "times", "widest enclosure", "distance")
+    return table(heads, rows)
+
+
+def _alone(results: Results) -> str:
+    rows = []
+    for _, case, growth in results.alone:
+        known = published(case)
+        answered = growth.timing.outcome is Outcome.ANSWERED
+        rows.append(
+            (
+                growth.name,
+                _plainly(1000 * growth.timing.first) if answered else "",
+                milliseconds(growth.timing),
+                f"{growth.idle} / {growth.memory}",
+                _seconds(None if known is None else known.printed),
+                _seconds(None if known is None else known.repeated),
+            )
+        )
+    heads = ("case", "first", "median", "memory", "published, s", "again, s")
+    return table(heads, rows)
+
+
+def _scientific(number: float | None) -> str:
+    return "" if number is None else f"{number:.1e}"
+
+
+def _seconds(known: float | str | None) -> str:
+    return "" if known is None else str(known)
+
+
+def _command(results: Results) -> str:
+    command = results.command
+    assert command is not None
+    rows = [
+        ("time, start-up included", milliseconds(command.timing)),
+        ("of which imports", _plainly(1000 * command.imports)),
+        ("peak memory, MiB", str(command.memory)),
+    ]
+    return table(("svt_gauss N=5, all pairs, one new process each", "found"), rows)

@@ -1,0 +1,158 @@
+"""Which cases are measured, and running all of them: `measure_suite`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dipapprox.experiments.benchmarks.cases import AnyCase, Batch, Case, Chain
+from dipapprox.experiments.benchmarks.comparison import (
+    Comparison,
+    TierComparison,
+    compare_engines,
+    compare_tier,
+)
+from dipapprox.experiments.benchmarks.growth import (
+    Command,
+    Growth,
+    measure_alone,
+    measure_command,
+)
+from dipapprox.experiments.benchmarks.timing import Patience
+
+SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
+NOISY = ("noisy_max_gauss", "noisy_max_laplace", "noisy_min_gauss", "noisy_min_laplace")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What to measure.
+
+    Attributes:
+        compared: Cases for all engines side by side.
+        batches: Events for the certified float64 tier beside plain numpy.
+        alone: Families of cases of growing N, each case in a process of its own.
+        comparing: Patience for `compared`.
+        batching: Patience for `batches`.
+        growing: Patience for `alone`.
+        starts: How often the whole command is run.
+    """
+
+    compared: tuple[AnyCase, ...]
+    batches: tuple[Batch, ...]
+    alone: dict[str, tuple[AnyCase, ...]]
+    comparing: Patience
+    batching: Patience
+    growing: Patience
+    starts: int
+
+
+FOUR_UNMERGED = Case("noisy_max_gauss", 4, merge=False)
+
+FULL = Suite(
+    compared=(
+        *(Case(program, n) for n in (5, 25) for program in SVT),
+        FOUR_UNMERGED,
+        Case("noisy_max_gauss", 4),
+        Case("k_min_max_gauss", 4),
+        Case("m_range_gauss", 1),
+        Case("m_range_gauss", 2),
+        Chain(6),
+    ),
+    batches=(
+        *(Batch(Case(program, 25)) for program in SVT),
+        Batch(Case("svt_gauss", 1000)),
+        Batch(FOUR_UNMERGED),
+        Batch(Case("noisy_max_gauss", 4)),
+        Batch(Case("noisy_max_laplace", 5, merge=False)),
+        Batch(Case("k_min_max_gauss", 4)),
+        Batch(Case("m_range_gauss", 1)),
+        Batch(Case("m_range_gauss", 2)),
+        Batch(Chain(6)),
+        Batch(Case("svt_gauss", 12), all_rows=True),
+        Batch(Case("noisy_max_gauss", 5, merge=False), all_rows=True),
+        Batch(Case("k_min_max_gauss", 6), all_rows=True),
+        Batch(Case("m_range_gauss", 3), all_rows=True),
+    ),
+    alone={
+        **{program: tuple(Case(program, n) for n in (5, 25, 100, 1000)) for program in SVT},
+        "svt_gauss, all pairs": tuple(Case("svt_gauss", n, all_pairs=True) for n in (5, 12, 25)),
+        "noisy_max_gauss, not merged": tuple(
+            Case("noisy_max_gauss", n, merge=False) for n in (3, 4, 5)
+        ),
+        **{
+            f"{program}, not merged": (Case(program, 5, merge=False),)
+            for program in NOISY
+            if program != "noisy_max_gauss"
+        },
+        **{program: tuple(Case(program, n) for n in (5, 25, 100)) for program in NOISY},
+        "noisy_max_gauss, all pairs": tuple(
+            Case("noisy_max_gauss", n, all_pairs=True) for n in (5, 10, 30)
+        ),
+        "k_min_max_gauss": tuple(Case("k_min_max_gauss", n) for n in (3, 4, 8, 12)),
+        "m_range_gauss": tuple(Case("m_range_gauss", n) for n in (1, 2, 3, 5, 10)),
+        "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
+    },
+    comparing=Patience(runs=15, seconds=8.0, cap=15.0),
+    batching=Patience(runs=15, seconds=3.0, cap=60.0),
+    growing=Patience(runs=5, seconds=2.0, cap=60.0),
+    starts=7,
+)
+
+QUICK = Suite(
+    compared=(Case("svt_gauss", 5), FOUR_UNMERGED),
+    batches=(
+        Batch(Case("svt_gauss", 25)),
+        Batch(FOUR_UNMERGED),
+        Batch(Case("k_min_max_gauss", 4)),
+        Batch(Case("svt_gauss", 12), all_rows=True),
+    ),
+    alone={
+        "svt_gauss": (Case("svt_gauss", 5), Case("svt_gauss", 25)),
+        "svt_gauss, all pairs": (Case("svt_gauss", 5, all_pairs=True),),
+        "P[x1 < … < xN]": (Chain(10), Chain(40)),
+    },
+    comparing=Patience(runs=5, seconds=2.0, cap=8.0),
+    batching=Patience(runs=7, seconds=1.0, cap=20.0),
+    growing=Patience(runs=3, seconds=1.0, cap=10.0),
+    starts=3,
+)
+"""Under a minute, most of it for the published method's shape."""
+
+
+@dataclass(slots=True)
+class Results:
+    """What was measured, in order."""
+
+    compared: list[tuple[AnyCase, Comparison]] = field(default_factory=list)
+    batches: list[TierComparison] = field(default_factory=list)
+    alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
+    command: Command | None = None
+
+
+def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> Results:
+    """Measure everything in a suite.
+
+    Args:
+        suite: What.
+        programs: Folder of the programs.
+        tell: Is told what is being measured.
+    """
+    results = Results()
+    claim = ("--eps", "0.5", "--eps-prv", "1.24", "--delta", "0.01")
+    words = ("verify", str(programs / "svt_gauss.dpg"), "-p", "N=5", *claim)
+    tell("the whole command")
+    results.command = measure_command(words, suite.starts)
+    for family, cases in suite.alone.items():
+        for case in cases:
+            tell(f"alone: {case.name}")
+            found = measure_alone(case, programs, suite.growing)
+            results.alone.append((family, case, found))
+    for batch in suite.batches:
+        tell(f"certified and plain: {batch.name}")
+        results.batches.append(compare_tier(batch, programs, suite.batching))
+    for case in suite.compared:
+        tell(f"engines: {case.name}")
+        results.compared.append((case, compare_engines(case, programs, suite.comparing)))
+    return results

@@ -1,0 +1,252 @@
+"""The benchmark harness on made-up contestants and clocks; nothing here depends on a real time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event
+from dipapprox.experiments.benchmarks import plot
+from dipapprox.experiments.benchmarks.cases import Batch, Case, Chain, certified
+from dipapprox.experiments.benchmarks.comparison import (
+    CERTIFIED,
+    ELIMINATION,
+    LITERAL,
+    NESTED,
+    PLAIN,
+    SET_UP,
+    Comparison,
+    TierComparison,
+    compare_engines,
+    compare_tier,
+)
+from dipapprox.experiments.benchmarks.figures import Standing, judge
+from dipapprox.experiments.benchmarks.growth import Command, Growth, measure, own_peak_memory
+from dipapprox.experiments.benchmarks.machine import describe_machine
+from dipapprox.experiments.benchmarks.plain_events import NoPlainEvaluation, Prepared
+from dipapprox.experiments.benchmarks.records import write_records
+from dipapprox.experiments.benchmarks.report import milliseconds, page, table
+from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, FULL, QUICK, Results
+from dipapprox.experiments.benchmarks.timing import (
+    NoAnswer,
+    Outcome,
+    Patience,
+    Ratio,
+    Timing,
+    ratio,
+    side_by_side,
+)
+from dipapprox.semantics.linear import LinearForm
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+ONCE = Patience(runs=1, seconds=1.0, cap=60.0)
+
+
+class Clock:
+    """A clock that contestants advance."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.order: list[str] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def contestant(self, name: str, times: Iterator[float]):
+        def run(cap: float) -> None:
+            self.order.append(name)
+            taken = next(times)
+            self.now += min(taken, cap)
+            if taken > cap:
+                raise LimitReached("time limit")
+
+        return run
+
+
+def answered(*seconds: float) -> Timing:
+    return Timing(Outcome.ANSWERED, seconds)
+
+
+def test_contestants_take_turns_and_the_slow_ones_stop_early() -> None:
+    clock = Clock()
+    runs = {
+        "fast": clock.contestant("fast", iter((5.0, 1.0, 2.0))),
+        "slow": clock.contestant("slow", iter((8.0, 8.0))),
+    }
+    found = side_by_side(runs, Patience(runs=3, seconds=10.0, cap=20.0), clock)
+    assert clock.order == ["fast", "slow", "fast", "slow", "fast"]
+    assert found["fast"] == answered(5.0, 1.0, 2.0)
+    assert (found["fast"].median, found["fast"].first) == (2.0, 5.0)
+    assert found["slow"] == answered(8.0, 8.0)
+    assert ratio(found["slow"], found["fast"]) == Ratio(4.0)
+
+
+def test_a_run_over_the_cap_ends_a_contestant_and_gives_lower_bounds() -> None:
+    clock = Clock()
+    runs = {
+        "fast": clock.contestant("fast", iter((1.0, 1.0))),
+        "slow": clock.contestant("slow", iter((2.0, 100.0))),
+    }
+    found = side_by_side(runs, Patience(runs=2, seconds=50.0, cap=20.0), clock)
+    assert found["slow"] == Timing(Outcome.CAPPED, (2.0, 20.0))
+    assert milliseconds(found["slow"]) == "> 20000"
+    bound = ratio(found["slow"], found["fast"])
+    assert bound == Ratio(20.0, at_least=True)
+    assert str(bound) == "> 20"
+    assert ratio(found["fast"], found["slow"]) is None
+
+
+def test_a_contestant_that_gives_up_has_no_ratio_but_a_reason() -> None:
+    def fails(cap: float) -> None:
+        raise NoAnswer("too wide")
+
+    found = side_by_side({"a": fails}, Patience(3, 1.0, 1.0), Clock())["a"]
+    assert (found.outcome, found.reason) == (Outcome.FAILED, "too wide")
+    assert len(found.seconds) == 1
+    assert ratio(found, answered(1.0)) is None
+    assert milliseconds(found) == "no answer: too wide"
+
+
+def test_tables_have_a_cell_for_every_column() -> None:
+    assert table(("a", "b"), [("x|y", "1")]) == "| a | b |\n| --- | ---: |\n| x\\|y | 1 |"
+    with pytest.raises(ValueError, match="3 cells"):
+        table(("a", "b"), [("x", "y", "z")])
+
+
+def made_up(literal: Timing) -> Results:
+    timings = {ELIMINATION: answered(0.01, 0.02, 0.03), NESTED: answered(0.5), LITERAL: literal}
+    tiers = {CERTIFIED: answered(0.006), SET_UP: answered(0.003), PLAIN: answered(0.003)}
+    return Results(
+        compared=[(FOUR_UNMERGED, Comparison(FOUR_UNMERGED.name, timings))],
+        batches=[TierComparison("tier", 7, tiers, 1e-13, 1e-15)],
+        alone=[
+            ("svt", case, Growth(case.name, answered(seconds), 80, 90))
+            for case, seconds in ((Case("svt_gauss", 5), 0.01), (Case("svt_gauss", 25), 0.03))
+        ],
+        command=Command(("verify",), answered(0.4), 160, 0.2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("literal", "standing"),
+    [
+        (answered(30.0), Standing.REACHED),
+        (answered(15.0), Standing.MISSED),
+        (Timing(Outcome.CAPPED, (30.0,)), Standing.REACHED),
+        (Timing(Outcome.CAPPED, (15.0,)), Standing.UNKNOWN),
+    ],
+)
+def test_figures_say_what_was_reached(literal: Timing, standing: Standing) -> None:
+    figures = judge(made_up(literal))
+    found = {(figure.name, figure.goal): figure.standing for figure in figures}
+    assert found[FOUR_UNMERGED.name, f"≥ 1000 times faster than {LITERAL}"] is standing
+    assert found[FOUR_UNMERGED.name, f"≥ 50 times faster than {NESTED}"] is Standing.MISSED
+    assert found["svt_gauss N=25, one pair", "< 0.025 s"] is Standing.MISSED
+    assert found["svt_laplace N=25, one pair", "< 0.025 s"] is Standing.UNKNOWN
+    assert found["tier", "certified float64 ≤ 3 times plain numpy"] is Standing.REACHED
+    command = [figure.standing for figure in figures if figure.name.startswith("whole command")]
+    assert command == [Standing.REACHED, Standing.MISSED]
+
+
+def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
+    alone = {case.name for cases in FULL.alone.values() for case in cases}
+    wanted = {f.name for f in judge(Results()) if f.goal.endswith(" s")}
+    assert wanted and wanted <= alone
+    assert FOUR_UNMERGED in FULL.compared and FOUR_UNMERGED in QUICK.compared
+
+
+def test_records_and_page_tell_everything(tmp_path: Path) -> None:
+    results = made_up(Timing(Outcome.CAPPED, (30.0,)))
+    write_records(results, {"processor": "made up"}, tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line) for line in lines]
+    kinds = [record["kind"] for record in found]
+    assert kinds[:6] == ["machine", "engines", "certified and plain", "alone", "alone", "command"]
+    assert found[0]["processor"] == "made up"
+    assert found[1]["timings"][LITERAL]["outcome"] == "over the cap"
+    assert found[1]["ratios"][LITERAL] == {"times": 1500.0, "at_least": True}
+    assert (found[4]["published"], found[4]["published_repeated"]) == (441.3, 402.0)
+    text = page(results, {"processor": "made up"}, "plot.svg", ["take care"])
+    row = f"| {FOUR_UNMERGED.name} | 20 (3) | 500 (1) | 25 | > 30000 | > 1500 |"
+    assert row in text.splitlines()
+    assert "| tier | 7 | 6 (1) | 3 (1) | 3 (1) | 2 | 1.0e-13 | 1.0e-15 |" in text
+    assert "![time against N](plot.svg)" in text and "take care" in text
+    assert "- processor: made up" in text
+
+
+def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results, path = made_up(answered(1.0)), tmp_path / "plot.svg"
+
+    def missing(name: str) -> object:
+        raise ImportError(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plot.importlib, "import_module", missing)
+        assert not plot.plot_growth(results, path)
+        assert not path.exists()
+    pytest.importorskip("matplotlib")
+    assert plot.plot_growth(results, path)
+    assert "<svg" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        Batch(Case("svt_gauss", 3)),
+        Batch(Case("svt_mix1", 3)),
+        Batch(Case("svt_laplace", 2), all_rows=True),
+        Batch(Case("noisy_max_gauss", 4, merge=False)),
+        Batch(Case("noisy_max_laplace", 3, merge=False)),
+        Batch(Case("k_min_max_gauss", 4)),
+        Batch(Case("m_range_gauss", 2)),
+        Batch(Chain(6)),
+    ],
+    ids=lambda batch: batch.name,
+)
+def test_plain_numpy_computes_the_same_probabilities(batch: Batch) -> None:
+    events = batch.events(PROGRAMS)
+    enclosures = certified(events)
+    assert len(enclosures) == len(events) > 0
+    for enclosure, value in zip(enclosures, Prepared(events).evaluate().tolist(), strict=True):
+        assert abs(Fraction(value) - enclosure.lower) < Fraction(1, 10**12)
+
+
+def test_plain_numpy_says_what_it_does_not_cover() -> None:
+    law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    bounded = Event((law,), (LinearForm.of({0: Fraction(1)}, Fraction(-1)),))
+    with pytest.raises(NoPlainEvaluation, match="constant"):
+        Prepared([bounded])
+    edges = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4), (1, 5), (5, 4)]
+    guards = (LinearForm.of({a: Fraction(1), b: Fraction(-1)}) for a, b in edges)
+    with pytest.raises(NoPlainEvaluation, match="two hubs"):
+        Prepared([Event((law,) * 6, tuple(guards))])
+
+
+def test_a_tiny_row_of_each_table_is_measured() -> None:
+    case = Case("noisy_max_gauss", 2, merge=False)
+    engines = compare_engines(case, PROGRAMS, ONCE)
+    assert [t.outcome for t in engines.timings.values()] == [Outcome.ANSWERED] * 3
+    tier = compare_tier(Batch(Case("svt_gauss", 3)), PROGRAMS, ONCE)
+    assert all(t.outcome is Outcome.ANSWERED for t in tier.timings.values())
+    assert tier.distance is not None and tier.distance < 1e-12
+    assert tier.width is not None and tier.width < 2.0**-40
+    for alone in (Case("svt_gauss", 3, all_pairs=True), Chain(7)):
+        growth = measure(alone, PROGRAMS, ONCE)
+        assert growth.timing.outcome is Outcome.ANSWERED
+        assert 0 < growth.idle <= growth.memory <= own_peak_memory()
+
+
+def test_a_verification_without_time_is_over_the_cap() -> None:
+    found = measure(Case("k_min_max_gauss", 12), PROGRAMS, Patience(1, 1.0, 0.0))
+    assert found.timing.outcome is Outcome.CAPPED
+
+
+def test_the_machine_is_described() -> None:
+    described = describe_machine()
+    assert {"date", "commit", "processor", "cores", "memory", "python", "numpy"} <= set(described)
