@@ -107,6 +107,9 @@ def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
     projections = [
         tuple(dict.fromkeys(tuple(piece[k] for k in part) for piece in pieces)) for part in parts
     ]
+    # The pieces are pairwise distinct (equal levels would be equal domains, and domains are
+    # disjoint), and so are projections of distinct pieces put together again: as many pieces as
+    # combinations are all of them.
     combinations_of_all = 1
     for projection in projections:
         combinations_of_all *= len(projection)

@@ -1,8 +1,10 @@
 """Engines in turn: elimination for what is an order event, nested quadrature for the rest.
 
-event -> elimination  --- enclosed ------------------------------> done
+event -> elimination  --- narrow enough ------------------------------> done
+             |      |
+             |      too wide --> nested, for a little time --> what both say together
              |
-             not an order, or too wide -> nested, for a part of the time left -> done
+             none: not an order -> nested, for a part of the time left -> done
                                              |
                                              no value in time -> the guards, and both reasons
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from time import monotonic
 
 from dipapprox.errors import LimitReached
@@ -26,22 +29,27 @@ _LONGEST = 600.0
 _SHARE = 0.5
 """Of the time that is left, for one event of the second engine."""
 
+_LONGEST_AGAIN = 20.0
+"""Most seconds for one event of the second engine if the first gave a wide enclosure."""
+
 
 class Cascade:
-    """Two engines: the second gets the events that the first does not enclose.
+    """Two engines: the second gets the events that the first does not enclose narrowly enough.
 
     Args:
         first: Gets all events in one batch.
         second: Gets what is left, event by event, each within a share of the time left: one
             component out of reach does not take the time of all others.
+        again: Whether the second engine also gets events that the first encloses too widely.
     """
 
-    def __init__(self, first: Method, second: Method) -> None:
+    def __init__(self, first: Method, second: Method, *, again: bool = True) -> None:
         self._first = first
         self._second = second
+        self._again = again
         self._fell_through = False
         self._held = False
-        self._failures: list[tuple[int, int]] = []  # samples, bits
+        self._failures: list[tuple[int, int, float]] = []  # samples, bits, most seconds
 
     @property
     def name(self) -> str:
@@ -60,38 +68,53 @@ class Cascade:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
         found = self._first.enclose_many(events, bits, limits)
         for place, answer in enumerate(found):
-            if isinstance(answer, Enclosure):
-                self._held = True
-            else:
+            if not isinstance(answer, Enclosure):
                 found[place] = self._second_answer(events[place], bits, limits, answer)
+                continue
+            self._held = True
+            if self._again and answer.width > Fraction(1, 2**bits):
+                found[place] = self._narrowed(events[place], bits, limits, answer)
         return found
+
+    def _narrowed(self, event: Connected, bits: int, limits: Limits, first: Enclosure) -> Enclosure:
+        """Intersect what the first engine said with what the second one finds in little time."""
+        answer = self._ask_second(event, bits, limits, _LONGEST_AGAIN)
+        if isinstance(answer, NotEnclosed):
+            return first
+        self._fell_through = True
+        return first.intersect(answer)
 
     def _second_answer(
         self, event: Connected, bits: int, limits: Limits, first: NotEnclosed
     ) -> Enclosure | NotEnclosed:
-        limits.check()
-        plain = spelled_out(event)
-        answer: Enclosure | NotEnclosed
-        if any(len(plain.samples) >= n and bits >= b for n, b in self._failures):
-            answer = NotEnclosed("not tried, a component no larger took too long")
-        else:
-            try:
-                answer = self._second.enclose(event, bits, _share(limits))
-            except LimitReached as reached:
-                limits.check()  # all of the time or the memory is gone
-                self._failures.append((len(plain.samples), bits))
-                answer = NotEnclosed(reached.reason)
+        answer = self._ask_second(event, bits, limits, _LONGEST)
         if isinstance(answer, Enclosure):
             self._fell_through = True
             return answer
         return NotEnclosed(
-            f"no engine encloses {describe(plain)}; {self._first.name}: "
+            f"no engine encloses {describe(spelled_out(event))}; {self._first.name}: "
             f"{first.reason}; {self._second.name}: {answer.reason}"
         )
 
+    def _ask_second(
+        self, event: Connected, bits: int, limits: Limits, longest: float
+    ) -> Enclosure | NotEnclosed:
+        """Ask the second engine, unless it failed at something no harder."""
+        limits.check()
+        samples = len(spelled_out(event).samples)
+        tried = ((n, b) for n, b, seconds in self._failures if seconds >= longest)
+        if any(samples >= n and bits >= b for n, b in tried):
+            return NotEnclosed("not tried, a component no larger took too long")
+        try:
+            return self._second.enclose(event, bits, _share(limits, longest))
+        except LimitReached as reached:
+            limits.check()  # all of the time or the memory is gone
+            self._failures.append((samples, bits, longest))
+            return NotEnclosed(reached.reason)
 
-def _share(limits: Limits) -> Limits:
+
+def _share(limits: Limits, longest: float) -> Limits:
     if limits.seconds is None:
-        return replace(limits, seconds=_LONGEST, started=monotonic())
+        return replace(limits, seconds=longest, started=monotonic())
     left = max(limits.seconds - limits.elapsed(), 0.0)
-    return replace(limits, seconds=min(_LONGEST, _SHARE * left), started=monotonic())
+    return replace(limits, seconds=min(longest, _SHARE * left), started=monotonic())

@@ -3,7 +3,7 @@
 libm, numpy and scipy promise nothing about the errors of `exp` and `erfc`. These functions use
 only the IEEE operations +, -, * and rounding to an integer, each exact up to a relative error u =
 2^-53 (or an absolute 2^-1075 below 2^-1022), and tables made from balls. With M(t) = ∫_0^∞
-exp(-ts - s²/2) ds, for all doubles x <= 700 and 0 <= t < 40,
+exp(-ts - s²/2) ds, for all doubles x <= 700 and 0 <= t <= 40,
 
     |exponential(x) - exp(x)| <= 2^-49 exp(x) + 2^-990                                         (1)
     |mills_ratio(t) - M(t)|   <= 2^-49 M(t)                                                    (2)
@@ -81,10 +81,10 @@ def growth(x: Array) -> Array:
 
 
 def mills_ratio(t: Array) -> Array:
-    """Return M(t) for 0 <= t < 40 within (2); larger arguments are moved to the last cell's end."""
+    """Return M(t) for 0 <= t <= 40 within (2), and M(40) for larger arguments."""
     table = _mills_table()
-    t = np.minimum(t, _CELL * _CELLS - 2.0**-20)
-    cell = (t * (1 / _CELL)).astype(np.int64)
+    t = np.minimum(t, _CELL * _CELLS)
+    cell = np.minimum((t * (1 / _CELL)).astype(np.int64), _CELLS - 1)
     x = t - (cell + 0.5) * _CELL
     coefficients = table[:, cell]
     value: Array = coefficients[-1] * x

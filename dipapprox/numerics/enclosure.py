@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.errors import BrokenInvariant
+
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
@@ -49,8 +51,13 @@ class Enclosure:
         """The common part of two enclosures of the same number.
 
         Raises:
-            ValueError: If they share no point: then one of them is wrong.
+            BrokenInvariant: If they share no point: then one of them is wrong.
         """
+        if not self.meets(other):
+            raise BrokenInvariant(
+                f"disjoint enclosures of one number: [{float(self.lower)}, {float(self.upper)}] "
+                f"and [{float(other.lower)}, {float(other.upper)}]"
+            )
         return Enclosure(max(self.lower, other.lower), min(self.upper, other.upper))
 
 

@@ -145,16 +145,28 @@ class _ProductEvaluator:
     def value(self, at: list[arb]) -> arb:
         total = _ONE
         for factor, power in self.factors:
-            value = factor.value(at)
-            total = total * (value if power == 1 else value**power)
+            total = total * _power(factor.value(at), power)
         return total
 
     def bound(self, at: list[arb | acb]) -> arb:
         total = _ONE
         for factor, power in self.factors:
-            value = factor.bound(at)
-            total = total * (value if power == 1 else value**power)
+            total = total * _power(factor.bound(at), power)
         return total.upper()
+
+
+def _power(value: arb, exponent: int) -> arb:
+    """value^exponent, exponent >= 1, by repeated squaring.
+
+    Not `value**exponent`: flint's power goes through the logarithm and is nan for arb(0, 1)**2.
+    """
+    result = value if exponent & 1 else None
+    while exponent := exponent >> 1:
+        value = value * value
+        if exponent & 1:
+            result = value if result is None else result * value
+    assert result is not None, "a power with exponent 0"
+    return result
 
 
 class _SumEvaluator:

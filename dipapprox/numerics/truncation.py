@@ -11,7 +11,12 @@ Proof. On its domain a sub-plan is the conditional probability, given the outer 
 inner ones lie in one of several disjoint ranges: a number in [0, 1]. Cutting one end of one nest at
 c takes ∫ beyond c of f·body away, which lies in [0, tail mass] because 0 <= body <= 1 - provided
 that c lies beyond the nest's other end for all values of the outer variables, as otherwise the
-range would be inverted. What stands around the nest multiplies by probabilities and adds over
+range would be inverted. That body is in [0, 1] needs lower <= upper wherever the outer variables
+lie, also after hoisting, which takes ranges away from around a nest. It holds: the constraint
+lower <= upper mentions only variables that the nest's bounds mention. The builder put it on them,
+or left it out as implied by the other constraints; eliminating a variable that is jumped over
+projects the constraints onto the rest, and what they implied about the rest the projection still
+implies. What stands around the nest multiplies by probabilities and adds over
 disjoint ranges, so it passes the error on with a factor in [0, 1]. One end at a time gives the sum.
 
 Hence each cut-off is moved out beyond the range of the nest's other end, which is affine, over the

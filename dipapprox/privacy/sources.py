@@ -12,6 +12,7 @@ from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.closed_form import ClosedForms
 from dipapprox.numerics.elimination import Eliminated
+from dipapprox.numerics.elimination_rungs import Tier
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested import Nested
@@ -84,7 +85,9 @@ def _one_process(options: Options) -> Method:
         case Engine.ELIMINATION:
             method = Eliminated(options.tier)
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
-            method = Cascade(Eliminated(options.tier), nested)
+            # Who asks for doubles only gets their widths.
+            again = options.tier is not Tier.FLOAT64
+            method = Cascade(Eliminated(options.tier), nested, again=again)
         case Engine.AUTO:
             method = nested
         case _:

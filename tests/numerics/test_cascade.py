@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.event_text import describe
 from dipapprox.integrals.optimizer import Strategy
@@ -103,3 +103,36 @@ def test_events_as_text() -> None:
     )
     long = describe(Event((gauss(0),) * 9, tuple(less(i, i + 1) for i in range(8))))
     assert long.count("<=") == 6 and "(8 guards)" in long and "(9 samples)" in long
+
+
+class _Coarse:
+    """A first engine that encloses everything in [1/4, 3/4]."""
+
+    name = "coarse"
+
+    def __init__(self, quarters: int = 1) -> None:
+        self.answer = Enclosure(Q(quarters, 4), Q(3, 4))
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        return [self.answer for _ in events]
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        return self.answer
+
+
+def test_wide_enclosures_get_a_second_chance() -> None:
+    nested = Nested(Strategy.LEAST_NESTING)
+    found = Cascade(_Coarse(), nested).enclose(BAND, 40, Limits())
+    assert isinstance(found, Enclosure) and found.width <= Q(1, 2**40)
+    alone = Cascade(_Coarse(), nested, again=False)
+    assert alone.enclose(BAND, 40, Limits()) == _Coarse().answer
+    assert alone.name == "coarse"
+    late = Cascade(_Coarse(), _Late())
+    assert late.enclose(BAND, 40, Limits()) == _Coarse().answer
+
+
+def test_engines_that_contradict_each_other_are_noticed() -> None:
+    with pytest.raises(BrokenInvariant, match="disjoint"):
+        Cascade(_Coarse(2), Nested(Strategy.LEAST_NESTING)).enclose(BAND, 40, Limits())

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.evaluation import Evaluator, Settings, make_evaluator
+from dipapprox.numerics.evaluation import Evaluator, Settings, _power, make_evaluator
 from dipapprox.numerics.nest import Mass, Nest, Span
 from dipapprox.numerics.precision import precision, to_ball
 from dipapprox.numerics.quadrature import Effort
@@ -41,6 +41,18 @@ def cdf(family: Family, side: int, z: acb) -> acb:
         return (-z / acb(2).sqrt()).erfc() / 2
     half = (z if side < 0 else -z).exp() / 2
     return half if side < 0 else 1 - half
+
+
+def test_powers_of_balls_round_zero() -> None:
+    """flint's arb(0, r)**2 is nan."""
+    ball = arb(0, 0.5)
+    for exponent in range(1, 20):
+        for value in (ball, arb(-0.25, 0.5), arb(0.5), arb(0)):
+            power = _power(value, exponent)
+            assert power.is_finite()
+            for place in (-1, 0, 1):
+                point = value.mid() + place * value.rad()
+                assert power.contains(point.fmpq() ** exponent)
 
 
 points = st.fractions(-6, 6, max_denominator=32)

@@ -58,8 +58,8 @@ def test_exponential_is_within_its_bound() -> None:
 
 
 def test_mills_ratio_is_within_its_bound() -> None:
-    t = np.random.default_rng(2).uniform(0, 39.99, 4000)
-    t[:4] = 0.0, 0.25, 1e-300, 39.75
+    t = np.random.default_rng(2).uniform(0, 40, 4000)
+    t[:7] = 0.0, 0.25, 1e-300, 39.75, 39.99999999, np.nextafter(40, 0), 40.0
     with precision(200):
         for argument, value in zip(t, mills_ratio(t), strict=True):
             x = arb(float(argument))
