@@ -74,6 +74,9 @@ class FunctionAlgebra(Protocol[F]):
     def from_right(self, function: F) -> F:
         """t -> ∫ function over (t, ∞)."""
 
+    def products(self, products: Sequence[Sequence[F]]) -> list[F]:
+        """Multiply the factors of every product, at least one; batches as for `running`."""
+
     def running(self, products: Sequence[Sequence[F]], from_left: bool) -> list[F]:
         """t -> ∫ over (-∞, t), else over (t, ∞), of every product of at least one function.
 

@@ -157,6 +157,10 @@ class BallAlgebra:
         with precision(self.bits):
             return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in functions]
 
+    def products(self, products: Sequence[Sequence[BallFunction]]) -> list[BallFunction]:
+        """Multiply the factors of each."""
+        return list(self._multiplied(products))
+
     def product_totals(
         self, products: Sequence[Sequence[BallFunction]]
     ) -> list[Enclosure | NotEnclosed]:

@@ -53,7 +53,11 @@ class Evaluation(Generic[F]):
         products = [factors for terms in plans for _, factors in terms]
         products += [f.factors for f in functions if isinstance(f, Running)]
         powers = {(n, exponent) for each in products for n, exponent in each if exponent > 1}
-        return len(fresh) + len(powers - self._powers.keys())
+        # A power by itself needs two more for each binary digit of its exponent.
+        digits = sum(
+            2 * exponent.bit_length() for n, exponent in powers if (n, exponent - 1) not in powers
+        )
+        return len(fresh) + len(powers - self._powers.keys()) + digits
 
     def _needed(self, plans: Iterable[Terms]) -> set[int]:
         """Return the functions that must still be computed for some plans."""
@@ -78,6 +82,7 @@ class Evaluation(Generic[F]):
         self._compute(self._needed(plans), limits)
         wanted = {factors for terms in plans for _, factors in terms}
         fresh = sorted(wanted - self._totals.keys())
+        self._raise(fresh, limits)
         for batch in _batches(fresh, self._algebra.together):
             limits.check()
             totals = self._algebra.product_totals([self._factors(each) for each in batch])
@@ -103,6 +108,7 @@ class Evaluation(Generic[F]):
                         else:
                             self._known[number] = plain
             for from_left in (False, True):
+                self._raise((factors for _, factors in sides[from_left]), limits)
                 for batch in _batches(sides[from_left], self._algebra.together):
                     limits.check()
                     products = [self._factors(factors) for _, factors in batch]
@@ -133,23 +139,29 @@ class Evaluation(Generic[F]):
         return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
 
     def _factors(self, factors: Factors) -> list[F]:
-        return [self._power(number, exponent) for number, exponent in factors]
+        return [
+            self._known[number] if exponent == 1 else self._powers[number, exponent]
+            for number, exponent in factors
+        ]
 
-    def _power(self, number: int, exponent: int) -> F:
-        """A power of a function; neighbouring exponents differ by one product."""
-        single = self._known[number]
-        if exponent == 1:
-            return single
-        known = self._powers.get((number, exponent))
-        if known is None:
-            smaller = single if exponent == 2 else self._powers.get((number, exponent - 1))
-            known = (
-                self._algebra.power(single, exponent)
-                if smaller is None
-                else self._algebra.product(smaller, single)
-            )
-            self._powers[number, exponent] = known
-        return known
+    def _raise(self, products: Iterable[Factors], limits: Limits) -> None:
+        """Compute the powers in some products, each from two of about half its exponent."""
+        waiting = [pair for factors in products for pair in factors]
+        steps: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        seen: set[tuple[int, int]] = set()
+        while waiting:
+            number, exponent = pair = waiting.pop()
+            if exponent == 1 or pair in seen or pair in self._powers:
+                continue
+            seen.add(pair)
+            steps[(exponent - 1).bit_length()].append(pair)
+            waiting += [(number, exponent // 2), (number, exponent - exponent // 2)]
+        for _, pairs in sorted(steps.items()):
+            for batch in _batches(pairs, self._algebra.together):
+                limits.check()
+                halves = [((n, e // 2), (n, e - e // 2)) for n, e in batch]
+                found = self._algebra.products([self._factors(each) for each in halves])
+                self._powers.update(zip(batch, found, strict=True))
 
     def _sum(self, terms: Terms) -> Enclosure | NotEnclosed:
         lower = upper = Fraction(0)

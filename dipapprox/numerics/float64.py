@@ -50,7 +50,7 @@ class Float64Algebra:
     Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
     """
 
-    __slots__ = ("_half", "_leaves", "_rule", "grid")
+    __slots__ = ("_half", "_leaves", "_rule", "_scratch", "grid")
 
     def __init__(
         self, grid: Grid, nodes: int = _NODES, ratios: tuple[float, ...] = _RATIOS
@@ -74,6 +74,7 @@ class Float64Algebra:
         self.grid = grid
         self._rule: Rule = legendre_rule(nodes, ratios)
         self._half = np.array([float(width / 2) for width in widths])
+        self._scratch: Array | None = None
         self._leaves: dict[tuple[Sampler, Distribution], Sampled] = {}
 
     @property
@@ -168,13 +169,24 @@ class Float64Algebra:
         """Enclose ∫ function over the line, for each function without batch axes."""
         return self.product_totals([(function,) for function in functions])
 
+    def products(self, products: Sequence[Sequence[Sampled]]) -> list[Sampled]:
+        """Multiply the factors of each, functions without batch axes."""
+        found: list[Sampled] = []
+        for batch in self._batches(products):
+            whole = multiply_each(batch, self._nodes)
+            found += [
+                Sampled(layers, int(k), whole.least, whole.positive)
+                for layers, (k,) in zip(whole.layers, np.atleast_2d(whole.roundings), strict=True)
+            ]
+        return found
+
     def product_totals(
         self, products: Sequence[Sequence[Sampled]]
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ over the line of products of functions without batch axes."""
         found: list[Enclosure | NotEnclosed] = []
         for batch in self._batches(products):
-            lower, upper = self.integrals(multiply_each(batch, self._nodes))
+            lower, upper = self.integrals(self._multiplied(batch))
             found += [
                 Enclosure(Fraction(low), Fraction(high))
                 if isfinite(low) and isfinite(high)
@@ -191,6 +203,12 @@ class Float64Algebra:
             least, positive = whole.least, whole.positive
             found += [Sampled(layers, 1, least, positive) for layers in whole.layers]
         return found
+
+    def _multiplied(self, products: Sequence[Sequence[Sampled]]) -> Sampled:
+        """Multiply the factors of each, in memory that the next call will use again."""
+        if self._scratch is None or len(self._scratch) < len(products):
+            self._scratch = np.empty((len(products), self._height, self.grid.panels))
+        return multiply_each(products, self._nodes, self._scratch)
 
     def _batches(
         self, products: Sequence[Sequence[Sampled]]

@@ -103,9 +103,16 @@ def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def multiply_each(products: Sequence[Sequence[Sampled]], nodes: int) -> Sampled:
-    """Multiply the factors of every product (at least one, without batch axes): a batch."""
-    layers = np.empty((len(products), *products[0][0].layers.shape))
+def multiply_each(
+    products: Sequence[Sequence[Sampled]], nodes: int, scratch: Array | None = None
+) -> Sampled:
+    """Multiply the factors of every product (at least one, without batch axes): a batch.
+
+    In fresh memory, or in `scratch`, shape (at least as many, n + R + 2, P).
+    """
+    if scratch is None:
+        scratch = np.empty((len(products), *products[0][0].layers.shape))
+    layers = scratch[: len(products)]
     roundings = np.empty((len(products), 1), np.int64)
     lowest, positive = 1.0, True
     for place, (first, *others) in enumerate(products):
@@ -164,6 +171,75 @@ def _most(counts: Iterable[Roundings]) -> Roundings:
 @np.errstate(over="ignore", invalid="ignore")
 def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     """Bound what the node values' errors and rounding can do."""
+    return _panel_errors(function, rule)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
+    """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
+    errors = _panel_errors(function, rule)
+    sampling = sampling_error(function, rule.total_error[:, None], errors.kappa)
+    panels = rule.from_left[:, -1] @ function.layers[..., : len(rule.nodes), :] * half
+    error = half * (2 * errors.values + sampling + errors.rounding + _TINY)
+    error += (function.layers.shape[-1] + 4) * UNIT_ROUNDOFF * np.abs(panels)
+    return panels.sum(axis=-1), error.sum(axis=-1) * SAFE
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> Sampled:
+    """∫ from the left (right) end of the grid to t."""
+    order = slice(None) if from_left else slice(None, None, -1)
+    nodes, count = len(rule.nodes), function.layers.shape[-1]
+    errors = _panel_errors(function, rule)
+    # Row 0: the panels' totals, row 1: the integrals inside them; λ and 2 are at most the norm.
+    factors = np.stack([rule.total_error, rule.partial_error])[:, :, None]
+    sampling = sampling_error(function, factors, errors.kappa)
+    within = rule.norm * errors.values + errors.rounding + _TINY
+    within = half * (within[..., None, :] + sampling)
+    matrix = (rule.from_left if from_left else rule.from_right).T
+    integrals = np.matmul(matrix, function.layers[..., :nodes, :])
+    integrals *= half
+    total = integrals[..., nodes, :]
+    total_error = within[..., 0, :] + (count + 4) * UNIT_ROUNDOFF * np.abs(total)
+    after = np.cumsum(total[..., order], axis=-1)[..., order]
+    after_error = np.cumsum(total_error[..., order], axis=-1)[..., order]
+    before = after - total
+    layers = np.empty_like(function.layers)
+    values = np.add(integrals[..., :nodes, :], before[..., None, :], out=layers[..., :nodes, :])
+    largest = np.abs(values).max(axis=-2)
+    error = after_error + within[..., 1, :] + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))
+    majorants = function.layers[..., nodes:-1, :] * (half * errors.kappa)[..., None, :]
+    sup = np.abs(after if function.positive else before) + after_error
+    if not function.positive:
+        sup += 2 * majorants[..., 0, :]
+    sup = np.maximum(sup * SAFE, FLOOR)
+    layers[..., nodes, :] = sup
+    ellipses = layers[..., nodes + 1 : -1, :]
+    np.multiply(majorants[..., 1:, :], rule.high[:, None], out=ellipses)
+    ellipses += sup[..., None, :]
+    ellipses *= SAFE
+    layers[..., -1, :] = 1 + error * SAFE / sup
+    return Sampled(layers, 1, _floor_of(sup), function.positive)
+
+
+def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
+    """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing.
+
+    Args:
+        function: R ellipses.
+        factors: Shape (R, 1), or (K, R, 1) for K rows of errors.
+        kappa: As in `PanelErrors`.
+    """
+    ellipses = factors.shape[-2]
+    majorants = function.layers[..., -1 - ellipses : -1, :]
+    if factors.ndim == 2:
+        alone: Array = np.fmin.reduce(majorants * factors, axis=-2)
+        return kappa * alone
+    least: Array = np.fmin.reduce(majorants[..., None, :, :] * factors, axis=-2)
+    return np.asarray(kappa)[..., None] * least
+
+
+def _panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     assert np.max(function.roundings) <= 2**40  # so that κ <= 1 + 1.01 k u
     nodes = len(rule.nodes)
     excess = np.float64(1.01 * UNIT_ROUNDOFF) * function.roundings
@@ -171,71 +247,11 @@ def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     sup = kappa * function.layers[..., nodes, :]
     amplification = function.layers[..., -1, :]
     values = sup * ((amplification - 1) + excess * amplification)
-    rounding = (nodes + 6) * UNIT_ROUNDOFF * rule.norm * kappa * sup * amplification
+    rounding = ((nodes + 6) * UNIT_ROUNDOFF * rule.norm * kappa) * sup * amplification
     return PanelErrors(values, rounding, kappa)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
-    """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing."""
-    majorants = function.layers[..., -1 - len(factors) : -1, :]
-    least: Array = np.fmin.reduce(majorants * factors[:, None], axis=-2)
-    return kappa * least
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
-    """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
-    panels, error = _panel_integrals(function, rule, half)
-    count = function.layers.shape[-1]
-    rounding = (count + 4) * UNIT_ROUNDOFF * np.abs(panels).sum(axis=-1)
-    return panels.sum(axis=-1), (error.sum(axis=-1) + rounding) * SAFE
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> Sampled:
-    """∫ from the left (right) end of the grid to t."""
-    order = slice(None) if from_left else slice(None, None, -1)
-    matrix = (rule.from_left if from_left else rule.from_right)[:, :-1].T
-    nodes, count = len(rule.nodes), function.layers.shape[-1]
-    total, total_error = _panel_integrals(function, rule, half)
-    total_error = total_error + (count + 4) * UNIT_ROUNDOFF * np.abs(total)
-    after = np.cumsum(total[..., order], axis=-1)[..., order]
-    after_error = np.cumsum(total_error[..., order], axis=-1)[..., order]
-    before = after - total
-    errors = panel_errors(function, rule)
-    sampling = sampling_error(function, rule.partial_error, errors.kappa)
-    layers = np.empty_like(function.layers)
-    values = np.matmul(matrix, function.layers[..., :nodes, :], out=layers[..., :nodes, :])
-    values *= half
-    values += before[..., None, :]
-    error = after_error + half * (rule.norm * errors.values + sampling + errors.rounding + _TINY)
-    largest = np.abs(values).max(axis=-2)
-    error = (error + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))) * SAFE
-    majorants = function.layers[..., nodes:-1, :] * (half * errors.kappa)[..., None, :]
-    if function.positive:
-        sup = (np.abs(after) + after_error) * SAFE
-    else:
-        sup = (np.abs(before) + after_error + 2 * majorants[..., 0, :]) * SAFE
-    sup = np.maximum(sup, FLOOR)
-    layers[..., nodes, :] = sup
-    ellipses = layers[..., nodes + 1 : -1, :]
-    np.multiply(majorants[..., 1:, :], rule.high[:, None], out=ellipses)
-    ellipses += sup[..., None, :]
-    ellipses *= SAFE
-    layers[..., -1, :] = 1 + error / sup
-    return Sampled(layers, 1, _floor_of(sup), function.positive)
 
 
 def _floor_of(sups: Array) -> float:
     """A lower bound of majorants that are at least `sups`, themselves >= 2^-900 or nan."""
     least = float(sups.min())
     return least if least >= FLOOR else FLOOR
-
-
-def _panel_integrals(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
-    """∫ over each panel and bounds on the errors, (…, P) each."""
-    errors = panel_errors(function, rule)
-    sampling = sampling_error(function, rule.total_error, errors.kappa)
-    values = rule.from_left[:, -1] @ function.layers[..., : len(rule.nodes), :] * half
-    return values, half * (2 * errors.values + sampling + errors.rounding + _TINY)
