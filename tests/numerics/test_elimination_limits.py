@@ -1,0 +1,159 @@
+"""Elimination where it is hard: extreme parameters, eight samples, wide components, tiny values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from dipapprox.distributions import Distribution
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Connected, Event, Star
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination import Eliminated
+from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from tests.event_strategies import gauss, laplace, less
+
+Q = Fraction
+
+
+def enclose(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
+    found = Eliminated(tier).enclose(event, bits, Limits())
+    assert isinstance(found, Enclosure), found
+    assert found.lower >= 0 and found.upper <= 1
+    return found
+
+
+@st.composite
+def gaussian_orders(draw: st.DrawFn) -> Event:
+    """A connected order on three to eight Gaussian samples."""
+    size = draw(st.integers(3, 8))
+    samples = tuple(
+        gauss(draw(st.integers(-1, 1)), draw(st.sampled_from([Q(1), Q(1, 2), Q(3)])))
+        for _ in range(size)
+    )
+    names = draw(st.permutations(range(size)))
+    edges = {(draw(st.integers(0, j - 1)), j) for j in range(1, size)}
+    edges |= {(0, size - 1)} if draw(st.booleans()) else set()
+    flips = draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    # Flipping by parity of the names keeps the relation acyclic: edges follow one linear order.
+    order = sorted(range(size), key=lambda k: (flips[k], k))
+    rank = {v: k for k, v in enumerate(order)}
+    guards = [
+        less(names[i], names[j]) if rank[i] < rank[j] else less(names[j], names[i])
+        for i, j in sorted(edges)
+    ]
+    return Event(samples, tuple(guards))
+
+
+@given(event=gaussian_orders())
+@settings(deadline=None, max_examples=25)
+def test_scipy_agrees_on_up_to_eight_gaussians(event: Event) -> None:
+    """The guards are jointly Gaussian; scipy integrates their density by quasi-Monte-Carlo."""
+    forms = np.zeros((len(event.guards), len(event.samples)))
+    for row, guard in zip(forms, event.guards, strict=True):
+        for sample, coefficient in guard.terms:
+            row[sample] = float(coefficient)
+    means = forms @ [float(law.mean) for law in event.samples]
+    covariance = forms @ np.diag([float(law.scale) ** 2 for law in event.samples]) @ forms.T
+    normal = multivariate_normal(means, covariance, allow_singular=True, seed=1)
+    approximate = normal.cdf(np.zeros(len(means)))
+    value = enclose(event)
+    assert value.width < Q(1, 2**40)
+    assert abs(float(value.lower) - approximate) < 2e-4
+
+
+HARD: dict[str, Connected] = {
+    "means a million apart": Event((gauss(0), gauss(10**6), laplace(0)), (less(0, 1), less(2, 1))),
+    "the same, impossible": Event((gauss(0), gauss(10**6), gauss(0)), (less(0, 1), less(1, 2))),
+    "scales 1e-6 and 1e6": Event(
+        (gauss(0, Q(1, 10**6)), laplace(1, 10**6), laplace(0)), (less(0, 1), less(1, 2))
+    ),
+    "both": Event(
+        (gauss(0, Q(1, 10**6)), laplace(10**6, 10**6), gauss(-(10**6))), (less(0, 1), less(1, 2))
+    ),
+    "a thousand equal samples": Star(gauss(0), ((gauss(0), 1000),), ()),
+    "eps = 1e-6": Star(gauss(0, 2 * 10**6), ((gauss(1, 4 * 10**6), 25),), ()),
+    "eps = 50": Star(laplace(0, Q(2, 50)), ((laplace(1, Q(4, 50)), 25),), ()),
+    "below 1e-300": Star(gauss(-50), ((gauss(0), 3),), ()),
+    "a scale of 1e-30": Event(
+        (gauss(0, Q(1, 10**30)), gauss(0), gauss(0, 2)), (less(0, 1), less(1, 2))
+    ),
+    "a scale of 1e30": Event(
+        (gauss(0, Q(10**30)), gauss(0), gauss(0, 2)), (less(0, 1), less(1, 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_extreme_parameters_are_enclosed_by_both_algebras(name: str) -> None:
+    first, balls = enclose(HARD[name]), enclose(HARD[name], tier=Tier.BALLS)
+    finer = enclose(HARD[name], bits=90)
+    assert first.meets(balls) and first.meets(finer) and balls.meets(finer)
+    assert max(first.width, balls.width) <= Q(1, 2**40) and finer.width <= Q(1, 2**90)
+
+
+def test_values_known_by_symmetry_at_the_extremes() -> None:
+    assert Q(1, 1001) in enclose(HARD["a thousand equal samples"], 90)
+    # The least of three centred samples, one of them with a tiny scale: 1/4 in the limit.
+    assert abs(enclose(HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
+    assert enclose(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
+
+
+def test_a_long_chain_keeps_its_digits() -> None:
+    """2**-180 is 1e-6 of 1/40!."""
+    chain = Event((gauss(0),) * 40, tuple(less(i, i + 1) for i in range(39)))
+    value = enclose(chain, 180)
+    assert Q(1, factorial(40)) in value
+    assert value.width * factorial(40) < Q(1, 10**6)
+
+
+def test_tiers_use_what_they_are_named_after() -> None:
+    star = Star(gauss(0), ((gauss(1), 5),), ())
+    for tier, bits, word in (
+        (Tier.AUTO, 40, "float64"),
+        (Tier.AUTO, 100, "balls"),
+        (Tier.FLOAT64, 100, "float64"),
+        (Tier.BALLS, 20, "balls"),
+    ):
+        engine = Eliminated(tier)
+        assert isinstance(engine.enclose(star, bits, Limits()), Enclosure)
+        assert word in engine.name
+
+
+def grid(side: int) -> Event:
+    """A square grid of samples, ascending along both axes: many cycles."""
+    rows = [less(k, k + 1) for k in range(side * side) if (k + 1) % side]
+    columns = [less(k, k + side) for k in range(side * (side - 1))]
+    laws: list[Distribution] = [gauss(k % 3) for k in range(side * side)]
+    return Event(tuple(laws), (*rows, *columns))
+
+
+def test_too_many_pieces_are_refused_with_a_reason() -> None:
+    found = Eliminated().enclose(grid(5), 40, Limits(pieces=300))
+    assert isinstance(found, NotEnclosed)
+    assert "25 samples and 40 comparisons" in found.reason and "300 pieces" in found.reason
+
+
+def test_a_time_limit_names_the_component() -> None:
+    with pytest.raises(LimitReached, match=r"time limit: 0.2 s, at \{x0 - x1 <= 0.*25 samples"):
+        Eliminated().enclose(grid(5), 40, Limits(seconds=0.2))
+
+
+def test_batches_answer_in_order_whatever_they_share() -> None:
+    events: list[Connected] = [
+        *(Star(gauss(0), ((gauss(1, 2), n),), ()) for n in range(2, 9)),
+        *(Star(gauss(0, Q(1, 10**6)), ((gauss(k, 10**k), 2),), ()) for k in range(8)),
+        grid(3),
+        *HARD.values(),
+    ]
+    together = Eliminated().enclose_many(events, 40, Limits())
+    for event, found in zip(events, together, strict=True):
+        assert isinstance(found, Enclosure)
+        assert found.meets(enclose(event)) and found.width <= Q(1, 2**40)
