@@ -30,9 +30,10 @@ from dipapprox.experiments.benchmarks.figures import Standing, judge
 from dipapprox.experiments.benchmarks.growth import Command, Growth, measure, own_peak_memory
 from dipapprox.experiments.benchmarks.machine import describe_machine
 from dipapprox.experiments.benchmarks.plain_events import NoPlainEvaluation, Prepared
+from dipapprox.experiments.benchmarks.published import published
 from dipapprox.experiments.benchmarks.records import write_records
 from dipapprox.experiments.benchmarks.report import milliseconds, page, table
-from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, FULL, QUICK, Results
+from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
 from dipapprox.experiments.benchmarks.timing import (
     NoAnswer,
     Outcome,
@@ -150,14 +151,16 @@ def test_figures_say_what_was_reached(literal: Timing, standing: Standing) -> No
     assert found["svt_gauss N=25, one pair", "< 0.025 s"] is Standing.MISSED
     assert found["svt_laplace N=25, one pair", "< 0.025 s"] is Standing.UNKNOWN
     assert found["tier", "certified float64 ≤ 3 times plain numpy"] is Standing.REACHED
+    assert found["tier", "first enclosures at most 1e-12 wide"] is Standing.REACHED
+    assert found[PRECISE[0].name, "an answer"] is Standing.UNKNOWN
     command = [figure.standing for figure in figures if figure.name.startswith("whole command")]
     assert command == [Standing.REACHED, Standing.MISSED]
 
 
 def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
     alone = {case.name for cases in FULL.alone.values() for case in cases}
-    wanted = {f.name for f in judge(Results()) if f.goal.endswith(" s")}
-    assert wanted and wanted <= alone
+    wanted = {figure.name for figure in judge(Results())} - {FOUR_UNMERGED.name}
+    assert len(wanted) > 30 and wanted <= alone
     assert FOUR_UNMERGED in FULL.compared and FOUR_UNMERGED in QUICK.compared
 
 
@@ -245,6 +248,20 @@ def test_a_tiny_row_of_each_table_is_measured() -> None:
 def test_a_verification_without_time_is_over_the_cap() -> None:
     found = measure(Case("k_min_max_gauss", 12), PROGRAMS, Patience(1, 1.0, 0.0))
     assert found.timing.outcome is Outcome.CAPPED
+
+
+def test_a_precise_verification_is_another_case() -> None:
+    plain, precise = Case("svt_gauss", 5), Case("svt_gauss", 5, bits=200)
+    assert precise.name == f"{plain.name}, 200 bits"
+    assert published(plain) is not None and published(precise) is None
+    assert measure(precise, PROGRAMS, ONCE).timing.outcome is Outcome.ANSWERED
+
+
+def test_nothing_else_leans_on_the_benchmarks() -> None:
+    package = PROGRAMS.parent / "dipapprox"
+    for path in package.rglob("*.py"):
+        if "benchmarks" not in path.parts:
+            assert "benchmarks" not in path.read_text(encoding="utf-8"), path
 
 
 def test_the_machine_is_described() -> None:

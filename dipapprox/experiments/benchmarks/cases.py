@@ -1,9 +1,9 @@
 """What is measured: programs and chains, and how each contestant runs them.
 
-All verifications ask for the first precision, at the papers' epsilon 1/2 and delta 0.01. The time
-of a verification is that of `verify` on a program that has been read: execution, events,
-probabilities, verdict; nothing is remembered from one run to the next but the caches of the
-process, which `Timing.first` is without.
+Verifications ask for the first precision unless said otherwise, at the papers' epsilon 1/2 and delta
+0.01. The time of a verification is that of `verify` on a program that has been read: execution,
+events, probabilities, verdict; nothing is remembered from one run to the next but the caches of
+the process, which `Timing.first` is without.
 """
 
 from __future__ import annotations
@@ -48,18 +48,21 @@ RELATIVE = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A verification: a program that ships, its size, which pairs, and whether states merge."""
+    """A verification: a program that ships, its size, which pairs, whether states merge, bits."""
 
     program: str
     n: int
     all_pairs: bool = False
     merge: bool = True
+    bits: int = FIRST_PRECISION
 
     @property
     def name(self) -> str:
         """Unique, for tables and records."""
         pairs = "all pairs" if self.all_pairs else "one pair"
-        return f"{self.program} N={self.n}, {pairs}{'' if self.merge else ', not merged'}"
+        merging = "" if self.merge else ", not merged"
+        bits = "" if self.bits == FIRST_PRECISION else f", {self.bits} bits"
+        return f"{self.program} N={self.n}, {pairs}{merging}{bits}"
 
     def read(self, programs: Path) -> Program:
         """Load the program from a folder."""
@@ -125,7 +128,13 @@ def verification(
     kept = case.merge if merge is None else merge
 
     def run(cap: float) -> None:
-        options = Options(engine=engine, strategy=strategy, merge=kept, limits=Limits(seconds=cap))
+        options = Options(
+            engine=engine,
+            strategy=strategy,
+            precision=case.bits,
+            merge=kept,
+            limits=Limits(seconds=cap),
+        )
         verdict = verify(program, claim, pairs, options)
         if verdict.answer is Answer.UNKNOWN:
             if verdict.seconds >= cap:

@@ -10,7 +10,7 @@ from enum import Enum
 
 from dipapprox.experiments.benchmarks.cases import Case, Chain
 from dipapprox.experiments.benchmarks.comparison import LITERAL, NESTED
-from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, NOISY, SVT, Results
+from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, NOISY, PRECISE, SVT, Results
 from dipapprox.experiments.benchmarks.timing import Outcome, Ratio
 
 _MOST_TIMES_PLAIN = 3.0
@@ -62,6 +62,8 @@ _SECONDS: tuple[tuple[str, float], ...] = (
 _TIMES_FASTER = ((LITERAL, 1000.0), (NESTED, 50.0))
 """Than these, for Noisy-Max-Gauss, N = 4, not merged."""
 
+_WIDEST = 1e-12
+
 _COMMAND_SECONDS, _COMMAND_MEMORY = 0.5, 150
 
 
@@ -70,6 +72,8 @@ def judge(results: Results) -> list[Figure]:
     return [
         *_times(results),
         *_against_plain(results),
+        *_widths(results),
+        *_answers(results),
         *_against_nested(results),
         *_whole_command(results),
     ]
@@ -100,6 +104,33 @@ def _against_plain(results: Results) -> list[Figure]:
         else Figure(name, goal, "", Standing.UNKNOWN)
         for name, times in found
     ]
+
+
+def _widths(results: Results) -> list[Figure]:
+    return [
+        Figure(
+            batch.name,
+            f"first enclosures at most {_WIDEST:g} wide",
+            f"{batch.width:.1e}",
+            _standing(batch.width <= _WIDEST),
+        )
+        for batch in results.batches
+        if batch.width is not None
+    ]
+
+
+def _answers(results: Results) -> list[Figure]:
+    figures = []
+    measured = {growth.name: growth.timing for _, _, growth in results.alone}
+    for case in PRECISE:
+        timing = measured.get(case.name)
+        if timing is None:
+            figures.append(Figure(case.name, "an answer", "", Standing.UNKNOWN))
+        else:
+            answered = timing.outcome is Outcome.ANSWERED
+            found = f"{timing.median:.3g} s" if answered else timing.outcome.value
+            figures.append(Figure(case.name, "an answer", found, _standing(answered)))
+    return figures
 
 
 def _against_nested(results: Results) -> list[Figure]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dipapprox.experiments.benchmarks.published import published
-from dipapprox.experiments.benchmarks.suite import Results
+from dipapprox.experiments.benchmarks.suite import PRECISE, Results
 from dipapprox.experiments.benchmarks.timing import Outcome
 
 MISSING = "No plot: matplotlib is not installed (`pip install 'dipapprox[plots]'`)."
@@ -49,7 +49,7 @@ def _families(results: Results) -> dict[str, list[tuple[int, float, float | None
     """Collect (N, seconds, published seconds) by family, those with two points or more."""
     families: dict[str, list[tuple[int, float, float | None]]] = {}
     for family, case, growth in results.alone:
-        if growth.timing.outcome is Outcome.ANSWERED:
+        if growth.timing.outcome is Outcome.ANSWERED and case not in PRECISE:
             known = published(case)
             printed = known.printed if known is not None else None
             seconds = printed if isinstance(printed, float) else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dipapprox.experiments.benchmarks.cases import AnyCase, Case
+from dipapprox.privacy.options import FIRST_PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,6 @@ _ALL_PAIRS: dict[tuple[str, int], Published] = {
 
 def published(case: AnyCase) -> Published | None:
     """Return the published times of a case, if there are any."""
-    if not isinstance(case, Case):
+    if not isinstance(case, Case) or case.bits != FIRST_PRECISION:
         return None
     return (_ALL_PAIRS if case.all_pairs else _ONE_PAIR).get((case.program, case.n))

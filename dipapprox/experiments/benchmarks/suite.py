@@ -48,6 +48,18 @@ class Suite:
     starts: int
 
 
+PRECISE = (
+    *(Case(program, 25, bits=200) for program in SVT),
+    Case("noisy_max_gauss", 5, merge=False, bits=200),
+    Case("noisy_max_laplace", 5, merge=False, bits=200),
+    Case("noisy_max_gauss", 100, bits=200),
+    Case("k_min_max_gauss", 4, bits=200),
+    Case("m_range_gauss", 3, bits=200),
+    Case("svt_gauss", 12, all_pairs=True, bits=200),
+    Case("noisy_max_gauss", 10, all_pairs=True, bits=200),
+)
+"""Every output probability to 2^-200."""
+
 FOUR_UNMERGED = Case("noisy_max_gauss", 4, merge=False)
 
 FULL = Suite(
@@ -93,10 +105,11 @@ FULL = Suite(
         "k_min_max_gauss": tuple(Case("k_min_max_gauss", n) for n in (3, 4, 8, 12)),
         "m_range_gauss": tuple(Case("m_range_gauss", n) for n in (1, 2, 3, 5, 10)),
         "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
+        "at 200 bits": PRECISE,
     },
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
-    growing=Patience(runs=5, seconds=2.0, cap=60.0),
+    growing=Patience(runs=5, seconds=1.0, cap=60.0),
     starts=7,
 )
 
