@@ -118,8 +118,10 @@ class BallAlgebra:
             # What is so far below the largest values is not worth a coefficient.
             negligible = max((b for b in bounds if b is not None), default=_ZERO) * self._least
             return tuple(
-                None if f is None or g is None else self._multiply(f, g, negligible)
-                for f, g in zip(left, right, strict=True)
+                None
+                if f is None or g is None or bound is None
+                else self._multiply(f, g, bound, negligible)
+                for f, g, bound in zip(left, right, bounds, strict=True)
             )
 
     def power(self, function: BallFunction, exponent: int) -> BallFunction:
@@ -209,7 +211,9 @@ class BallAlgebra:
             self._leaves[key] = make()
         return self._leaves[key]
 
-    def _multiply(self, f: Piece, g: Piece, negligible: arb) -> Piece:
+    def _multiply(self, f: Piece, g: Piece, bound: arb, negligible: arb) -> Piece:
+        if bound <= negligible:  # all of it: |f g| <= bound
+            return Piece(arb_poly([]), bound)
         radius = f.norm * g.radius + g.norm * f.radius
         return self._cut(f.polynomial * g.polynomial, radius, negligible)
 
