@@ -59,6 +59,8 @@ def _with_merged_sums(event: Event) -> Event:
             columns[sample][position] = coefficient
     groups: dict[object, list[int]] = {}
     for sample, column in enumerate(columns):
+        if not column:
+            continue  # in no guard, so in no sum
         leading = next(iter(column.values()))
         direction = tuple((position, c / leading) for position, c in column.items())
         gaussian = event.samples[sample].family is Family.GAUSSIAN

@@ -10,6 +10,7 @@ from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.divergence import certain_outputs, difference_over, likely_outputs
 from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.privacy.search import Attempt, Search
 from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
 
@@ -83,10 +84,18 @@ def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
         return f"at {attempt.bits} bits {inside} {where}"
     if attempt.delta.width * 2 ** (attempt.bits // 2) > 1:
         return (
-            f"precision limit: at {attempt.bits} bits {inside} {where}{others}; a larger maximal "
-            "precision decides, unless delta is critical"
+            f"precision limit: at {attempt.bits} bits {inside} {where}{others}; "
+            f"{_more_bits(attempt.bits)}"
         )
     return (
         f"critical delta, as far as {attempt.bits} bits tell: {inside} {where}{others}; "
-        "if delta is not exactly critical, a larger maximal precision decides"
+        f"{_more_bits(attempt.bits)}"
     )
+
+
+def _more_bits(bits: int) -> str:
+    """Say what more bits could do. Deltas may differ from the claimed one by e^-100000."""
+    if bits >= LARGEST_PRECISION:
+        return "no larger precision is allowed"
+    may = f"a larger maximal precision, up to {LARGEST_PRECISION} bits, may decide"
+    return f"{may}, unless delta is critical"

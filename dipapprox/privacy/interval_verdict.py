@@ -30,7 +30,7 @@ class IntervalVerdict:
         remaining: For Unknown the undecided parts of the interval, merged, ascending.
         precision: The most bits asked for at any eps.
         seconds: From parsed arguments to the verdict.
-        interrupted: Whether the user stopped the run; then the answer is Unknown.
+        interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
     """
 
     program: str

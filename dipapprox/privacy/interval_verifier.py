@@ -138,7 +138,7 @@ def verify_interval(
         precision=options.precision if search is None else search.bits or options.precision,
         engine=options.engine.value if tables is None else tables.engine,
         seconds=options.limits.elapsed(),
-        interrupted=stopped == INTERRUPTED,
+        interrupted=stopped == INTERRUPTED and answer is Answer.UNKNOWN,
     )
 
 

@@ -11,6 +11,7 @@ pairs that doubles do not decide climb: alone after blocks, all together with co
 
 from __future__ import annotations
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Listed
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.privacy.adjacency import AllPairs, PairSelection, select_pairs
@@ -56,8 +57,22 @@ def check_pairs(
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
         LimitReached: If a budget runs out.
-        BrokenInvariant: If enclosures contradict each other.
+        BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
+    _check_by_some_road(search, states, selection, total, bulk, progress)
+    if search.violation is None and total is not None and search.checked != total:
+        # Counted by another route than they are made.
+        raise BrokenInvariant(f"{search.checked} pairs were checked, but there are {total}")
+
+
+def _check_by_some_road(
+    search: Search,
+    states: FinalStates,
+    selection: PairSelection,
+    total: int | None,
+    bulk: BulkSource,
+    progress: Progress,
+) -> None:
     program = states.program
     walk = None
     if isinstance(selection, AllPairs) and not isinstance(program.adjacency, Listed):

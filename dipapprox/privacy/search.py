@@ -16,7 +16,7 @@ of the undecided pairs their number and the closest one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -55,8 +55,8 @@ class Attempt:
     Attributes:
         delta: Encloses delta_{u,u'}.
         factor: Bounds of e^budget.
-        first: The distribution of u; empty if there is none.
-        second: The distribution of u'; empty if there is none.
+        first: The distribution of u as last enclosed; empty if it never was.
+        second: The distribution of u', likewise.
         obstacle: Why a distribution could not be enclosed; None if it could.
     """
 
@@ -194,10 +194,10 @@ class Search:
         known = UNIT if before is None else before.delta
         first = self._distribution_of_first(pair[0], bits)
         if isinstance(first, NotEnclosed):
-            return Attempt(pair, bits, known, factor, obstacle=first.reason)
+            return _obstructed(first, Attempt(pair, bits, known, factor), before)
         second = self.source.distribution(pair[1], bits)
         if isinstance(second, NotEnclosed):
-            return Attempt(pair, bits, known, factor, obstacle=second.reason)
+            return _obstructed(second, Attempt(pair, bits, known, factor), before)
         delta = divergence(first, second, factor)
         if not known.meets(delta):
             raise BrokenInvariant("enclosures of one delta at two precisions are disjoint")
@@ -223,6 +223,13 @@ class Search:
         if bits not in self._factors:
             self._factors[bits] = budget_factor(self.budget, bits)
         return self._factors[bits]
+
+
+def _obstructed(obstacle: NotEnclosed, attempt: Attempt, before: Attempt | None) -> Attempt:
+    """Note why an attempt failed; the distributions of the one before are still true."""
+    if before is not None:
+        attempt = replace(attempt, first=before.first, second=before.second)
+    return replace(attempt, obstacle=obstacle.reason)
 
 
 def _closeness(attempt: Attempt) -> tuple[Fraction, Fraction]:

@@ -28,7 +28,7 @@ _REMEMBERED = 200_000
 
 
 class RememberedRows:
-    """A source that keeps what it computed last: inputs occur in many pairs.
+    """A source that keeps what was asked for last: inputs occur in many pairs.
 
     Args:
         source: What computes distributions.
@@ -51,6 +51,7 @@ class RememberedRows:
         key = bits, row
         known = self._known.get(key)
         if known is not None:
+            self._known.move_to_end(key)
             return known
         found = self._source.distribution(row, bits)
         if isinstance(found, NotEnclosed):

@@ -61,7 +61,7 @@ class Verdict:
         precision: Bits asked for at the last attempt that was needed.
         engine: What computed the probabilities.
         seconds: From parsed arguments to the verdict.
-        interrupted: Whether the user stopped the run; then the answer is Unknown.
+        interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
         stated_budget: What `claim.budget` stands for, if that is no rational number: for DP a
             lower bound of it, for Not_DP an upper bound.
         stated_delta: The same for `claim.delta`.

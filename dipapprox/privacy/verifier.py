@@ -80,5 +80,5 @@ def verify(
         precision=search.bits if search is not None and search.bits else options.precision,
         engine=options.engine.value if probabilities is None else probabilities.name,
         seconds=options.limits.elapsed(),
-        interrupted=stopped == INTERRUPTED,
+        interrupted=stopped == INTERRUPTED and conclusion.answer is Answer.UNKNOWN,
     )

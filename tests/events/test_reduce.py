@@ -129,3 +129,12 @@ def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
     assert squares is not None
     assert sum(s * s for s in squares) == Fraction(p, q)
     assert all(s > 0 for s in squares)
+
+
+def test_samples_in_no_guard_are_in_no_sum() -> None:
+    event = Event(
+        (gauss(0), gauss(1), gauss(2)),
+        (LinearForm.of({0: Fraction(3), 2: Fraction(4)}, Fraction(1)),),
+    )
+    rewritten = as_comparisons(event)
+    assert law_of_guards(rewritten) == law_of_guards(event)

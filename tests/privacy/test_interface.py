@@ -11,6 +11,8 @@ import dipapprox
 from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, UserError
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.roads import check_pairs
+from dipapprox.privacy.search import Search
 
 HALF = Fraction(1, 2)
 TEXT = """
@@ -107,6 +109,18 @@ def test_every_failure_is_unknown(
     assert (verdict.delta_enclosure, verdict.witness) == (None, None)
     assert verdict.interrupted == isinstance(error, KeyboardInterrupt)
     assert json.loads(verdict.to_json())["delta_enclosure"] == ["0", "1"]
+
+
+def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(search: Search, *others: object) -> None:
+        check_pairs(search, *others)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dipapprox.privacy.verifier.check_pairs", interrupted)
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, 0, Fraction(1, 4)))
+    assert (verdict.answer, verdict.interrupted) == (Answer.NOT_DP, False)
 
 
 def test_nothing_known_when_states_are_too_many() -> None:

@@ -12,6 +12,7 @@ import pytest
 from pair_programs import CASES, PLAIN, SCRAMBLED, SPARSE_VECTOR_TWICE, read
 from scrambled import Scrambled
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Listed
 from dipapprox.limits import Limits
@@ -19,7 +20,7 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested import Nested
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.adjacency import AllPairs, Pair, adjacent_pairs, count_pairs
+from dipapprox.privacy.adjacency import AllPairs, OrderedPairs, Pair, adjacent_pairs, count_pairs
 from dipapprox.privacy.block_search import search_blocks
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude
@@ -233,6 +234,17 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     conclusion = conclude(search, of.states.outputs(), total, None)
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "did not converge" in conclusion.reason
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
+    of = opened("plain")
+    program = of.states.program
+    pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))
+    selection = AllPairs() if in_blocks else OrderedPairs(pairs)
+    search = Search(of.rows, Fraction(1), Fraction(1), precisions(40, 160), Limits())
+    with pytest.raises(BrokenInvariant, match="pairs were checked"):
+        check_pairs(search, of.states, selection, len(pairs) + 1, of.probabilities, silent)
 
 
 def test_astronomically_many_pairs() -> None:

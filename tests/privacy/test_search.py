@@ -148,6 +148,19 @@ def test_a_wide_enclosure_is_a_precision_limit() -> None:
     assert "critical" in conclusion.reason
 
 
+def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
+    class Fading(Fake):
+        def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+            return NotEnclosed("too fine") if bits > 40 else super().distribution(row, bits)
+
+    source = Fading({ZERO: law(1, 3), ONE: law(3, 1)})
+    _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None and "too fine" in conclusion.reason
+    assert conclusion.witness is not None
+    assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
+
+
 def test_delta_zero_is_decided_when_nothing_is_positive() -> None:
     # The third output is unreachable: exactly [0, 0] on both sides.
     source = Fake({ZERO: law(10, 11, 0), ONE: law(11, 10, 0)})
@@ -288,6 +301,16 @@ def test_rows_are_remembered_within_bounds() -> None:
     remembered.distribution(rows[0], 8)
     remembered.distribution(rows[-1], 16)
     assert source.asked == [(rows[0], 8), (rows[-1], 16)]
+
+
+def test_rows_that_are_asked_for_stay() -> None:
+    rows = [(Fraction(n),) for n in range(10)]
+    source = Fake({row: law(1, 1) for row in rows})
+    remembered = RememberedRows(source, size=4)
+    for row in rows:
+        remembered.distribution(row, 8)
+        remembered.distribution(rows[0], 8)
+    assert source.asked.count((rows[0], 8)) == 1
 
 
 def test_failures_are_not_remembered() -> None:
