@@ -88,6 +88,13 @@ def test_contestants_take_turns_and_the_slow_ones_stop_early() -> None:
     assert ratio(found["slow"], found["fast"]) == Ratio(4.0)
 
 
+def test_slow_contestants_get_the_least_number_of_runs() -> None:
+    clock = Clock()
+    runs = {"slow": clock.contestant("slow", iter((8.0, 7.0, 9.0)))}
+    found = side_by_side(runs, Patience(runs=5, seconds=1.0, cap=20.0, least=3), clock)
+    assert found["slow"] == answered(8.0, 7.0, 9.0)
+
+
 def test_a_run_over_the_cap_ends_a_contestant_and_gives_lower_bounds() -> None:
     clock = Clock()
     runs = {

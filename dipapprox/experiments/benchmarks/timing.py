@@ -87,11 +87,13 @@ class Patience:
         runs: Most runs of a contestant.
         seconds: After so much time in total a contestant is not run again.
         cap: Seconds that a single run may take.
+        least: Runs that are made whatever they take, unless one is over the cap.
     """
 
     runs: int
     seconds: float
     cap: float
+    least: int = 1
 
 
 def side_by_side(
@@ -106,7 +108,8 @@ def side_by_side(
     for _ in range(patience.runs):
         for name, run in contestants.items():
             spent = seconds[name]
-            if name in ended or sum(spent) > patience.seconds:
+            enough = len(spent) >= patience.least and sum(spent) > patience.seconds
+            if name in ended or enough:
                 continue
             start = clock()
             try:
