@@ -6,7 +6,6 @@ from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.calibration_result import Calibration
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.interface import (
@@ -18,16 +17,17 @@ from dipapprox.privacy.interface import (
     profile,
     verify,
 )
-from dipapprox.privacy.loss import PairDistributions
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
-from dipapprox.privacy.profile_result import (
+from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.loss import PairDistributions
+from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
     LeastDelta,
     PrivacyCurve,
     RenyiProfile,
 )
-from dipapprox.privacy.question import AtBudget, AtDelta, AtOrders, OnCurve
+from dipapprox.privacy.profiles.question import AtBudget, AtDelta, AtOrders, OnCurve
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 
 __all__ = [

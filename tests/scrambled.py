@@ -15,7 +15,7 @@ from dipapprox.events.reduce import reduce
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.bounds import float_above, float_below
+from dipapprox.privacy.pairs.bounds import float_above, float_below
 from dipapprox.semantics.state import FinalStates
 
 

@@ -16,7 +16,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 
 Bounds = tuple[int, int]

@@ -12,7 +12,7 @@ from dipapprox.errors import UserError
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.privacy.options import FIRST_PRECISION, LAST_PRECISION, Engine, Options
 
 _MEMORY_SHARE = 0.6

@@ -18,9 +18,9 @@ from dipapprox.cli.progress import Reporter
 from dipapprox.errors import UserError
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
-from dipapprox.privacy.calibration import calibrate
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.calibration import calibrate
 
 UNKNOWN = 3
 

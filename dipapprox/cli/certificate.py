@@ -9,9 +9,9 @@ from pathlib import Path
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
-from dipapprox.privacy.adjacency import PairSelection
 from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import PairSelection
 from dipapprox.privacy.verdict import Answer, Verdict
 
 

@@ -12,7 +12,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.formula_claim import FormulaClaim, read_formula_claim
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim, read_formula_claim
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 """What numbers never contain; the sign of an exponent is taken out first."""

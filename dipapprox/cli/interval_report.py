@@ -9,7 +9,7 @@ from rich.text import Text
 
 from dipapprox.cli.report import HEADLINES, STYLES, count, interval, seconds, verdict_report
 from dipapprox.numerics.decimals import rounded_down, rounded_up
-from dipapprox.privacy.interval_verdict import IntervalVerdict
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 
 _MOST_PARTS = 10
 _PLACES = 9

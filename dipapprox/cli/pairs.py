@@ -9,14 +9,14 @@ from pathlib import Path
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.language.values import parse_row
-from dipapprox.privacy.adjacency import (
+from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
     Pair,
     PairSelection,
     in_both_orders,
 )
-from dipapprox.privacy.notation import row_text
 
 _USAGE = 'use all, single, "0,0~0,1; 0,0~1,0" or the name of a JSON file [[[0,0],[0,1]], …]'
 _LARGEST_FILE = 2**28

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dipapprox.errors import UserError
-from dipapprox.privacy.profile_result import PrivacyCurve
+from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 _FORMATS = (".svg", ".png", ".pdf")
 _STEPS = 8

@@ -23,15 +23,15 @@ from dipapprox.errors import UserError
 from dipapprox.language.load import load
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profile import profile
-from dipapprox.privacy.profile_result import (
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
     LeastDelta,
     PrivacyCurve,
     ProfileAnswer,
     RenyiProfile,
 )
-from dipapprox.privacy.question import OnCurve, Question
+from dipapprox.privacy.profiles.question import OnCurve, Question
 
 UNKNOWN = 3
 

@@ -12,10 +12,10 @@ from rich.text import Text
 from dipapprox.cli.report import interval
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.calibration_result import Calibration
-from dipapprox.privacy.extended import Extended
 from dipapprox.privacy.notation import valuation_text
-from dipapprox.privacy.profile_result import (
+from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
     LeastDelta,
     PrivacyCurve,

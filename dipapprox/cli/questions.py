@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language.values import parse_rational
-from dipapprox.privacy.question import (
+from dipapprox.privacy.profiles.question import (
     DEFAULT_WIDTH,
     AtBudget,
     AtDelta,

@@ -20,11 +20,11 @@ from dipapprox.cli.report import verdict_report
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
-from dipapprox.privacy.adjacency import PairSelection
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.formula_verifier import verify_formula
-from dipapprox.privacy.interval_verifier import verify_interval
+from dipapprox.privacy.intervals.formula_verifier import verify_formula
+from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import PairSelection
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 

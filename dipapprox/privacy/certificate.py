@@ -41,9 +41,9 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.notation import PlainValue, ends, plain_value
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute

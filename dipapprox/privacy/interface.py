@@ -18,18 +18,19 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy import calibration, certificate, loss, verifier
-from dipapprox.privacy import profile as profiling
-from dipapprox.privacy.adjacency import AllPairs, OrderedPairs
-from dipapprox.privacy.calibration import DEFAULT_WIDTH
-from dipapprox.privacy.calibration_result import Calibration
+from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.loss import PairDistributions
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.probabilities import OutputDistribution, check_row, output_distribution
-from dipapprox.privacy.profile_result import ProfileAnswer
-from dipapprox.privacy.question import Question
+from dipapprox.privacy.profiles import calibration, loss
+from dipapprox.privacy.profiles import profile as profiling
+from dipapprox.privacy.profiles.calibration import DEFAULT_WIDTH
+from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.loss import PairDistributions
+from dipapprox.privacy.profiles.profile_result import ProfileAnswer
+from dipapprox.privacy.profiles.question import Question
 from dipapprox.privacy.verdict import Verdict
 
 Number = int | Fraction

@@ -8,7 +8,7 @@ from enum import Enum
 from dipapprox.errors import UserError
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.elimination.rungs import Tier
 
 LARGEST_PRECISION = 20_000
 """In bits. Beyond, even closed forms take minutes."""

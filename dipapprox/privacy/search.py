@@ -24,8 +24,8 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.privacy.adjacency import Pair
 from dipapprox.privacy.divergence import Factor, Probabilities, budget_factor, divergence
+from dipapprox.privacy.pairs.adjacency import Pair
 
 
 class ProbabilitySource(Protocol):

@@ -11,11 +11,11 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.closed_form import ClosedForms
-from dipapprox.numerics.elimination import Eliminated
-from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.method import Method
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.divergence import Probabilities

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Program
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.adjacency import PairSelection, count_selected
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.roads import check_pairs
+from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
+from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.search import Progress, Search, precisions, silent
 from dipapprox.privacy.sources import RememberedRows, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict

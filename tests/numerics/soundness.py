@@ -15,12 +15,12 @@ import numpy as np
 from flint import arb
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.float64 import Float64Algebra
+from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.float64 import Float64Algebra
-from dipapprox.numerics.grid import Grid, build_grid
 from dipapprox.numerics.precision import precision
-from dipapprox.numerics.sampled import Sampled
 
 _BITS = 160
 

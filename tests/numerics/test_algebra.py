@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics import float64, sampled
-from dipapprox.numerics.balls import BallAlgebra
+from dipapprox.numerics.algebras import float64, sampled
+from dipapprox.numerics.algebras.balls import BallAlgebra
+from dipapprox.numerics.algebras.float64 import Float64Algebra
+from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.densities import tail_mass
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.float64 import Float64Algebra
-from dipapprox.numerics.grid import Grid, build_grid
 from dipapprox.numerics.precision import to_enclosure
 from tests.numerics.soundness import run
 

@@ -26,7 +26,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.closed_form import ClosedForms
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

@@ -13,9 +13,9 @@ from dipapprox.events.event_text import describe
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.cascade import Cascade
-from dipapprox.numerics.elimination import Eliminated
+from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace, less
 

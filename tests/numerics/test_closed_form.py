@@ -16,7 +16,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 
 SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=5)

@@ -14,11 +14,11 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination import Eliminated
-from dipapprox.numerics.elimination_plan import FunctionTable, eliminate
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
+from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
-from dipapprox.numerics.order_event import OrderEvent, order_event
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 
 Q = Fraction

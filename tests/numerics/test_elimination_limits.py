@@ -15,8 +15,8 @@ from dipapprox.distributions import Distribution
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination import Eliminated
-from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from tests.event_strategies import gauss, laplace, less
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.evaluation import Evaluator, Settings, _power, make_evaluator
-from dipapprox.numerics.nest import Mass, Nest, Span
+from dipapprox.numerics.nested.evaluation import Evaluator, Settings, _power, make_evaluator
+from dipapprox.numerics.nested.nest import Mass, Nest, Span
+from dipapprox.numerics.nested.quadrature import Effort
 from dipapprox.numerics.precision import precision, to_ball
-from dipapprox.numerics.quadrature import Effort
 from dipapprox.semantics.linear import LinearForm
 
 BITS = 90

@@ -18,7 +18,7 @@ from dipapprox.integrals.integral import Add, Integral, Level, Multiply
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.nested import Nested, enclose_plan
+from dipapprox.numerics.nested.engine import Nested, enclose_plan
 from dipapprox.semantics.linear import LinearForm
 
 ENGINE = Nested(Strategy.LEAST_NESTING)

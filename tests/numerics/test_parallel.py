@@ -21,7 +21,7 @@ from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
 from dipapprox.semantics.linear import LinearForm
 

@@ -18,7 +18,7 @@ from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.event_store import EventStore
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm

@@ -13,8 +13,8 @@ from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.densities import STANDARD_LAWS, Box
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.nested.quadrature import Effort, integrate
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
-from dipapprox.numerics.quadrature import Effort, integrate
 
 EFFORT = Effort(60, arb(2) ** -20, 20_000)
 GAUSSIAN = STANDARD_LAWS[Family.GAUSSIAN]

@@ -7,10 +7,16 @@ import pytest
 from flint import acb, arb
 
 from dipapprox.distributions import Family
-from dipapprox.numerics.elementary import RELATIVE, UNDERFLOW, exponential, growth, mills_ratio
-from dipapprox.numerics.legendre import legendre_rule
+from dipapprox.numerics.algebras.elementary import (
+    RELATIVE,
+    UNDERFLOW,
+    exponential,
+    growth,
+    mills_ratio,
+)
+from dipapprox.numerics.algebras.legendre import legendre_rule
+from dipapprox.numerics.algebras.sampled_laws import sample_cdf, sample_density
 from dipapprox.numerics.precision import precision
-from dipapprox.numerics.sampled_laws import sample_cdf, sample_density
 
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 RULE = legendre_rule(8, RATIOS)

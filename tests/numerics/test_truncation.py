@@ -12,8 +12,16 @@ from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.integrals.optimizer import Strategy, plan
 from dipapprox.limits import Limits
-from dipapprox.numerics.nest import Mass, Nest, Node, Product, build_node, children, variables
-from dipapprox.numerics.truncation import form_range, open_ends, resolution, truncate
+from dipapprox.numerics.nested.nest import (
+    Mass,
+    Nest,
+    Node,
+    Product,
+    build_node,
+    children,
+    variables,
+)
+from dipapprox.numerics.nested.truncation import form_range, open_ends, resolution, truncate
 from dipapprox.semantics.linear import LinearForm
 
 NORMAL = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))

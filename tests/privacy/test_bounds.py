@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.bounds import (
+from dipapprox.privacy.divergence import Factor, budget_factor, divergence
+from dipapprox.privacy.pairs.bounds import (
     Discounted,
     discounted_doubles,
     discounted_integers,
@@ -22,7 +23,6 @@ from dipapprox.privacy.bounds import (
     positive_part,
     stretch,
 )
-from dipapprox.privacy.divergence import Factor, budget_factor, divergence
 
 TINY = 2.0**-1074
 DOUBLES = st.one_of(

@@ -13,11 +13,11 @@ from scipy import integrate, stats
 import dipapprox
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.privacy.centres import velocities
-from dipapprox.privacy.drift import Drift, Rates, root_above
+from dipapprox.privacy.intervals.centres import velocities
+from dipapprox.privacy.intervals.drift import Drift, Rates, root_above
+from dipapprox.privacy.intervals.tube import Minorant, ends, radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
-from dipapprox.privacy.tube import Minorant, ends, radii
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.privacy.interval_programs import BODIES, CENTRED, ROWS, program

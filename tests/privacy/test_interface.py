@@ -11,7 +11,7 @@ import dipapprox
 from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, UserError
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.roads import check_pairs
+from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.search import Search
 
 HALF = Fraction(1, 2)

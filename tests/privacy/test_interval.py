@@ -18,12 +18,12 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.adjacency import AllPairs
-from dipapprox.privacy.formula_claim import read_formula_claim
-from dipapprox.privacy.formula_verifier import verify_formula
-from dipapprox.privacy.interval_search import simplest
-from dipapprox.privacy.interval_verdict import IntervalVerdict
-from dipapprox.privacy.interval_verifier import verify_interval
+from dipapprox.privacy.intervals.formula_claim import read_formula_claim
+from dipapprox.privacy.intervals.formula_verifier import verify_formula
+from dipapprox.privacy.intervals.search import simplest
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.intervals.verifier import verify_interval
+from dipapprox.privacy.pairs.adjacency import AllPairs
 from tests.privacy.interval_programs import BODIES, program
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.divergence import Factor, divergence
-from dipapprox.privacy.least_factor import least_factor
+from dipapprox.privacy.profiles.least_factor import least_factor
 
 WEIGHTS = st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any)
 DELTAS = st.fractions(0, 1, max_denominator=40)

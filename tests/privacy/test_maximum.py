@@ -10,7 +10,7 @@ import pytest
 import dipapprox
 from dipapprox import AtBudget, AtDelta, AtOrders, LeastBudget, LeastDelta, OnCurve, RenyiProfile
 from dipapprox.errors import LimitReached
-from dipapprox.privacy import maximum, parts, renyi
+from dipapprox.privacy.profiles import maximum, parts, renyi
 
 HALF = Fraction(1, 2)
 TEXT = (Path(__file__).parents[2] / "programs" / "noisy_max_gauss.dpg").read_text("utf-8")

@@ -27,7 +27,7 @@ from dipapprox import (
     RenyiProfile,
     UserError,
 )
-from dipapprox.privacy import maximum
+from dipapprox.privacy.profiles import maximum
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"

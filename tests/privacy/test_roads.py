@@ -18,25 +18,31 @@ from dipapprox.language.core import InputRow, Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.nested import Nested
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.adjacency import AllPairs, OrderedPairs, Pair, adjacent_pairs, count_pairs
-from dipapprox.privacy.block_search import search_blocks
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude
-from dipapprox.privacy.counter_search import search_counters
-from dipapprox.privacy.counters import plan_counters
 from dipapprox.privacy.divergence import budget_factor, divergence
-from dipapprox.privacy.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.roads import check_pairs
+from dipapprox.privacy.pairs.adjacency import (
+    AllPairs,
+    OrderedPairs,
+    Pair,
+    adjacent_pairs,
+    count_pairs,
+)
+from dipapprox.privacy.pairs.block_search import search_blocks
+from dipapprox.privacy.pairs.counter_search import search_counters
+from dipapprox.privacy.pairs.counters import plan_counters
+from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.privacy.pairs.roads import check_pairs
+from dipapprox.privacy.pairs.symmetry import CellSymmetry
+from dipapprox.privacy.pairs.tables import Tables
+from dipapprox.privacy.pairs.walk import plan_walk
 from dipapprox.privacy.search import Search, precisions, silent
 from dipapprox.privacy.sources import RememberedRows
-from dipapprox.privacy.symmetry import CellSymmetry
-from dipapprox.privacy.tables import Tables
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
-from dipapprox.privacy.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

@@ -14,12 +14,12 @@ from scrambled import Scrambled
 
 from dipapprox.language.core import Everyone, InputRow, Program
 from dipapprox.limits import Limits
-from dipapprox.privacy.counters import plan_counters
 from dipapprox.privacy.divergence import budget_factor, divergence
-from dipapprox.privacy.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.privacy.symmetry import CellSymmetry
-from dipapprox.privacy.tables import Tables
-from dipapprox.privacy.walk import plan_walk
+from dipapprox.privacy.pairs.counters import plan_counters
+from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.privacy.pairs.symmetry import CellSymmetry
+from dipapprox.privacy.pairs.tables import Tables
+from dipapprox.privacy.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

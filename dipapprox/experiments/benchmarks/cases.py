@@ -25,14 +25,14 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination import Eliminated
-from dipapprox.numerics.elimination_rungs import Tier
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
-from dipapprox.numerics.nested import Nested
-from dipapprox.privacy.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute

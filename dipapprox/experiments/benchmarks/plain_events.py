@@ -21,8 +21,8 @@ from dipapprox.experiments.benchmarks.plain import (
     pdf,
     survival,
 )
+from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.order_event import OrderEvent, order_event
 
 
 class NoPlainEvaluation(Exception):

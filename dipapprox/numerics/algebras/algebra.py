@@ -1,0 +1,93 @@
+"""The function algebra: what elimination needs to know about functions of one real variable.
+
+Elimination integrates the samples of an event out one by one; what is left of a sub-tree is a
+univariate function of the sample it hangs on. An algebra represents such functions, on a grid,
+with proved errors. Three of them implement this interface: `float64.Float64Algebra` (vectorised
+doubles), `balls.BallAlgebra` (any precision) and the exact exponential polynomials of Laplace
+programs.
+
+Every law μ stands for its restriction μ' to its span (see `grid.py`); `lost` bounds what is
+dropped. With it, exactly and in every algebra, for t inside the grid:
+
+    density = dμ'/dt,   cdf(t) = μ'(-∞, t),   survival(t) = μ'(t, ∞),   cdf + survival = mass
+    cdf = from_left(density),   survival = from_right(density),   total(density) = mass >= 1 - lost
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Protocol, TypeVar
+
+from dipapprox.distributions import Distribution
+from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+F = TypeVar("F")
+
+
+class FunctionAlgebra(Protocol[F]):
+    """Functions on the panels of one grid, closed under products and integration."""
+
+    @property
+    def grid(self) -> Grid:
+        """Where the functions live; they vanish outside, where no law of the grid has mass."""
+
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time: enough to be quick, few milliseconds' work."""
+
+    def constant(self, value: Fraction) -> F:
+        """t -> value."""
+
+    def density(self, law: Distribution) -> F:
+        """The density of the restricted law. Laws are those of `grid.spans`."""
+
+    def cdf(self, law: Distribution) -> F:
+        """t -> mass of the restricted law below t."""
+
+    def survival(self, law: Distribution) -> F:
+        """t -> mass of the restricted law above t."""
+
+    def mass(self, law: Distribution) -> F:
+        """t -> the total mass of the restricted law, a constant."""
+
+    def restrict(self, function: F, lower: Fraction | None, upper: Fraction | None) -> F:
+        """t -> function(t) for lower <= t <= upper, else 0. None: no bound.
+
+        Raises:
+            ValueError: If a bound inside the grid is not a boundary of it.
+        """
+
+    def product(self, left: F, right: F) -> F:
+        """t -> left(t) right(t)."""
+
+    def power(self, function: F, exponent: int) -> F:
+        """t -> function(t) ** exponent, exponent >= 1."""
+
+    def combine(self, terms: Sequence[tuple[int, F]]) -> F:
+        """t -> Σ coefficient * function(t); at least one term."""
+
+    def from_left(self, function: F) -> F:
+        """t -> ∫ function over (-∞, t)."""
+
+    def from_right(self, function: F) -> F:
+        """t -> ∫ function over (t, ∞)."""
+
+    def products(self, products: Sequence[Sequence[F]]) -> list[F]:
+        """Multiply the factors of every product, at least one; batches as for `running`."""
+
+    def running(self, products: Sequence[Sequence[F]], from_left: bool) -> list[F]:
+        """t -> ∫ over (-∞, t), else over (t, ∞), of every product of at least one function.
+
+        One batch is cheaper than many calls, the more so if like beginnings are neighbours.
+        """
+
+    def totals(self, functions: Sequence[F]) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ function over the line, for each function."""
+
+    def product_totals(self, products: Sequence[Sequence[F]]) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ over the line of every product, as for `running`."""
+
+    def bound(self, function: F) -> Fraction | None:
+        """An upper bound of sup |function|; None if none is known."""

@@ -1,0 +1,274 @@
+"""The ball function algebra: polynomials on panels, at any precision.
+
+On a panel, with u in [-1, 1] its reference variable and H its half-width, a function is
+p(u) + e(u): a polynomial p whose coefficients are balls round constants, and a remainder
+|e(u)| <= r. The 1-norm |p| = Σ |coefficient| bounds p on the panel.
+
+Product: p q cut at the degree n, or before where only negligible coefficients follow; r = |p| r_q
++ |q| r_p + r_p r_q + the 1-norm of what is cut.
+Integral: H ∫_{-1}^u p plus the panels before; remainder 2 H r plus what is cut.
+Densities: Taylor polynomials from `density_series`.
+
+A panel where a function is 0 is None. All errors are relative to the function's largest values,
+and most to its size on the panel: tiny probabilities keep their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from flint import arb, arb_poly
+
+from dipapprox.distributions import Distribution
+from dipapprox.numerics.algebras.ball_pieces import (
+    Piece,
+    constant_piece,
+    one_norm,
+    spread,
+    weighted_sum,
+)
+from dipapprox.numerics.algebras.density_series import DENSITY_SERIES
+from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+_ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
+
+
+BallFunction = tuple[Piece | None, ...]
+"""One piece per panel; None where the function is 0."""
+
+
+class BallAlgebra:
+    """The algebra on one grid at one precision and degree."""
+
+    __slots__ = ("_degree", "_half", "_latest", "_least", "_leaves", "bits", "grid")
+
+    def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
+        """Prepare the grid.
+
+        Args:
+            grid: Panels about as wide as the scales of the laws that vary on them.
+            bits: Working precision, >= 2.
+            degree: Of all polynomials, >= 1; by default chosen for the precision.
+        """
+        self.grid = grid
+        self.bits = bits
+        self._least = arb(2) ** -bits
+        self._degree = bits // 4 + 12 if degree is None else degree
+        with precision(bits):
+            self._half = [
+                to_ball((high - low) / 2)
+                for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
+            ]
+        self._latest: list[tuple[BallFunction, BallFunction]] = []  # factor, product so far
+        self._leaves: dict[tuple[str, Distribution], BallFunction] = {}
+
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time."""
+        return 1
+
+    def constant(self, value: Fraction) -> BallFunction:
+        """t -> value."""
+        with precision(self.bits):
+            piece = constant_piece(to_ball(value)) if value else None
+        return (piece,) * self.grid.panels
+
+    def density(self, law: Distribution) -> BallFunction:
+        """The density of the restricted law."""
+        return self._cached("density", law, lambda: self._density(law))
+
+    def cdf(self, law: Distribution) -> BallFunction:
+        """t -> mass of the restricted law below t."""
+        return self._cached("cdf", law, lambda: self.from_left(self.density(law)))
+
+    def survival(self, law: Distribution) -> BallFunction:
+        """t -> mass of the restricted law above t."""
+        return self._cached("survival", law, lambda: self.from_right(self.density(law)))
+
+    def mass(self, law: Distribution) -> BallFunction:
+        """t -> the total mass of the restricted law."""
+
+        def total() -> BallFunction:
+            with precision(self.bits):
+                value = sum(self._panel_totals(self.density(law)), _ZERO)
+                return (constant_piece(value),) * self.grid.panels
+
+        return self._cached("mass", law, total)
+
+    def restrict(
+        self, function: BallFunction, lower: Fraction | None, upper: Fraction | None
+    ) -> BallFunction:
+        """t -> function(t) between the bounds, else 0."""
+        first = 0 if lower is None else self.grid.index(lower)
+        last = self.grid.panels if upper is None else self.grid.index(upper)
+        return tuple(
+            piece if first <= panel < last else None for panel, piece in enumerate(function)
+        )
+
+    def product(self, left: BallFunction, right: BallFunction) -> BallFunction:
+        """t -> left(t) right(t)."""
+        with precision(self.bits):
+            bounds = [
+                None if f is None or g is None else (f.norm * g.norm).upper()
+                for f, g in zip(left, right, strict=True)
+            ]
+            # What is so far below the largest values is not worth a coefficient.
+            negligible = max((b for b in bounds if b is not None), default=_ZERO) * self._least
+            return tuple(
+                None
+                if f is None or g is None or bound is None
+                else self._multiply(f, g, bound, negligible)
+                for f, g, bound in zip(left, right, bounds, strict=True)
+            )
+
+    def power(self, function: BallFunction, exponent: int) -> BallFunction:
+        """t -> function(t) ** exponent, exponent >= 1, by repeated squaring."""
+        if exponent < 1:
+            raise ValueError(f"exponent must be >= 1, got {exponent}")
+        result: BallFunction | None = None
+        while True:
+            if exponent & 1:
+                result = function if result is None else self.product(result, function)
+            exponent >>= 1
+            if not exponent:
+                assert result is not None
+                return result
+            function = self.product(function, function)
+
+    def combine(self, terms: Sequence[tuple[int, BallFunction]]) -> BallFunction:
+        """t -> Σ coefficient * function(t)."""
+        with precision(self.bits):
+            return tuple(
+                weighted_sum([(weight, f[panel]) for weight, f in terms if weight])
+                for panel in range(self.grid.panels)
+            )
+
+    def from_left(self, function: BallFunction) -> BallFunction:
+        """t -> ∫ function over (-∞, t)."""
+        return self._integrate(function, from_left=True)
+
+    def from_right(self, function: BallFunction) -> BallFunction:
+        """t -> ∫ function over (t, ∞)."""
+        return self._integrate(function, from_left=False)
+
+    def totals(self, functions: Sequence[BallFunction]) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ function over the line, for each function."""
+        with precision(self.bits):
+            return [to_enclosure(sum(self._panel_totals(f), _ZERO)) for f in functions]
+
+    def products(self, products: Sequence[Sequence[BallFunction]]) -> list[BallFunction]:
+        """Multiply the factors of each."""
+        return list(self._multiplied(products))
+
+    def product_totals(
+        self, products: Sequence[Sequence[BallFunction]]
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ over the line of every product of functions."""
+        return [total for f in self._multiplied(products) for total in self.totals([f])]
+
+    def running(
+        self, products: Sequence[Sequence[BallFunction]], from_left: bool
+    ) -> list[BallFunction]:
+        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
+        return [self._integrate(f, from_left) for f in self._multiplied(products)]
+
+    def _multiplied(self, products: Sequence[Sequence[BallFunction]]) -> Iterator[BallFunction]:
+        """Multiply the factors of each; factors that begin two neighbours alike are shared."""
+        before = self._latest
+        for factors in products:
+            alike = 0
+            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
+                alike += 1
+            del before[alike:]
+            for factor in factors[alike:]:
+                so_far = self.product(before[-1][1], factor) if before else factor
+                before.append((factor, so_far))
+            yield before[-1][1]
+
+    def bound(self, function: BallFunction) -> Fraction | None:
+        """An upper bound of sup |function|."""
+        norms = [to_enclosure(piece.norm) for piece in function if piece is not None]
+        if any(isinstance(norm, NotEnclosed) for norm in norms):
+            return None
+        return max((n.upper for n in norms if isinstance(n, Enclosure)), default=Fraction(0))
+
+    def value(self, function: BallFunction, panel: int, u: arb) -> arb:
+        """Enclose the function at the point u in [-1, 1] of a panel."""
+        piece = function[panel]
+        if piece is None:
+            return _ZERO
+        with precision(self.bits):
+            return piece.polynomial(u) + spread(piece.radius)
+
+    def _cached(
+        self, kind: str, law: Distribution, make: Callable[[], BallFunction]
+    ) -> BallFunction:
+        key = (kind, law)
+        if key not in self._leaves:
+            self._leaves[key] = make()
+        return self._leaves[key]
+
+    def _multiply(self, f: Piece, g: Piece, bound: arb, negligible: arb) -> Piece:
+        if bound <= negligible:  # all of it: |f g| <= bound
+            return Piece(arb_poly([]), bound)
+        radius = f.norm * g.radius + g.norm * f.radius
+        return self._cut(f.polynomial * g.polynomial, radius, negligible)
+
+    def _cut(self, polynomial: arb_poly, radius: arb, negligible: arb = _ZERO) -> Piece:
+        """Move the coefficients beyond the degree into the radius; so with negligible ones."""
+        length = min(self._degree + 1, polynomial.length())
+        dropped = one_norm(polynomial.right_shift(length).coeffs(), _ZERO)
+        if not negligible.is_zero():
+            coefficients = polynomial.coeffs()
+            while length and (more := dropped + abs(coefficients[length - 1])) <= negligible:
+                dropped, length = more, length - 1
+        return Piece(polynomial.truncate(length), radius + dropped)
+
+    def _panel_totals(self, function: BallFunction) -> list[arb]:
+        """∫ over each panel: H (2 p_0 + 2 p_2 / 3 + 2 p_4 / 5 + …) ± 2 H r."""
+        totals = []
+        for piece, half in zip(function, self._half, strict=True):
+            if piece is None:
+                totals.append(_ZERO)
+                continue
+            even = piece.polynomial.coeffs()[::2]
+            value = sum((c / (2 * k + 1) for k, c in enumerate(even)), _ZERO)
+            totals.append(2 * half * (value + spread(piece.radius)))
+        return totals
+
+    def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
+        with precision(self.bits):
+            order = range(self.grid.panels)
+            pieces: list[Piece | None] = []
+            before = _ZERO
+            for panel in order if from_left else reversed(order):
+                piece = function[panel]
+                if piece is None:
+                    pieces.append(None if before.is_zero() else constant_piece(before))
+                    continue
+                half = self._half[panel]
+                primitive = piece.polynomial.integral() * half
+                left, right = primitive(_MINUS_ONE), primitive(_ONE)
+                reach = 2 * half * piece.radius
+                polynomial = primitive - left if from_left else right - primitive
+                pieces.append(self._cut(polynomial + before, reach))
+                before = before + (right - left) + spread(reach)
+            return tuple(pieces if from_left else reversed(pieces))
+
+    def _density(self, law: Distribution) -> BallFunction:
+        span = self.grid.spans[law]
+        marks = self.grid.boundaries
+        with precision(self.bits + 32):
+            scale = to_ball(law.scale)
+            pieces: list[Piece | None] = [None] * self.grid.panels
+            for panel in range(span.first, span.last):
+                center = ((marks[panel] + marks[panel + 1]) / 2 - law.mean) / law.scale
+                half = (marks[panel + 1] - marks[panel]) / 2 / law.scale
+                series = DENSITY_SERIES[law.family]
+                coefficients, remainder = series(center, half, self._degree)
+                coefficients = [c / scale for c in coefficients]
+                pieces[panel] = Piece(arb_poly(coefficients), remainder / scale)
+            return tuple(pieces)

@@ -1,0 +1,259 @@
+"""The float64 function algebra: the first tier, vectorised, with proved errors.
+
+Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`, `legendre`,
+`sampled_laws`, `restricted_laws` and `elementary`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.distributions import Distribution
+from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
+from dipapprox.numerics.algebras.restricted_laws import (
+    Sampler,
+    restricted_cdf,
+    restricted_density,
+    restricted_mass,
+    restricted_survival,
+)
+from dipapprox.numerics.algebras.sampled import (
+    FLOOR,
+    SAFE,
+    Sampled,
+    add,
+    definite,
+    indefinite,
+    multiply,
+    multiply_each,
+    panel_errors,
+)
+from dipapprox.numerics.algebras.sampled_laws import Samples
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+Array = NDArray[np.float64]
+
+_NODES = 20
+_BATCH = 2**17  # doubles
+_RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
+
+
+class Float64Algebra:
+    """The algebra on one grid.
+
+    Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
+    """
+
+    __slots__ = ("_half", "_leaves", "_rule", "_scratch", "grid")
+
+    def __init__(
+        self, grid: Grid, nodes: int = _NODES, ratios: tuple[float, ...] = _RATIOS
+    ) -> None:
+        """Prepare the grid.
+
+        Args:
+            grid: Panels with half-widths in [2^-60, 2^60], laws with scales in the same range.
+            nodes: Nodes per panel, 2 to 64.
+            ratios: Ellipses, ascending, > 1.
+
+        Raises:
+            ValueError: If a width or a scale is out of range.
+        """
+        widths = [
+            high - low for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
+        ]
+        lengths = [*widths, *(law.scale for law in grid.spans)]
+        if not 2.0**-59 <= min(lengths) <= max(lengths) <= 2.0**60:
+            raise ValueError("panel widths or scales are out of the range of doubles")
+        self.grid = grid
+        self._rule: Rule = legendre_rule(nodes, ratios)
+        self._half = np.array([float(width / 2) for width in widths])
+        self._scratch: Array | None = None
+        self._leaves: dict[tuple[Sampler, Distribution], Sampled] = {}
+
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time."""
+        return 64
+
+    def constant(self, value: Fraction) -> Sampled:
+        """t -> value; |value| is 0 or in [2^-800, 2^800]."""
+        layers = np.full((self._height, self.grid.panels), float(value))
+        layers[self._nodes :] = abs(float(value))
+        layers[-1] = 1.0
+        return Sampled(layers, 2, abs(float(value)) or 1.0, value >= 0)
+
+    def density(self, law: Distribution) -> Sampled:
+        """The density of the restricted law."""
+        return self._leaf(restricted_density, law)
+
+    def cdf(self, law: Distribution) -> Sampled:
+        """t -> mass of the restricted law below t."""
+        return self._leaf(restricted_cdf, law)
+
+    def survival(self, law: Distribution) -> Sampled:
+        """t -> mass of the restricted law above t."""
+        return self._leaf(restricted_survival, law)
+
+    def mass(self, law: Distribution) -> Sampled:
+        """t -> the total mass of the restricted law."""
+        return self._leaf(restricted_mass, law)
+
+    def restrict(
+        self, function: Sampled, lower: Fraction | None, upper: Fraction | None
+    ) -> Sampled:
+        """t -> function(t) between the bounds, else 0."""
+        first = 0 if lower is None else self.grid.index(lower)
+        last = self.grid.panels if upper is None else self.grid.index(upper)
+        layers = function.layers.copy()
+        for outside in (slice(0, first), slice(max(first, last), None)):
+            layers[..., outside] = 0.0
+            layers[..., -1, outside] = 1.0
+        return Sampled(layers, function.roundings, function.least, function.positive)
+
+    def product(self, left: Sampled, right: Sampled) -> Sampled:
+        """t -> left(t) right(t)."""
+        return multiply(left, right, self._nodes)
+
+    def power(self, function: Sampled, exponent: int) -> Sampled:
+        """t -> function(t) ** exponent, exponent >= 1, by repeated squaring."""
+        if exponent < 1:
+            raise ValueError(f"exponent must be >= 1, got {exponent}")
+        result: Sampled | None = None
+        while True:
+            if exponent & 1:
+                result = function if result is None else self.product(result, function)
+            exponent >>= 1
+            if not exponent:
+                assert result is not None
+                return result
+            function = self.product(function, function)
+
+    def combine(self, terms: Sequence[tuple[int, Sampled]]) -> Sampled:
+        """t -> Σ weight * function(t)."""
+        live = [(weight, term) for weight, term in terms if weight]
+        if any(abs(weight) >= 2**900 for weight, _ in live):
+            unknown = np.full((self._height, self.grid.panels), np.nan)
+            return Sampled(unknown, 0, 1.0, False)  # nothing is known: no total is enclosed
+        return add(live, self._nodes) if live else self.constant(Fraction(0))
+
+    def from_left(self, function: Sampled) -> Sampled:
+        """t -> ∫ function over (-∞, t)."""
+        return indefinite(function, self._rule, self._half, from_left=True)
+
+    def from_right(self, function: Sampled) -> Sampled:
+        """t -> ∫ function over (t, ∞)."""
+        return indefinite(function, self._rule, self._half, from_left=False)
+
+    def integrals(self, function: Sampled) -> tuple[Array, Array]:
+        """Return certified lower and upper bounds of ∫ function over the line, batch-shaped.
+
+        Where nothing could be proved the bounds are -inf and inf.
+        """
+        value, error = definite(function, self._rule, self._half)
+        proved = np.isfinite(value) & np.isfinite(error)
+        # The last subtraction and addition are rounded: `definite` has accounted for an ulp.
+        value, error = np.where(proved, value, 0.0), np.where(proved, error, np.inf)
+        lower = value - error
+        if function.positive:
+            lower = np.maximum(lower, 0.0)
+        return lower, value + error
+
+    def totals(self, functions: Sequence[Sampled]) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ function over the line, for each function without batch axes."""
+        return self.product_totals([(function,) for function in functions])
+
+    def products(self, products: Sequence[Sequence[Sampled]]) -> list[Sampled]:
+        """Multiply the factors of each, functions without batch axes."""
+        found: list[Sampled] = []
+        for batch in self._batches(products):
+            whole = multiply_each(batch, self._nodes)
+            found += [
+                Sampled(layers, int(k), whole.least, whole.positive)
+                for layers, (k,) in zip(whole.layers, np.atleast_2d(whole.roundings), strict=True)
+            ]
+        return found
+
+    def product_totals(
+        self, products: Sequence[Sequence[Sampled]]
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose ∫ over the line of products of functions without batch axes."""
+        found: list[Enclosure | NotEnclosed] = []
+        for batch in self._batches(products):
+            lower, upper = self.integrals(self._multiplied(batch))
+            found += [
+                Enclosure(Fraction(low), Fraction(high))
+                if isfinite(low) and isfinite(high)
+                else NotEnclosed("doubles overflow: the panels are too wide for the functions")
+                for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
+            ]
+        return found
+
+    def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
+        """t -> ∫ over (-∞, t), or over (t, ∞), of products of functions without batch axes."""
+        found: list[Sampled] = []
+        for batch in self._batches(products):
+            whole = indefinite(multiply_each(batch, self._nodes), self._rule, self._half, from_left)
+            least, positive = whole.least, whole.positive
+            found += [Sampled(layers, 1, least, positive) for layers in whole.layers]
+        return found
+
+    def _multiplied(self, products: Sequence[Sequence[Sampled]]) -> Sampled:
+        """Multiply the factors of each, in memory that the next call will use again."""
+        if self._scratch is None or len(self._scratch) < len(products):
+            self._scratch = np.empty((len(products), self._height, self.grid.panels))
+        return multiply_each(products, self._nodes, self._scratch)
+
+    def _batches(
+        self, products: Sequence[Sequence[Sampled]]
+    ) -> Iterator[Sequence[Sequence[Sampled]]]:
+        """Split, so that a batch stays in the processor's cache."""
+        size = max(1, _BATCH // (self._height * self.grid.panels))
+        for start in range(0, len(products), size):
+            yield products[start : start + size]
+
+    def bound(self, function: Sampled) -> Fraction | None:
+        """An upper bound of sup |function|, over all of a batch."""
+        largest = float(self.sups(function).max())
+        return Fraction(largest) if isfinite(largest) else None
+
+    def node_errors(self, function: Sampled) -> tuple[Array, Array]:
+        """Return the values at the nodes, (…, P, n), and per panel a bound on their errors."""
+        return (
+            function.layers[..., : self._nodes, :].swapaxes(-1, -2),
+            panel_errors(function, self._rule).values * SAFE,
+        )
+
+    def sups(self, function: Sampled) -> Array:
+        """Return per panel an upper bound of |function|."""
+        return (
+            function.layers[..., self._nodes, :] * panel_errors(function, self._rule).kappa * SAFE
+        )
+
+    @property
+    def _nodes(self) -> int:
+        return len(self._rule.nodes)
+
+    @property
+    def _height(self) -> int:
+        return self._nodes + len(self._rule.ratios) + 2
+
+    def _leaf(self, sampler: Sampler, law: Distribution) -> Sampled:
+        key = (sampler, law)
+        if key not in self._leaves:
+            self._leaves[key] = self._pack(sampler(law, self.grid, self._rule))
+        return self._leaves[key]
+
+    def _pack(self, samples: Samples) -> Sampled:
+        zero = samples.majorants[:, :1] == 0
+        majorants = np.where(zero, 0.0, np.maximum(samples.majorants, FLOOR))
+        sup = np.maximum(majorants[:, 0], FLOOR)
+        amplification = 1 + samples.error / sup * SAFE
+        layers = np.vstack([samples.values.T, majorants.T, amplification])
+        return Sampled(layers, 1, float(majorants[majorants > 0].min()), True)

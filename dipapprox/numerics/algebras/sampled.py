@@ -1,0 +1,257 @@
+"""Sampled analytic functions on float64 panels, and the proved errors of their operations.
+
+A function f on a panel is kept as its values at n Gauss-Legendre nodes and R + 1 majorants,
+bounds of |f| on the panel (r = 1) and on Bernstein ellipses round it (r > 1). Products are then
+products of arrays, integrals are one matrix product, and what sampling loses is bounded by the
+majorants through `legendre.Rule`: geometrically small in n. No coefficient is ever computed.
+
+State of one panel: v_1..v_n, m_0..m_R, A >= 1, all in one column, and for the whole function an
+integer k of roundings. With u = 2^-53, κ = (1 + 1.001 u)^k and x_j, E_r the exact nodes and
+ellipses,
+
+    (I)   |f| <= κ m_r on E_r, for r = 0..R,        (II)  |v_j - f(x_j)| <= κ m_0 (κ A - 1),
+    (III) m_r = 0 implies f = 0 on the panel, v = 0; otherwise m_r >= 2^-900.
+
+Product. Columns are multiplied entry by entry, k = k_f + k_g + 2. From (II), writing e_f = κ_f A_f,
+|v w - f g| <= |v - f||w| + |f||w - g| <= κ_f κ_g m_f m_g ((e_f - 1) e_g + (e_g - 1)), which is
+κ_f κ_g m_f m_g (e_f e_g - 1); rounding v w adds at most (u + 2^-90) |v w| <= (u + 2^-90) κ_f κ_g
+m_f m_g e_f e_g, so that (II) holds with e_f e_g (1 + u + 2^-90), and the roundings of m_f m_g and
+A_f A_g are each made good by a factor 1 / (1 - u); (1 + u + 2^-90) / (1 - u) <= (1 + 1.001 u)^2.
+Products below 2^-900 are raised to it, which keeps (III) and makes every underflow (2^-1075 at
+most) smaller than 2^-90 m.
+
+Integrals. With half-width H, E = κ m_0 (κ A - 1) and V = κ m_0 κ A >= |v_j|, on one panel
+
+    |H Σ_k W_jk v_k - ∫_{-1}^{x_j} f dx|  <=  H (λ E + min_r κ m_r c_r + g λ V + 2^-950)
+
+with g = (n + 6) u:
+the values' errors, sampling (`Rule.partial_error`, for the panel's total `Rule.total_error`), and
+rounding: entries of W are within 2 u, a sum of n products in any order or fused has (n + 1) u, H
+and its product 2 u; underflows are below 2^-950. Panels before it are added up with an error of P
+u times their sum. The integral's majorants are m_0 = sup of the integral (its last value if f >=
+0, else the integral of m_0) and m_r = m_0 + H b_r κ m_r(f): every point of E_r is within b_r of
+the panel, along a segment inside E_r. All these bounds are themselves sums and products of
+nonnegative doubles with fewer than 2^20 roundings: they are multiplied by 1 + 2^-30. Overflow
+gives inf or nan, and no enclosure.
+
+References:
+    N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.numerics.algebras.legendre import Rule
+
+Array = NDArray[np.float64]
+
+UNIT_ROUNDOFF = 2.0**-53
+FLOOR = 2.0**-900
+SAFE = 1 + 2.0**-30
+Roundings = int | NDArray[np.int64]
+_TINY = 2.0**-950
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """A function, or an array of functions, on the P panels of a grid.
+
+    Attributes:
+        layers: Shape (…, n + R + 2, P): the values at the nodes, the majorants, A.
+        roundings: k, at most 2^40; in a batch one for all, or an array (…, 1).
+        least: Positive lower bound of all non-zero majorants, >= 2^-900.
+        positive: Whether the function is known to be >= 0.
+    """
+
+    layers: Array
+    roundings: Roundings
+    least: float
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PanelErrors:
+    """Bounds for one integration, each of shape (…, P): see the module's notation.
+
+    Attributes:
+        values: E, the errors of the node values.
+        rounding: g λ V, what rounding adds to a product with W, before the factor H.
+        kappa: κ, a number or of shape (…, 1).
+    """
+
+    values: Array
+    rounding: Array
+    kappa: float | Array
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
+    """left * right, entry by entry (numpy's broadcasting for batches)."""
+    layers = left.layers * right.layers
+    least = left.least * right.least
+    if least < FLOOR:
+        majorants = layers[..., nodes:-1, :]
+        np.maximum(majorants, FLOOR, out=majorants)
+        least = FLOOR
+    roundings = left.roundings + right.roundings + 2
+    return Sampled(layers, roundings, least, left.positive and right.positive)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def multiply_each(
+    products: Sequence[Sequence[Sampled]], nodes: int, scratch: Array | None = None
+) -> Sampled:
+    """Multiply the factors of every product (at least one, without batch axes): a batch.
+
+    In fresh memory, or in `scratch`, shape (at least as many, n + R + 2, P).
+    """
+    if scratch is None:
+        scratch = np.empty((len(products), *products[0][0].layers.shape))
+    layers = scratch[: len(products)]
+    roundings = np.empty((len(products), 1), np.int64)
+    lowest, positive = 1.0, True
+    for place, (first, *others) in enumerate(products):
+        product, least, count = layers[place], first.least, first.roundings
+        positive = positive and first.positive
+        before = first.layers
+        for factor in others:
+            np.multiply(before, factor.layers, out=product)
+            before = product
+            least *= factor.least
+            if least < FLOOR:
+                np.maximum(product[nodes:-1], FLOOR, out=product[nodes:-1])
+                least = FLOOR
+            count = count + factor.roundings + 2
+            positive = positive and factor.positive
+        if not others:
+            product[...] = before
+        roundings[place] = count
+        lowest = min(lowest, least)
+    return Sampled(layers, roundings, lowest, positive)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def add(terms: Sequence[tuple[int, Sampled]], nodes: int) -> Sampled:
+    """Σ weight * term over at least one term, weights not 0.
+
+    (II) for the sum: m = Σ |c_i| m_i, A = max A_i; a sum of N products with rounded coefficients
+    adds at most N + 2 roundings to each term, in the values and likewise in m.
+    """
+    layers = float(terms[0][0]) * terms[0][1].layers
+    layers[..., nodes:-1, :] = np.abs(layers[..., nodes:-1, :])
+    amplification = terms[0][1].layers[..., -1, :]
+    for weight, term in terms[1:]:
+        step = float(weight) * term.layers
+        step[..., nodes:-1, :] = np.abs(step[..., nodes:-1, :])
+        layers = layers + step
+        amplification = np.maximum(amplification, term.layers[..., -1, :])
+    layers[..., -1, :] = amplification
+    return Sampled(
+        layers,
+        _most(term.roundings for _, term in terms) + 2 * len(terms) + 4,
+        min(term.least for _, term in terms),
+        all(weight > 0 and term.positive for weight, term in terms),
+    )
+
+
+def _most(counts: Iterable[Roundings]) -> Roundings:
+    """The largest count; Python's integers, which do not overflow, as long as no batch is mixed."""
+    most, *others = counts
+    for count in others:
+        both_plain = isinstance(most, int) and isinstance(count, int)
+        most = max(most, count) if both_plain else np.maximum(most, count)
+    return most
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
+    """Bound what the node values' errors and rounding can do."""
+    return _panel_errors(function, rule)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
+    """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
+    errors = _panel_errors(function, rule)
+    sampling = sampling_error(function, rule.total_error[:, None], errors.kappa)
+    panels = rule.from_left[:, -1] @ function.layers[..., : len(rule.nodes), :] * half
+    error = half * (2 * errors.values + sampling + errors.rounding + _TINY)
+    error += (function.layers.shape[-1] + 4) * UNIT_ROUNDOFF * np.abs(panels)
+    return panels.sum(axis=-1), error.sum(axis=-1) * SAFE
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> Sampled:
+    """∫ from the left (right) end of the grid to t."""
+    order = slice(None) if from_left else slice(None, None, -1)
+    nodes, count = len(rule.nodes), function.layers.shape[-1]
+    errors = _panel_errors(function, rule)
+    # Row 0: the panels' totals, row 1: the integrals inside them; λ and 2 are at most the norm.
+    factors = np.stack([rule.total_error, rule.partial_error])[:, :, None]
+    sampling = sampling_error(function, factors, errors.kappa)
+    within = rule.norm * errors.values + errors.rounding + _TINY
+    within = half * (within[..., None, :] + sampling)
+    matrix = (rule.from_left if from_left else rule.from_right).T
+    integrals = np.matmul(matrix, function.layers[..., :nodes, :])
+    integrals *= half
+    total = integrals[..., nodes, :]
+    total_error = within[..., 0, :] + (count + 4) * UNIT_ROUNDOFF * np.abs(total)
+    after = np.cumsum(total[..., order], axis=-1)[..., order]
+    after_error = np.cumsum(total_error[..., order], axis=-1)[..., order]
+    before = after - total
+    layers = np.empty_like(function.layers)
+    values = np.add(integrals[..., :nodes, :], before[..., None, :], out=layers[..., :nodes, :])
+    largest = np.abs(values).max(axis=-2)
+    error = after_error + within[..., 1, :] + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))
+    majorants = function.layers[..., nodes:-1, :] * (half * errors.kappa)[..., None, :]
+    sup = np.abs(after if function.positive else before) + after_error
+    if not function.positive:
+        sup += 2 * majorants[..., 0, :]
+    sup = np.maximum(sup * SAFE, FLOOR)
+    layers[..., nodes, :] = sup
+    ellipses = layers[..., nodes + 1 : -1, :]
+    np.multiply(majorants[..., 1:, :], rule.high[:, None], out=ellipses)
+    ellipses += sup[..., None, :]
+    ellipses *= SAFE
+    layers[..., -1, :] = 1 + error * SAFE / sup
+    return Sampled(layers, 1, _floor_of(sup), function.positive)
+
+
+def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
+    """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing.
+
+    Args:
+        function: R ellipses.
+        factors: Shape (R, 1), or (K, R, 1) for K rows of errors.
+        kappa: As in `PanelErrors`.
+    """
+    ellipses = factors.shape[-2]
+    majorants = function.layers[..., -1 - ellipses : -1, :]
+    if factors.ndim == 2:
+        alone: Array = np.fmin.reduce(majorants * factors, axis=-2)
+        return kappa * alone
+    least: Array = np.fmin.reduce(majorants[..., None, :, :] * factors, axis=-2)
+    return np.asarray(kappa)[..., None] * least
+
+
+def _panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
+    assert np.max(function.roundings) <= 2**40  # so that κ <= 1 + 1.01 k u
+    nodes = len(rule.nodes)
+    excess = np.float64(1.01 * UNIT_ROUNDOFF) * function.roundings
+    kappa = 1 + excess
+    sup = kappa * function.layers[..., nodes, :]
+    amplification = function.layers[..., -1, :]
+    values = sup * ((amplification - 1) + excess * amplification)
+    rounding = ((nodes + 6) * UNIT_ROUNDOFF * rule.norm * kappa) * sup * amplification
+    return PanelErrors(values, rounding, kappa)
+
+
+def _floor_of(sups: Array) -> float:
+    """A lower bound of majorants that are at least `sups`, themselves >= 2^-900 or nan."""
+    least = float(sups.min())
+    return least if least >= FLOOR else FLOOR

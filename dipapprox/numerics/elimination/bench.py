@@ -1,0 +1,112 @@
+"""Benches: a grid with its algebra and the functions computed on it, for many order events.
+
+In: plans, what they need of a grid, and how fine and precise to work (`Rung`). Out: an `Enclosure`
+of each probability: the value computed with restricted laws is at most the probability and misses
+at most the lost mass (`grid`). All memory is bounded; what does not fit is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.float64 import Float64Algebra
+from dipapprox.numerics.algebras.grid import build_grid
+from dipapprox.numerics.algebras.sampled import Sampled
+from dipapprox.numerics.elimination.needs import Needs
+from dipapprox.numerics.elimination.plan import FunctionTable, Terms
+from dipapprox.numerics.elimination.rungs import Rung
+from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan of an event, and how many samples the event has."""
+
+    terms: Terms
+    samples: int
+
+
+_MEMORY = 2**28
+"""Bytes that the functions of one bench may take, about."""
+
+
+class Bench:
+    """An algebra on a grid, and what was computed on it.
+
+    Args:
+        needs: What the grid is for.
+        kept: It keeps all but 2**(1 - kept) of every law.
+        algebra: On the grid.
+        table: The functions of all plans that will come.
+        capacity: Most functions to remember.
+    """
+
+    def __init__(
+        self,
+        needs: Needs,
+        kept: int,
+        algebra: Float64Algebra | BallAlgebra,
+        table: FunctionTable,
+        capacity: int,
+    ) -> None:
+        self.needs = needs
+        self.kept = kept
+        self._algebra = algebra
+        self._table = table
+        self._capacity = capacity
+        self._lost = max(span.lost for span in algebra.grid.spans.values())
+        self._forget()
+
+    def _forget(self) -> None:
+        self._evaluation: Evaluation[Sampled] | Evaluation[BallFunction]
+        match self._algebra:
+            case Float64Algebra():
+                self._evaluation = Evaluation(self._algebra, self._table)
+            case BallAlgebra():
+                self._evaluation = Evaluation(self._algebra, self._table)
+
+    def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
+        """Enclose the probabilities of events whose needs this bench meets."""
+        terms = [plan.terms for plan in plans]
+        if self._fits(terms):
+            values = self._evaluation.values(terms, limits)
+        else:
+            values = [self._alone(each, limits) for each in terms]
+        return [
+            value
+            if isinstance(value, NotEnclosed)
+            # The mass that the restricted laws of the samples lack.
+            else Enclosure(value.lower, value.upper + self._lost * plan.samples)
+            for value, plan in zip(values, plans, strict=True)
+        ]
+
+    def _fits(self, plans: Sequence[Terms]) -> bool:
+        return self._evaluation.remembered + self._evaluation.cost(plans) <= self._capacity
+
+    def _alone(self, plan: Terms, limits: Limits) -> Enclosure | NotEnclosed:
+        """The value of one plan, after forgetting what was computed if there is no room."""
+        if not self._fits((plan,)):
+            self._forget()
+            needed = self._evaluation.cost((plan,))
+            if needed > self._capacity:
+                return NotEnclosed(f"it needs {needed} functions, more than the memory holds")
+        return self._evaluation.values((plan,), limits)[0]
+
+
+def new_bench(
+    needs: Needs, kept: int, rung: Rung, table: FunctionTable, max_panels: int
+) -> Bench | NotEnclosed:
+    """Make a bench with a grid of at most `max_panels` panels."""
+    grid = build_grid(sorted(needs.laws, key=repr), needs.points, kept, rung.fineness, max_panels)
+    if isinstance(grid, NotEnclosed):
+        return grid
+    algebra: Float64Algebra | BallAlgebra
+    try:
+        algebra = BallAlgebra(grid, rung.bits, rung.degree) if rung.bits else Float64Algebra(grid)
+    except ValueError as error:
+        return NotEnclosed(str(error))
+    return Bench(needs, kept, algebra, table, max(_MEMORY // rung.bytes(grid.panels), 32))

@@ -1,0 +1,206 @@
+"""The main engine: order events by elimination over a function algebra (`elimination`).
+
+    event -> order event -> elimination plan -> float64 on a grid -> narrow enough?  yes -> done
+                                                  ^                     | no
+                                                  +-- finer; balls, more bits and degrees --+
+
+In: events, many at once. Out: an `Enclosure` of each probability, or why the guards have no such
+plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.events.event import Connected, Star, spelled_out
+from dipapprox.events.event_text import describe
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.grid import MAX_PANELS
+from dipapprox.numerics.elimination.bench import Bench, Planned, new_bench
+from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, is_small
+from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
+from dipapprox.numerics.elimination.rungs import Rung, Tier, ball_rungs, double_rungs
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+
+_SHARED_PANELS = 256
+"""Most panels of a grid that events share which could have smaller ones."""
+
+
+_TABLE = 200_000
+"""Most functions in the table, computed or not, when a batch begins."""
+
+_TOGETHER = 128
+"""Most events in a batch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Events for one grid, by position, and how they are asked for."""
+
+    asked: Mapping[int, Asked]
+    needs: Needs
+    bits: int
+    limits: Limits
+
+
+class Eliminated:
+    """The method `elimination`. It remembers grids and functions: similar events share them.
+
+    Args:
+        tier: Which algebras may be used.
+    """
+
+    def __init__(self, tier: Tier = Tier.AUTO) -> None:
+        self._tier = tier
+        self._table = FunctionTable()
+        self._benches: dict[Rung, Bench] = {}
+        self._furthest: Rung | None = None
+
+    @property
+    def name(self) -> str:
+        """The word in reports, with the furthest algebra that was needed so far."""
+        match self._furthest:
+            case None:
+                return "elimination"
+            case Rung(bits=0):
+                return "elimination (float64)"
+            case Rung(bits=bits):
+                return f"elimination (balls, {bits} bits)"
+            case _:
+                assert_never(self._furthest)
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event]; the batch of one."""
+        return self.enclose_many((event,), bits, limits)[0]
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        """Enclose Pr[event] for every event; see `Method.enclose_many`."""
+        found: dict[int, Enclosure | NotEnclosed] = {}
+        asked: dict[int, Asked] = {}
+        for place, event in enumerate(events):
+            order = event if isinstance(event, Star) else order_event(event)
+            if isinstance(order, NotEnclosed):
+                found[place] = order
+            else:
+                asked[place] = Asked(order, Needs.of(order))
+        for group in grouped(asked):
+            for start in range(0, len(group.places), _TOGETHER):
+                places = group.places[start : start + _TOGETHER]
+                try:
+                    batch = _Batch({k: asked[k] for k in places}, group.needs, bits, limits)
+                    found.update(self._enclose_batch(batch))
+                except LimitReached as reached:
+                    widest = spelled_out(max((events[k] for k in places), key=_cycles))
+                    if _cycles(widest) < 2:
+                        raise
+                    at = f"{reached.reason}, at {describe(widest)}"
+                    raise LimitReached(at) from reached
+        return [found[place] for place in range(len(events))]
+
+    def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:
+        if len(self._table) > _TABLE:
+            self._table = FunctionTable()
+            self._benches = {}
+        found: dict[int, Enclosure | NotEnclosed] = {}
+        pending: dict[int, Planned] = {}
+        for place, each in batch.asked.items():
+            terms = self._plan(each.order, batch.limits)
+            if isinstance(terms, NotEnclosed):
+                found[place] = terms
+            else:
+                pending[place] = Planned(terms, each.needs.samples)
+        for rung in double_rungs(batch.bits, self._tier):
+            self._climb(batch, rung, pending, found)
+        # The balls' errors are relative: what is known to be tiny needs fewer bits.
+        spared = _leading_zeros(pending, found, batch.bits)
+        for rung in ball_rungs(batch.bits - spared, self._tier):
+            self._climb(batch, rung, pending, found)
+        return found
+
+    def _plan(self, order: Order, limits: Limits) -> Terms | NotEnclosed:
+        limits.check()
+        if isinstance(order, Star):
+            return eliminate_star(order, self._table)
+        return eliminate(order, limits, self._table)
+
+    def _climb(
+        self,
+        batch: _Batch,
+        rung: Rung,
+        pending: dict[int, Planned],
+        found: dict[int, Enclosure | NotEnclosed],
+    ) -> None:
+        """Try once more to enclose what is `pending`; what is narrow enough leaves it."""
+        if not pending:
+            return
+        bench = self._bench(batch.needs, rung, batch.bits, shared=len(pending) > 1)
+        if isinstance(bench, Bench):
+            answers = bench.enclose(list(pending.values()), batch.limits)
+        else:
+            answers = []
+            for place, plan in pending.items():
+                alone = self._bench(batch.asked[place].needs, rung, batch.bits, shared=False)
+                answers += (
+                    alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
+                )
+        for place, answer in zip(list(pending), answers, strict=True):
+            best = found[place] = _better(found.get(place), answer)
+            if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**batch.bits):
+                del pending[place]
+        if any(isinstance(answer, Enclosure) for answer in answers):
+            self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
+
+    def _bench(self, needs: Needs, rung: Rung, bits: int, *, shared: bool) -> Bench | NotEnclosed:
+        """Find or make a bench; it serves what the last one did as well, if that costs little."""
+        # In steps of 16, so that events of different sizes find the same grid good enough.
+        kept = -(-(max(bits, 48) + needs.samples.bit_length() + 4) // 16) * 16
+        last = self._benches.get(rung)
+        made: Bench | NotEnclosed | None = None
+        if last is not None:
+            both = last.needs | needs
+            if kept <= last.kept and both.scope() == last.needs.scope():
+                return last
+            if is_small(both):
+                made = new_bench(both, max(kept, last.kept), rung, self._table, _SHARED_PANELS)
+        if not isinstance(made, Bench):
+            most = _SHARED_PANELS if shared else MAX_PANELS
+            made = new_bench(needs, kept, rung, self._table, most)
+        if isinstance(made, Bench):
+            self._benches[rung] = made
+        return made
+
+
+def _leading_zeros(
+    pending: Collection[int], found: Mapping[int, Enclosure | NotEnclosed], bits: int
+) -> int:
+    """Return k such that all pending probabilities are at most 2**-k, k <= bits."""
+    uppers = [each.upper for each in map(found.get, pending) if isinstance(each, Enclosure)]
+    if len(uppers) < len(pending) or not uppers:
+        return 0
+    largest = max(uppers)
+    zeros = largest.denominator.bit_length() - largest.numerator.bit_length() - 1
+    return min(max(zeros, 0), bits)
+
+
+def _better(
+    known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed
+) -> Enclosure | NotEnclosed:
+    if isinstance(found, NotEnclosed):
+        return found if known is None else known
+    if not isinstance(known, Enclosure):
+        known = UNIT
+    if not found.meets(known):
+        raise BrokenInvariant("elimination: disjoint enclosures of one probability")
+    return found.intersect(known)
+
+
+def _cycles(event: Connected) -> int:
+    """How far the comparisons of an event are from a tree."""
+    return 0 if isinstance(event, Star) else len(event.guards) - len(event.samples) + 1

@@ -1,0 +1,102 @@
+"""What order events need of a grid, and which of them may share one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.distributions import Distribution
+from dipapprox.events.event import Star
+from dipapprox.numerics.elimination.order_event import OrderEvent
+
+Order = OrderEvent | Star
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What some events ask of a grid.
+
+    Attributes:
+        laws: Of their samples.
+        points: Constants that samples are compared with.
+        samples: The most that one of them has.
+    """
+
+    laws: frozenset[Distribution]
+    points: frozenset[Fraction]
+    samples: int
+
+    @classmethod
+    def of(cls, order: Order) -> Needs:
+        """Read an event's needs."""
+        match order:
+            case Star(centre, below, above):
+                leaves = (*below, *above)
+                laws = frozenset((centre, *(law for law, _ in leaves)))
+                return cls(laws, frozenset(), 1 + sum(count for _, count in leaves))
+            case OrderEvent(samples):
+                shared = {id(sample.law): sample.law for sample in samples}  # laws hash slowly
+                bounds = {bound for each in samples for bound in (each.lower, each.upper)}
+                points = frozenset(bound for bound in bounds if bound is not None)
+                return cls(frozenset(shared.values()), points, len(samples))
+            case _:
+                assert_never(order)
+
+    def scope(self) -> tuple[frozenset[Distribution], frozenset[Fraction]]:
+        """The laws and the points."""
+        return self.laws, self.points
+
+    def __or__(self, other: Needs) -> Needs:
+        if other <= self:
+            return self
+        samples = max(self.samples, other.samples)
+        return Needs(self.laws | other.laws, self.points | other.points, samples)
+
+    def __le__(self, other: Needs) -> bool:
+        return (
+            self.samples <= other.samples
+            and self.points <= other.points
+            and self.laws <= other.laws
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An event and its needs."""
+
+    order: Order
+    needs: Needs
+
+
+_SHARED_LAWS = 12
+"""Most laws, and most constants, that one grid serves for the sake of sharing."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Events that may share a grid, by position, and what they need together."""
+
+    places: list[int]
+    needs: Needs
+
+
+def grouped(asked: Mapping[int, Asked]) -> list[Group]:
+    """Collect events with few laws and constants between them, those with the most first."""
+    groups: list[Group] = []
+    for place in sorted(asked, key=lambda place: -len(asked[place].needs.laws)):
+        needs = asked[place].needs
+        if groups:
+            together = groups[-1].needs | needs
+            if together is groups[-1].needs or is_small(together):
+                groups[-1].places.append(place)
+                groups[-1].needs = together
+                continue
+        groups.append(Group([place], needs))
+    return groups
+
+
+def is_small(needs: Needs) -> bool:
+    """Whether one grid serves all of them without costing much more than theirs."""
+    return len(needs.laws) <= _SHARED_LAWS and len(needs.points) <= _SHARED_LAWS

@@ -1,0 +1,264 @@
+"""Elimination: the probability of an order event as integrals of univariate functions.
+
+In: an `OrderEvent`. Out: `Terms`, Σ coefficient * ∫ product of functions, each function a
+restricted density or the running integral of such a product. Nothing numerical happens here.
+
+Samples are integrated out one by one. Let r have the density f (times what was passed to it), the
+lower neighbours l < r and the upper neighbours h > r in the reduced order. Split by which lower
+neighbour is the largest (l*) and which upper one the smallest (h*): every part has the further
+edges l < l*, h* < h, l* < h*, and the integral over r is
+
+    G(h*) - G(l*)   with both,      G(h*)   with h* alone,      ∫_{l*}^∞ f   with l* alone,
+
+where G(t) = ∫_{-∞}^t f: sums of products of univariate functions. The parts are disjoint and cover
+the event up to probability 0. Equal states are collected: like samples give binomial coefficients.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from dipapprox.events.event import Star
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
+from dipapprox.numerics.enclosure import NotEnclosed
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """The density of a sample between its constants."""
+
+    sample: Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The integral of a product of functions from the left, or from the right, end to t."""
+
+    factors: Factors
+    from_left: bool
+
+
+Function = Restricted | Running
+Factors = tuple[tuple[int, int], ...]
+"""A product: (number in a `FunctionTable`, exponent), by ascending number."""
+
+Terms = tuple[tuple[int, Factors], ...]
+"""A plan: Σ coefficient * ∫ product."""
+
+
+class FunctionTable:
+    """The functions of many plans, each once, numbered; a function's factors come before it."""
+
+    __slots__ = ("_leaves", "_numbers", "functions")
+
+    def __init__(self) -> None:
+        self.functions: list[Function] = []
+        self._numbers: dict[Function, int] = {}
+        # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
+        self._leaves: dict[tuple[int, int, int], tuple[Sample, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def number(self, function: Function) -> int:
+        """Return the function's number; a new one is added."""
+        number = self._numbers.setdefault(function, len(self.functions))
+        if number == len(self.functions):
+            self.functions.append(function)
+        return number
+
+    def leaf(self, sample: Sample) -> int:
+        """Return the number of a sample's restricted density."""
+        key = id(sample.law), id(sample.lower), id(sample.upper)
+        known = self._leaves.get(key)
+        if known is None:
+            if len(self._leaves) > _LEAVES:
+                self._leaves.clear()
+            known = self._leaves[key] = sample, self.number(Restricted(sample))
+        return known[1]
+
+
+_LEAVES = 4096
+
+
+_NO_ONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is left: an order on some samples, and the functions on each of them.
+
+    Attributes:
+        factors: (sample, its functions), by sample.
+        edges: The reduced order.
+    """
+
+    factors: tuple[tuple[int, Factors], ...]
+    edges: frozenset[Edge]
+
+
+def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
+    """Integrate out all samples of a connected order event.
+
+    Args:
+        event: At least one sample; connected.
+        limits: The time is asked before every step, and how many pieces an event may have.
+        table: The functions known so far; new ones are added.
+
+    Returns:
+        Terms, collected; none for an event of probability 0. Or why there are too many.
+
+    Raises:
+        LimitReached: If the time runs out.
+    """
+    edges = _reduced(event.edges)
+    if edges is None:
+        return ()
+    start = tuple((i, ((table.leaf(sample), 1),)) for i, sample in enumerate(event.samples))
+    pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
+    pending[len(start)][_State(start, edges)] = 1
+    created = 0
+    for count in range(len(start), 1, -1):
+        for state, coefficient in pending.pop(count, {}).items():
+            limits.check()
+            for after, sign in _integrate(state, table):
+                created += 1
+                pending[len(after.factors)][after] += sign * coefficient
+            if created > limits.pieces:
+                return NotEnclosed(
+                    f"its {len(event.samples)} samples and {len(edges)} comparisons split into "
+                    f"more than {limits.pieces} pieces"
+                )
+    return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
+
+
+def eliminate_star(star: Star, table: FunctionTable) -> Terms:
+    """Integrate out the leaves of a star, then its centre: one term."""
+    factors = [(table.leaf(Sample(star.centre, None, None)), 1)]
+    for leaves, from_left in ((star.below, True), (star.above, False)):
+        for law, count in leaves:
+            leaf = ((table.leaf(Sample(law, None, None)), 1),)
+            factors.append((table.number(Running(leaf, from_left)), count))
+    return ((1, tuple(sorted(factors))),)
+
+
+def times(factors: Factors, number: int) -> Factors:
+    """Multiply a product by one more function."""
+    place = bisect_left(factors, (number, 0))
+    if place < len(factors) and factors[place][0] == number:
+        grown = (number, factors[place][1] + 1)
+        return (*factors[:place], grown, *factors[place + 1 :])
+    return (*factors[:place], (number, 1), *factors[place:])
+
+
+def _integrate(state: _State, table: FunctionTable) -> list[tuple[_State, int]]:
+    """Integrate out all leaves; if there is none, the cheapest sample."""
+    below: dict[int, set[int]] = {v: set() for v, _ in state.factors}
+    above: dict[int, set[int]] = {v: set() for v, _ in state.factors}
+    for low, high in state.edges:
+        below[high].add(low)
+        above[low].add(high)
+    factors = dict(state.factors)
+    leaves = [v for v in factors if len(below[v]) + len(above[v]) == 1]
+    if leaves:
+        return [(_strip(factors, below, above, leaves, table), 1)]
+    vertex = min(factors, key=lambda v: (_parts(below[v], above[v]), v))
+    return _split(factors, state.edges, vertex, below[vertex], above[vertex], table)
+
+
+def _strip(
+    factors: dict[int, Factors],
+    below: dict[int, set[int]],
+    above: dict[int, set[int]],
+    leaves: list[int],
+    table: FunctionTable,
+) -> _State:
+    """Integrate out leaves until none is left, or one sample only. Linear in their number."""
+    gained = dict(factors)
+    while leaves:
+        leaf = leaves.pop()
+        if len(below[leaf]) + len(above[leaf]) != 1:
+            continue  # the last sample
+        to_left = bool(above[leaf])
+        (other,) = above[leaf] or below[leaf]
+        gained[other] = times(gained[other], table.number(Running(gained.pop(leaf), to_left)))
+        (below if to_left else above)[other].discard(leaf)
+        del below[leaf], above[leaf]
+        if len(below[other]) + len(above[other]) == 1:
+            leaves.append(other)
+    edges = frozenset((low, high) for high, lows in below.items() for low in lows)
+    return _State(tuple(sorted(gained.items())), edges)
+
+
+def _parts(below: set[int], above: set[int]) -> int:
+    """How many states integrating a sample out makes, and (times 1000) how many edges."""
+    lows, highs = max(len(below), 1), max(len(above), 1)
+    return lows * highs * (2 if below and above else 1) * 1000 + len(below) + len(above)
+
+
+def _split(
+    factors: dict[int, Factors],
+    edges: Iterable[Edge],
+    vertex: int,
+    below: set[int],
+    above: set[int],
+    table: FunctionTable,
+) -> list[tuple[_State, int]]:
+    """Split by the largest lower and the smallest upper neighbour of `vertex`."""
+    rest = {edge for edge in edges if vertex not in edge}
+    own = factors[vertex]
+    parts: list[tuple[_State, int]] = []
+    for top, bottom in product(sorted(below) or [_NO_ONE], sorted(above) or [_NO_ONE]):
+        order = rest | {(low, top) for low in below if low != top}
+        order |= {(bottom, high) for high in above if high != bottom}
+        targets = [(top, False, 1)] if bottom == _NO_ONE else [(bottom, True, 1)]
+        if below and above:
+            order.add((top, bottom))
+            targets.append((top, True, -1))
+        reduced = _reduced(frozenset(order))
+        if reduced is None:
+            continue
+        for target, from_left, sign in targets:
+            left = {v: f for v, f in factors.items() if v != vertex}
+            left[target] = times(left[target], table.number(Running(own, from_left)))
+            parts.append((_State(tuple(sorted(left.items())), reduced), sign))
+    return parts
+
+
+def _reduced(edges: frozenset[Edge]) -> frozenset[Edge] | None:
+    """The transitive reduction of an order; None if the edges have a cycle."""
+    above: dict[int, set[int]] = defaultdict(set)
+    for low, high in edges:
+        above[low].add(high)
+    reach: dict[int, set[int]] = {}
+    active: set[int] = set()
+    for start in list(above):
+        stack = [start]
+        while stack:
+            vertex = stack[-1]
+            if vertex in reach:
+                stack.pop()
+                continue
+            if vertex not in active:
+                active.add(vertex)
+                for high in above.get(vertex, ()):
+                    if high in active and high not in reach:
+                        return None
+                    if high not in reach:
+                        stack.append(high)
+                continue
+            reach[vertex] = set(above.get(vertex, ())).union(
+                *(reach[high] for high in above.get(vertex, ()))
+            )
+            stack.pop()
+    return frozenset(
+        (low, high)
+        for low, highs in above.items()
+        for high in highs
+        if not any(high in reach[other] for other in highs if other != high)
+    )

@@ -1,0 +1,182 @@
+"""The values of elimination plans in a function algebra, many at once.
+
+In: `Terms` over one `FunctionTable`. Out: an `Enclosure` of each value, for the restricted laws of
+the algebra's grid.
+
+    functions that are needed and not yet known, by depth -> one batch for each depth and direction
+    different products of all terms                       -> one batch of totals -> exact sums
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.algebra import FunctionAlgebra
+from dipapprox.numerics.elimination.plan import (
+    Factors,
+    FunctionTable,
+    Restricted,
+    Running,
+    Terms,
+)
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+F = TypeVar("F")
+T = TypeVar("T")
+
+
+class Evaluation(Generic[F]):
+    """Functions of plans on one grid, each computed once; powers and totals are shared."""
+
+    def __init__(self, algebra: FunctionAlgebra[F], table: FunctionTable) -> None:
+        self._algebra = algebra
+        self._table = table
+        self._known: dict[int, F] = {}
+        self._depths: list[int] = []
+        self._powers: dict[tuple[int, int], F] = {}
+        self._totals: dict[Factors, Enclosure | NotEnclosed] = {}
+
+    @property
+    def remembered(self) -> int:
+        """The number of functions and totals in memory."""
+        return len(self._known) + len(self._powers) + len(self._totals)
+
+    def cost(self, plans: Iterable[Terms]) -> int:
+        """Count the functions and powers that some plans add to the memory, at most."""
+        plans = tuple(plans)
+        fresh = self._needed(plans)
+        functions = [self._table.functions[number] for number in fresh]
+        products = [factors for terms in plans for _, factors in terms]
+        products += [f.factors for f in functions if isinstance(f, Running)]
+        powers = {(n, exponent) for each in products for n, exponent in each if exponent > 1}
+        # A power by itself needs two more for each binary digit of its exponent.
+        digits = sum(
+            2 * exponent.bit_length() for n, exponent in powers if (n, exponent - 1) not in powers
+        )
+        return len(fresh) + len(powers - self._powers.keys()) + digits
+
+    def _needed(self, plans: Iterable[Terms]) -> set[int]:
+        """Return the functions that must still be computed for some plans."""
+        waiting = [n for terms in plans for _, factors in terms for n, _ in factors]
+        found: set[int] = set()
+        while waiting:
+            number = waiting.pop()
+            if number in found or number in self._known:
+                continue
+            found.add(number)
+            function = self._table.functions[number]
+            if isinstance(function, Running):
+                waiting.extend(n for n, _ in function.factors)
+        return found
+
+    def values(self, plans: Sequence[Terms], limits: Limits) -> list[Enclosure | NotEnclosed]:
+        """Enclose the sum of the terms of each plan.
+
+        Raises:
+            LimitReached: If `limits`, asked before every batch, run out.
+        """
+        self._compute(self._needed(plans), limits)
+        wanted = {factors for terms in plans for _, factors in terms}
+        fresh = sorted(wanted - self._totals.keys())
+        self._raise(fresh, limits)
+        for batch in _batches(fresh, self._algebra.together):
+            limits.check()
+            totals = self._algebra.product_totals([self._factors(each) for each in batch])
+            self._totals.update(zip(batch, totals, strict=True))
+        return [self._sum(terms) for terms in plans]
+
+    def _compute(self, numbers: set[int], limits: Limits) -> None:
+        self._measure()
+        levels: dict[int, list[int]] = defaultdict(list)
+        for number in sorted(numbers):
+            levels[self._depths[number]].append(number)
+        for _, level in sorted(levels.items()):
+            sides: tuple[list[tuple[int, Factors]], ...] = ([], [])
+            for number in level:
+                function = self._table.functions[number]
+                match function:
+                    case Restricted():
+                        self._known[number] = self._restricted(function)
+                    case Running(factors, to_right):
+                        plain = self._plain_law(factors, to_right)
+                        if plain is None:
+                            sides[to_right].append((number, factors))
+                        else:
+                            self._known[number] = plain
+            for from_left in (False, True):
+                self._raise((factors for _, factors in sides[from_left]), limits)
+                for batch in _batches(sides[from_left], self._algebra.together):
+                    limits.check()
+                    products = [self._factors(factors) for _, factors in batch]
+                    found = self._algebra.running(products, from_left)
+                    self._known.update(zip((n for n, _ in batch), found, strict=True))
+
+    def _measure(self) -> None:
+        """Extend the depths to all functions: one more than the greatest of the factors'."""
+        for function in self._table.functions[len(self._depths) :]:
+            below = function.factors if isinstance(function, Running) else ()
+            self._depths.append(1 + max((self._depths[n] for n, _ in below), default=-1))
+
+    def _restricted(self, function: Restricted) -> F:
+        sample = function.sample
+        density = self._algebra.density(sample.law)
+        if sample.lower is None and sample.upper is None:
+            return density
+        return self._algebra.restrict(density, sample.lower, sample.upper)
+
+    def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
+        """The distribution function of a sample without constants or earlier messages."""
+        first = self._table.functions[factors[0][0]]
+        if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, Restricted):
+            return None
+        sample = first.sample
+        if sample.lower is not None or sample.upper is not None:
+            return None
+        return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
+
+    def _factors(self, factors: Factors) -> list[F]:
+        return [
+            self._known[number] if exponent == 1 else self._powers[number, exponent]
+            for number, exponent in factors
+        ]
+
+    def _raise(self, products: Iterable[Factors], limits: Limits) -> None:
+        """Compute the powers in some products, each from two of about half its exponent."""
+        waiting = [pair for factors in products for pair in factors]
+        steps: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        seen: set[tuple[int, int]] = set()
+        while waiting:
+            number, exponent = pair = waiting.pop()
+            if exponent == 1 or pair in seen or pair in self._powers:
+                continue
+            seen.add(pair)
+            steps[(exponent - 1).bit_length()].append(pair)
+            waiting += [(number, exponent // 2), (number, exponent - exponent // 2)]
+        for _, pairs in sorted(steps.items()):
+            for batch in _batches(pairs, self._algebra.together):
+                limits.check()
+                halves = [((n, e // 2), (n, e - e // 2)) for n, e in batch]
+                found = self._algebra.products([self._factors(each) for each in halves])
+                self._powers.update(zip(batch, found, strict=True))
+
+    def _sum(self, terms: Terms) -> Enclosure | NotEnclosed:
+        lower = upper = Fraction(0)
+        for coefficient, factors in terms:
+            total = self._totals[factors]
+            if isinstance(total, NotEnclosed):
+                return total
+            if len(terms) == 1 == coefficient:
+                return total
+            ends = coefficient * total.lower, coefficient * total.upper
+            lower += min(ends)
+            upper += max(ends)
+        return Enclosure(lower, upper)
+
+
+def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

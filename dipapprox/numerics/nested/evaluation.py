@@ -1,0 +1,277 @@
+"""Numbers for `Node` trees: nested ball quadrature with closed-form innermost integrals.
+
+In: a truncated `Node`. Out: a ball around its value.
+
+Why every integrand is entire. By induction over the tree, a node is an entire function of its free
+variables. A `Mass` is F(u) - F(l) with F entire for a fixed branch and u, l affine. Products and
+sums of entire functions are entire. A `Nest` is ∫ from l to u of f(x) B(x, …) dx; with
+x = l + s (u - l) it is (u - l) times an integral over s in [0, 1] of an entire function. So flint's
+`analytic` flag needs no attention, integrals do not depend on the path, and a range may be walked
+in any steps: breaks are chosen by looking at midpoints, which is harmless.
+
+A node can be asked two things.
+
+- `value` at real balls a few ulps wide (nodes of the outer quadrature). A nest whose ends are balls
+  [m ± r] integrates between the exact midpoints and adds the rest as a ball of radius
+  r · sup |f B| over the end: no integral with inexact ends is ever computed.
+- `bound` of the modulus for complex balls of any size, in closed form, without quadrature:
+  the path from l to u goes l -> Re l -> Re u -> u. On the real piece every branch of f is positive,
+  so it gives at most |F(Re u) - F(Re l)| sup |B|; an upright piece at most |Im u| sup |f B|. So the
+  bound stays small far from everything narrow, even if something narrow lies between the ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, assert_never
+
+from flint import acb, arb
+
+from dipapprox.distributions import Distribution
+from dipapprox.numerics.densities import STANDARD_LAWS, Box, mass_bound
+from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, variables
+from dipapprox.numerics.nested.quadrature import Effort, integrate
+from dipapprox.numerics.precision import to_ball
+from dipapprox.semantics.linear import LinearForm
+
+Values = Sequence[arb | acb]
+
+_ZERO = arb(0)
+_ONE = arb(1)
+
+
+class Evaluator(Protocol):
+    """A node, ready to be evaluated at one working precision."""
+
+    def value(self, at: list[arb]) -> arb:
+        """Enclose the node at real balls, one per depth."""
+
+    def bound(self, at: list[arb | acb]) -> arb:
+        """Bound the node's modulus on complex balls, one per depth; exact or not finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the quadrature of one tree is run.
+
+    Attributes:
+        effort: For the outermost integrals.
+        inner_evaluations: The most calls of an integrand that has other integrals around it.
+        check: Called at every evaluation; raises to stop.
+    """
+
+    effort: Effort
+    inner_evaluations: int
+    check: Callable[[], None]
+
+
+def make_evaluator(node: Node, settings: Settings) -> Evaluator:
+    """Prepare a truncated node; everything exact becomes balls at the current precision."""
+    match node:
+        case Mass(span):
+            return _MassEvaluator(span)
+        case Nest():
+            return _NestEvaluator(node, settings)
+        case Product(items):
+            return _ProductEvaluator([(make_evaluator(n, settings), p) for n, p in items])
+        case Sum(items):
+            return _SumEvaluator([(make_evaluator(n, settings), c) for n, c in items])
+        case _:
+            assert_never(node)
+
+
+class _Affine:
+    """Σ coefficient·variable + constant, on balls."""
+
+    def __init__(self, form: LinearForm) -> None:
+        self.terms = [(int(symbol), to_ball(c)) for symbol, c in form.terms]
+        self.constant = to_ball(form.constant)
+
+    def real(self, at: list[arb]) -> arb:
+        total = self.constant
+        for depth, coefficient in self.terms:
+            total = total + coefficient * at[depth]
+        return total
+
+    def complex(self, at: list[arb | acb]) -> arb | acb:
+        total: arb | acb = self.constant
+        for depth, coefficient in self.terms:
+            total = total + coefficient * at[depth]
+        return total
+
+
+def _standard(form: LinearForm | None, law: Distribution) -> _Affine | None:
+    """(form - mean) / scale, rounded once."""
+    if form is None:
+        return None
+    shifted = LinearForm(form.terms, form.constant - law.mean)
+    return _Affine(shifted.scaled(1 / law.scale))
+
+
+class _MassEvaluator:
+    """F(upper) - F(lower), in standard units."""
+
+    def __init__(self, span: Span) -> None:
+        self.law = STANDARD_LAWS[span.law.family]
+        self.lower = _standard(span.lower, span.law)
+        self.upper = _standard(span.upper, span.law)
+        self.sides = span.lower_side, span.upper_side
+
+    def value(self, at: list[arb]) -> arb:
+        below, above = self.sides
+        if self.lower is None:
+            return _ONE if self.upper is None else self.law.cdf(self.upper.real(at), above)
+        if self.upper is None:
+            return self.law.survival(self.lower.real(at), below)
+        return self.law.mass(self.lower.real(at), self.upper.real(at), below, above)
+
+    def bound(self, at: list[arb | acb]) -> arb:
+        below, above = self.sides
+        if self.lower is None:
+            if self.upper is None:
+                return _ONE
+            return self.law.cdf_bound(Box.around(self.upper.complex(at)), above)
+        lower = Box.around(self.lower.complex(at))
+        if self.upper is None:
+            return self.law.survival_bound(lower, below)
+        return mass_bound(self.law, lower, Box.around(self.upper.complex(at)), below, above)
+
+
+class _ProductEvaluator:
+    def __init__(self, factors: list[tuple[Evaluator, int]]) -> None:
+        self.factors = factors
+
+    def value(self, at: list[arb]) -> arb:
+        total = _ONE
+        for factor, power in self.factors:
+            total = total * _power(factor.value(at), power)
+        return total
+
+    def bound(self, at: list[arb | acb]) -> arb:
+        total = _ONE
+        for factor, power in self.factors:
+            total = total * _power(factor.bound(at), power)
+        return total.upper()
+
+
+def _power(value: arb, exponent: int) -> arb:
+    """value^exponent, exponent >= 1, by repeated squaring.
+
+    Not `value**exponent`: flint's power goes through the logarithm and is nan for arb(0, 1)**2.
+    """
+    result = value if exponent & 1 else None
+    while exponent := exponent >> 1:
+        value = value * value
+        if exponent & 1:
+            result = value if result is None else result * value
+    assert result is not None, "a power with exponent 0"
+    return result
+
+
+class _SumEvaluator:
+    def __init__(self, terms: list[tuple[Evaluator, int]]) -> None:
+        self.terms = terms
+
+    def value(self, at: list[arb]) -> arb:
+        total = _ZERO
+        for term, count in self.terms:
+            total = total + count * term.value(at)
+        return total
+
+    def bound(self, at: list[arb | acb]) -> arb:
+        total = _ZERO
+        for term, count in self.terms:
+            total = total + count * term.bound(at)
+        return total.upper()
+
+
+class _NestEvaluator:
+    """∫ density·body over a finite span, by quadrature."""
+
+    def __init__(self, nest: Nest, settings: Settings) -> None:
+        span = nest.span
+        assert span.lower is not None and span.upper is not None, "not truncated"
+        assert span.lower_side == span.upper_side, "a nest must lie on one branch"
+        self.depth = nest.depth
+        self.law = STANDARD_LAWS[span.law.family]
+        self.side = span.lower_side
+        self.lower, self.upper = _Affine(span.lower), _Affine(span.upper)
+        self.mean, self.scale = to_ball(span.law.mean), to_ball(span.law.scale)
+        self.breaks = [to_ball(point).mid() for point in nest.breaks]
+        self.check = settings.check
+        self.effort = settings.effort
+        inner = replace(settings.effort, evaluations=settings.inner_evaluations)
+        self.body = make_evaluator(nest.body, replace(settings, effort=inner))
+        # Without outer variables in the body, whole panels are the same for all outer values.
+        self.shareable = variables(nest.body) == {nest.depth}
+        self.shared: dict[int, arb] = {}
+
+    def value(self, at: list[arb]) -> arb:
+        lower, upper = self.lower.real(at), self.upper.real(at)
+        start, stop = lower.mid(), upper.mid()
+        total = self._between(start, stop, at)
+        for end in (lower, upper):
+            radius = end.rad()
+            if not radius.is_zero():
+                rest = radius * self._density_bound(end, list(at)) / self.scale
+                total = total + arb(0, rest.upper())
+        return total
+
+    def _between(self, start: arb, stop: arb, at: list[arb]) -> arb:
+        def value(x: arb) -> arb:
+            self.check()
+            at[self.depth] = x
+            return self.law.pdf((x - self.mean) / self.scale, self.side) * self.body.value(at)
+
+        def magnitude(x: acb) -> arb:
+            self.check()
+            return self._density_bound(x, list(at))
+
+        inside = [i for i, point in enumerate(self.breaks) if start <= point <= stop]
+        if not inside:
+            return integrate(value, magnitude, start, stop, self.effort) / self.scale
+        total = integrate(value, magnitude, start, self.breaks[inside[0]], self.effort)
+        for i in inside[:-1]:
+            total = total + self._panel(i, value, magnitude)
+        total = total + integrate(value, magnitude, self.breaks[inside[-1]], stop, self.effort)
+        return total / self.scale
+
+    def _panel(
+        self, index: int, value: Callable[[arb], arb], magnitude: Callable[[acb], arb]
+    ) -> arb:
+        if index in self.shared:
+            return self.shared[index]
+        first, last = self.breaks[index], self.breaks[index + 1]
+        total = integrate(value, magnitude, first, last, self.effort)
+        if self.shareable:
+            self.shared[index] = total
+        return total
+
+    def _density_bound(self, x: arb | acb, at: list[arb | acb]) -> arb:
+        """Bound |density·scale·body| for x in a ball."""
+        at[self.depth] = x
+        density = self.law.pdf_bound(Box.around((x - self.mean) / self.scale), self.side)
+        if not density.is_finite() or density.is_zero():
+            return density
+        return (density * self.body.bound(at)).upper()
+
+    def bound(self, at: list[arb | acb]) -> arb:
+        # Along the path l -> Re l -> Re u -> u; the outer pieces are upright, as long as |Im|.
+        inner = list(at)
+        lower, upper = self.lower.complex(at), self.upper.complex(at)
+        low, high = _real_part(lower), _real_part(upper)
+        ends = [Box.around((end - self.mean) / self.scale) for end in (low, high)]
+        total = mass_bound(self.law, ends[0], ends[1], self.side, self.side)
+        inner[self.depth] = low.union(high)
+        total = total * self.body.bound(inner)
+        for end in (lower, upper):
+            if isinstance(end, acb) and not end.imag.is_zero():
+                height = end.imag.abs_upper()
+                upright = acb(end.real, arb(0, height))
+                total = total + height * self._density_bound(upright, inner) / self.scale
+        return total.upper()
+
+
+def _real_part(value: arb | acb) -> arb:
+    return value if isinstance(value, arb) else value.real

@@ -1,0 +1,167 @@
+"""How fast an output probability can move with epsilon: bounds of p' and p'' by p itself.
+
+Fix an input row. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's probability is the
+measure of an event. Two views of it make epsilon move only the law of the samples:
+
+Scaling. The event is fixed in x, the law is rescaled. With theta = log eps and scale a eps^k the
+log-density moves at the rate s = k (z² - 1) for a Gaussian, k (|z| - 1) for a Laplace sample, so
+dp/dtheta = E[S; B] with S = Σ s_i. Twice: d²p/dtheta² = E[S² + Σ ds_i/dtheta; B], and as the
+bracket has mean 0, this is at most half its L1 norm, at most Σ 2 k² + Σ k² over the Gaussian and
+the Laplace samples (E s² = 2 k² and k²; E |ds/dtheta| = 2 k² and k²).
+
+Shift. If all scales are a/eps, choose numbers c_i (linear in the inputs) with Σ coefficient c_i +
+constant = 0 for every guard. The guards are then homogeneous in x - c, so in y = eps (x - c) the
+event does not depend on eps, and y has scale a and mean eps (mean - c): it moves with velocity t_i
+= (mean_i - c_i)/a_i in units of z_i. With tau² = Σ t_i² over the Gaussian and T = Σ |t_i|, Q = Σ
+t_i² over the Laplace samples, and Z the standard Gaussian along the Gaussian part of t:
+    |p'|  <= tau |E[Z; B]| + T p
+    |p''| <= tau² |E[Z² - 1; B]| + 2 tau T E[|Z|; B] + T² p + Q,
+the last because the second derivative of exp(-|z|)/2 is itself minus a unit mass at 0. (p' is then
+only Lipschitz, with this constant: all that the users of p'' need.)
+
+For any event B with probability p and any a >= 0, E[h; B] <= a' p + E[(h - a')+] gives, by Mills'
+ratio 1 - Phi(a) >= a phi(a)/(1 + a²), bounds that are affine in p:
+    |E[Z; B]|     <= a p + phi(a)/(1 + a²),  E[|Z|; B] <= a p + 2 phi(a)/(1 + a²)
+    |E[Z² - 1; B]| <= max(a² - 1, 1) p + 4 a phi(a)/(1 + a²)  (a >= 1), and <= 2 phi(1)
+    |E[|z| - 1; B]| <= max(b - 1, 1) p + exp(-b)  (b >= 1, z Laplace), and <= 1/e.
+Small a suit large p. Rates are sums over all samples in guards and hold for every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from dipapprox.distributions import Family
+from dipapprox.numerics.exponential import exponential
+from dipapprox.privacy.intervals.centres import distinct_guards, velocities
+from dipapprox.semantics.state import FinalStates, Sample
+
+_CUTS = tuple(Fraction(k, 2) for k in range(2, 25))
+_BITS = 32
+_FIRST_CUT = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """p -> slope * p + constant, both >= 0."""
+
+    slope: Fraction
+    constant: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Bounds for every output, row and eps of an interval: each p' and p'' is below all of them.
+
+    Attributes:
+        first: Majorants of |p'| as functions of p.
+        second: Majorants of |p''| as functions of p.
+    """
+
+    first: tuple[Affine, ...]
+    second: tuple[Affine, ...]
+
+
+class Drift:
+    """The rates of a program.
+
+    Args:
+        states: The final states, inputs symbolic.
+
+    Attributes:
+        scaled: Bounds of dp/dtheta and d²p/dtheta².
+        shifted: Bounds of p' and p'', if there are centres.
+    """
+
+    def __init__(self, states: FinalStates) -> None:
+        samples = _used(states)
+        self.scaled = _scaling(samples)
+        found = velocities(states, [index for index, _ in samples])
+        self.shifted: Rates | None = None
+        if found is not None:
+            families = [sample.family for _, sample in samples]
+            self.shifted = _shift(zip(families, found, strict=True))
+
+    def rates(self, lower: Fraction) -> Rates:
+        """Return bounds that hold for all eps >= `lower` > 0."""
+        # d/deps = (d/dtheta)/eps, d²/deps² = (d²/dtheta² - d/dtheta)/eps².
+        first = [Affine(f.slope / lower, f.constant / lower) for f in self.scaled.first]
+        level = min(f.constant for f in self.scaled.first if not f.slope)
+        second = [
+            Affine(s.slope / lower**2, (s.constant + level) / lower**2) for s in self.scaled.second
+        ]
+        if self.shifted is not None:
+            first += self.shifted.first
+            second += self.shifted.second
+        return Rates(tuple(first), tuple(second))
+
+
+def _used(states: FinalStates) -> list[tuple[int, Sample]]:
+    """Return the samples that some guard mentions, with their indices, ascending."""
+    mentioned = {s for guard in distinct_guards(states) for s in guard.form.samples()}
+    return [(index, states.samples[index]) for index in sorted(mentioned)]
+
+
+def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
+    """Return bounds of dp/dtheta and d²p/dtheta²."""
+    gaussian = laplace = gaussian_square = laplace_square = Fraction(0)
+    for _, sample in samples:
+        speed = Fraction(abs(sample.scale.power))
+        if sample.family is Family.GAUSSIAN:
+            gaussian += speed
+            gaussian_square += speed**2
+        else:
+            laplace += speed
+            laplace_square += speed**2
+    level = gaussian * 2 * _density(_FIRST_CUT) + laplace * _exponential(-_FIRST_CUT)
+    first = [Affine(Fraction(0), level)]
+    for cut in _CUTS:
+        square = cut**2
+        steepness = max(square - 1, Fraction(1))
+        rest = gaussian * 4 * cut * _density(cut) / (1 + square) + laplace * _exponential(-square)
+        first.append(Affine((gaussian + laplace) * steepness, rest))
+    return Rates(tuple(first), (Affine(Fraction(0), 2 * gaussian_square + laplace_square),))
+
+
+def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
+    """Return bounds of p' and p'' from velocities, in standard units per unit of eps."""
+    square = laplace = laplace_square = Fraction(0)
+    for family, speed in velocity:
+        if family is Family.GAUSSIAN:
+            square += speed**2
+        else:
+            laplace += abs(speed)
+            laplace_square += speed**2
+    gaussian = root_above(square)
+    first, second = [], []
+    for cut in (Fraction(0), Fraction(1, 2), *_CUTS):
+        tail = _density(cut) / (1 + cut**2)
+        first.append(Affine(gaussian * cut + laplace, gaussian * tail))
+        cross = 2 * gaussian * laplace
+        slope = cross * cut + laplace**2
+        constant = cross * 2 * tail + laplace_square
+        if cut == _FIRST_CUT:
+            second.append(Affine(slope, constant + square * 2 * _density(cut)))
+        if cut >= _FIRST_CUT:
+            steepness = max(cut**2 - 1, Fraction(1))
+            second.append(Affine(slope + square * steepness, constant + square * 4 * cut * tail))
+    return Rates(tuple(first), tuple(second))
+
+
+def _density(cut: Fraction) -> Fraction:
+    """Return at least phi(cut): 1/sqrt(2 pi) < 2/5 (even 0.39895)."""
+    return Fraction(39895, 100000) * _exponential(-(cut**2) / 2)
+
+
+def _exponential(exponent: Fraction) -> Fraction:
+    return exponential(exponent, _BITS).upper
+
+
+def root_above(square: Fraction) -> Fraction:
+    """Return a rational >= sqrt(square), square >= 0, by less than 2^-39."""
+    unit = 2**40
+    root = isqrt((square * unit * unit).__ceil__())
+    return Fraction(root + 1, unit) if square else square

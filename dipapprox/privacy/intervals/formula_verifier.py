@@ -1,0 +1,100 @@
+"""Claims by formulas at one epsilon: irrational numbers, proved through rational ones.
+
+A claim is stronger the smaller its budget and its delta. So a proof for lower bounds of both proves
+the claim, and a violation of upper bounds refutes it. The bounds are closer than any precision that
+is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.claim import Claim, Stated
+from dipapprox.privacy.divergence import budget_factor
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.privacy.search import Progress, silent
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import verify
+
+_GUARD_BITS = 64
+
+
+def verify_formula(
+    program: Program,
+    claim: FormulaClaim,
+    epsilon: Fraction,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> Verdict:
+    """Decide a claim at one epsilon; the answers mean what they mean in `verify`.
+
+    Raises:
+        UserError: If there is no claim at `epsilon`, or `verify` finds fault with its arguments.
+    """
+    if epsilon <= 0:
+        raise UserError(f"eps must be > 0, got {epsilon}")
+    claim.check(epsilon, epsilon)
+    budget, delta = claim.at(epsilon, options.max_precision + _GUARD_BITS)
+    strong = Claim(epsilon, _inside(delta, claim.delta_text), _inside(budget, claim.budget_text))
+    verdict = verify(program, strong, selection, options, progress)
+    if not budget.width and not delta.width:
+        return verdict
+    if verdict.answer is Answer.NOT_DP:
+        verdict = _confirmed(
+            verdict, program, Claim(epsilon, min(delta.upper, Fraction(1)), budget.upper), options
+        )
+    slack = _slack(budget)
+    witness = verdict.witness
+    if witness is not None:
+        witness = replace(witness, delta_enclosure=_widened(witness.delta_enclosure, slack))
+    found = verdict.delta_enclosure
+    return replace(
+        verdict,
+        delta_enclosure=None if found is None else _widened(found, slack),
+        witness=witness,
+        stated_budget=Stated(claim.budget_text, budget) if budget.width else None,
+        stated_delta=Stated(claim.delta_text, delta) if delta.width else None,
+    )
+
+
+def _confirmed(verdict: Verdict, program: Program, weak: Claim, options: Options) -> Verdict:
+    """Check the violating pair of a stronger claim against a weaker one."""
+    assert verdict.witness is not None, "Not_DP has a witness"
+    pair = verdict.witness.input, verdict.witness.adjacent
+    again = verify(program, weak, OrderedPairs((pair,)), options)
+    if again.answer is Answer.NOT_DP:
+        return replace(again, pairs=verdict.pairs)
+    reason = again.reason or "critical delta: the pair of the witness is too close to the claim"
+    return replace(
+        verdict,
+        answer=Answer.UNKNOWN,
+        reason=reason,
+        delta_enclosure=None,
+        interrupted=again.interrupted,
+    )
+
+
+def _inside(value: Enclosure, text: str) -> Fraction:
+    if value.lower < 0 <= value.upper:
+        raise UserError(f"cannot tell whether '{text}' is negative: it is about 0")
+    return value.lower
+
+
+def _slack(budget: Enclosure) -> Fraction:
+    """Bound how much delta_{u,u'} changes with the budget: by at most that of e^budget."""
+    bits = _GUARD_BITS
+    high = budget_factor(budget.upper, bits).upper
+    # Between the bounds e^b grows by at most e^upper times their distance (mean value theorem).
+    return Fraction(1) if high is None else min(high * budget.width, Fraction(1))
+
+
+def _widened(enclosure: Enclosure, slack: Fraction) -> Enclosure:
+    low, high = enclosure.lower - slack, enclosure.upper + slack
+    return Enclosure(max(low, min(enclosure.lower, Fraction(0))), min(high, Fraction(1)))

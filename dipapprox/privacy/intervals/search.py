@@ -1,0 +1,196 @@
+"""Adaptive subdivision of an interval of epsilons.
+
+    points at both ends; the whole interval as one cell
+    while a cell is left:
+        take the one with the greatest excess (`cells`)
+        split it at a simple rational p in its middle half
+        point p:  claim violated?  -- yes -->  stop: Not_DP at p
+        both halves:  proved?      -- yes -->  done with it
+                      hopeless?    -- yes -->  given up: at best Unknown
+                                   -- no --->  left
+
+A cell is hopeless when a probability at one of its ends has no enclosure, when it has become
+tiny, or when the claim is critical at both ends of it after some subdivision.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.bulk import Bounds
+from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
+from dipapprox.privacy.intervals.drift import Drift
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.pairs.pair_list import PairList
+
+Tables = Callable[[Fraction, Sequence[InputRow], int], Bounds]
+"""Probabilities of many rows at one epsilon, at most 2**-bits wide if possible."""
+
+Progress = Callable[[int, int | None], None]
+"""Told the decided thousandths of the interval, and 1000."""
+
+MOST_POINTS = 4_000
+
+_SMALLEST = Fraction(1, 2**24)
+"""Cells of a smaller share of the interval are given up."""
+
+_PATIENT = Fraction(1, 64)
+"""Cells of a larger share are subdivided even if the claim is critical at both ends."""
+
+_BLOCK = 4_096
+"""Rows asked for at once."""
+
+_THOUSAND = 1_000
+
+
+@dataclass(slots=True)
+class IntervalSearch:
+    """One run; the fields after `limits` are valid whenever it ends.
+
+    Attributes:
+        lower: The least epsilon, > 0.
+        upper: The greatest, > `lower`.
+        ladder: Bits to ask for, ascending; at least one.
+        left: Cells neither proved nor given up, a heap: (-excess, number, cell).
+        given_up: Cells that will not be proved.
+        proved: Upper bound of the largest delta_{u,u'} on the proved cells.
+        seen: Certified lower bound of the largest delta_{u,u'} anywhere.
+        decided: Length of the proved cells.
+        points: Epsilons evaluated.
+        sorted: Cells made.
+        obstacle: Why some probability could not be enclosed, if so.
+        violation: The point at which the claim is certainly wrong; the run stops there.
+        bits: The most bits that were asked for.
+        exhausted: Whether the run stopped because of the number of points.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    tables: Tables
+    claim: FormulaClaim
+    drift: Drift
+    pairs: PairList
+    ladder: tuple[int, ...]
+    limits: Limits
+    left: list[tuple[Fraction, int, Cell]] = field(default_factory=list)
+    given_up: list[Cell] = field(default_factory=list)
+    proved: Fraction = Fraction(0)
+    seen: Fraction = Fraction(0)
+    decided: Fraction = Fraction(0)
+    points: int = 0
+    sorted: int = 0
+    obstacle: str | None = None
+    violation: Point | None = None
+    bits: int = 0
+    exhausted: bool = False
+
+    def run(self, progress: Progress) -> None:
+        """Decide the interval as far as possible.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            BrokenInvariant: If bounds contradict each other.
+        """
+        ends = []
+        for epsilon in (self.lower, self.upper):
+            ends.append(self._point(epsilon))
+            if self.violation is not None:
+                return
+        self._sort([self._cell(*ends)])
+        while self.left:
+            progress(int(self.decided / (self.upper - self.lower) * _THOUSAND), _THOUSAND)
+            if self.points >= MOST_POINTS:
+                self.exhausted = True
+                return
+            self.limits.check()
+            cell = self.left[0][2]
+            low, high, quarter = cell.lower, cell.upper, cell.width / 4
+            middle = self._point(simplest(low.epsilon + quarter, high.epsilon - quarter))
+            if self.violation is not None:
+                return
+            halves = [self._cell(low, middle), self._cell(middle, high)]
+            # Only now: wherever a limit strikes, every cell is in exactly one place.
+            heapq.heappop(self.left)
+            self._sort(halves)
+        progress(_THOUSAND, _THOUSAND)
+
+    def remaining(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Return the undecided parts of the interval, merged, ascending."""
+        if not self.sorted:
+            return ((self.lower, self.upper),)
+        cells = [cell for _, _, cell in self.left] + self.given_up
+        merged: list[tuple[Fraction, Fraction]] = []
+        for low, high in sorted((c.lower.epsilon, c.upper.epsilon) for c in cells):
+            if merged and merged[-1][1] == low:
+                merged[-1] = merged[-1][0], high
+            else:
+                merged.append((low, high))
+        return tuple(merged)
+
+    def _cell(self, low: Point, high: Point) -> Cell:
+        return make_cell(low, high, self.claim, self.drift, self.pairs, self.limits)
+
+    def _sort(self, cells: Sequence[Cell]) -> None:
+        """Put new cells where they belong: proved, given up or left."""
+        for cell in cells:
+            self.sorted += 1
+            if cell.excess <= 0:
+                self.decided += cell.width
+                self.proved = max(self.proved, cell.largest)
+                continue
+            ends = cell.lower, cell.upper
+            share = cell.width / (self.upper - self.lower)
+            critical = share < _PATIENT and not any(end.holds for end in ends)
+            if critical or share < _SMALLEST or any(end.table.obstacle for end in ends):
+                self.given_up.append(cell)
+            else:
+                heapq.heappush(self.left, (-cell.excess, self.sorted, cell))
+
+    def _point(self, epsilon: Fraction) -> Point:
+        """Compare the claim with probabilities; tiny ones may need more bits than the first."""
+        for bits in self.ladder:
+            self.bits = max(self.bits, bits)
+            table = self._table(epsilon, bits)
+            point = make_point(epsilon, table, self.claim, self.pairs, self.limits)
+            if point.violated or point.holds or point.resolved or table.obstacle is not None:
+                break
+        self.points += 1
+        self.obstacle = self.obstacle or point.table.obstacle
+        self.seen = max(self.seen, point.largest.lower)
+        if point.violated:
+            self.violation = point
+        return point
+
+    def _table(self, epsilon: Fraction, bits: int) -> Bounds:
+        rows = self.pairs.rows
+        if not rows:
+            return Bounds(np.empty((0, 0)), np.empty((0, 0)))
+        blocks = [
+            self.tables(epsilon, rows[start : start + _BLOCK], bits)
+            for start in range(0, len(rows), _BLOCK)
+        ]
+        return Bounds(
+            np.concatenate([block.lower for block in blocks]),
+            np.concatenate([block.upper for block in blocks]),
+            next((block.obstacle for block in blocks if block.obstacle is not None), None),
+        )
+
+
+def simplest(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return the fraction of least denominator in [lower, upper], 0 < lower <= upper.
+
+    Continued fractions: an integer if there is one, else the common whole part plus the
+    reciprocal of the simplest fraction between the reciprocals of what is left.
+    """
+    whole = lower.__ceil__()
+    if whole <= upper:
+        return Fraction(whole)
+    whole -= 1
+    return whole + 1 / simplest(1 / (upper - whole), 1 / (lower - whole))

@@ -1,0 +1,127 @@
+"""Output probabilities over an interval of epsilons: chords between its ends, and how far off.
+
+Let p be an output's probability for one input as a function of eps in [lo, hi], w = hi - lo. The
+rates of `drift` bound |p'| <= f(p) and |p''| <= s(p) by affine, non-decreasing f and s.
+
+1. p <= m := min over f of (max(p(lo), p(hi)) + c w/2) / (1 - a w/2), f(p) = a p + c: from the
+   nearer end, at most w/2 away, Gronwall's inequality gives p <= (p_end + c w/2) exp(a w/2), and
+   exp(x) <= 1/(1 - x). If the event is impossible at one eps it is a null set at all, m = 0.
+2. |p - chord| <= r := min(w/2 f(m), w²/8 s(m)): a function with Lipschitz constant l is at most
+   2 t (1 - t) w l off its chord at the place t in [0, 1], one whose derivative has Lipschitz
+   constant l at most t (1 - t) w²/2 l.
+
+Now let E >= L for a function L >= 0 that is affine in eps, E = e^budget. For one pair and output
+
+    p_u - E p_u' <= p_u - L p_u' <= chord(p_u) + r_u - L (chord(p_u') - r_u')
+                 <= chord(p_u) + r_u - chord(L p_u') + (dL dp_u')+ / 4 + max(L) r_u',
+
+since the chord of a product of affine functions exceeds it by t (1 - t) dL dp_u', the differences
+d being those from lo to hi. The right-hand side is affine in eps, so the sum of the positive parts
+over all outputs is convex, and below an affine minorant of delta if it is so at both ends. There
+it is Lemma 2's sum, with p_u raised by r_u and the discount L p_u' lowered by the last two terms.
+Everything is second order in w as long as L and delta are.
+
+Doubles: probabilities and discounts are certified bounds as in `bounds`; r is a sum of products of
+non-negative numbers with a relative error far below the 2^-40 it is raised by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.numerics.bulk import Bounds
+from dipapprox.privacy.intervals.drift import Affine, Rates
+from dipapprox.privacy.pairs.bounds import float_above, float_below
+
+Array = NDArray[np.float64]
+
+_RAISED = 1 + 2.0**-40
+_TINY = 2.0**-1000
+"""Covers underflow, and the rounding of rates that are no doubles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minorant:
+    """An affine function below another one over an interval, by its values at the ends."""
+
+    at_lower: Fraction
+    at_upper: Fraction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """One end of a tube: what enters Lemma 2's sum there.
+
+    Attributes:
+        upper: p_u + r_u, at least.
+        discount: L p_u' less the corrections, at most; never negative.
+    """
+
+    upper: Array
+    discount: Array
+
+
+def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
+    """Bound how far every probability is from its chord.
+
+    Args:
+        lower: Probabilities at the lower end: arrays (rows x outputs).
+        upper: Probabilities at the upper end.
+        width: Of the interval.
+        rates: Valid over the interval.
+    """
+    half = float_above(width / 2)
+    greatest = np.maximum(lower.upper, upper.upper)
+    most = np.ones_like(greatest)
+    for rate in rates.first:
+        slope, constant = _above(rate)
+        if slope * half < 0.5:
+            bound = (greatest + constant * half) / (1 - slope * half)
+            most = np.minimum(most, bound * _RAISED + _TINY)
+    radius = np.ones_like(most)
+    for rate in rates.first:
+        slope, constant = _above(rate)
+        radius = np.minimum(radius, half * (slope * most + constant))
+    for rate in rates.second:
+        slope, constant = _above(rate)
+        # In this order: the square of a tiny width would underflow.
+        radius = np.minimum(radius, half * (half * (slope * most + constant)) / 2)
+    never = (lower.upper == 0.0) | (upper.upper == 0.0)
+    raised: Array = np.where(never, 0.0, radius * _RAISED + _TINY)
+    return raised
+
+
+def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple[End, End]:
+    """Return both ends of the tube of all rows and outputs.
+
+    Args:
+        lower: Probabilities at the lower end.
+        upper: Probabilities at the upper end.
+        radius: From `radii`.
+        factor: L, in [0, 2**900] at both ends.
+    """
+    change = factor.at_upper - factor.at_lower
+    # (dL dp)+ is largest for the largest dp if L rises, for the smallest if it falls.
+    if change >= 0:
+        product = np.maximum(upper.upper - lower.lower, 0.0) * float_above(change / 4)
+    else:
+        product = np.maximum(lower.upper - upper.lower, 0.0) * float_above(-change / 4)
+    most = float_above(max(factor.at_lower, factor.at_upper))
+    # Where the radius is 0, so are both probabilities, and the product.
+    moved = (product + most * radius) * _RAISED + _TINY
+    correction = np.where(radius > 0.0, moved, 0.0)
+    found = []
+    for table, value in ((lower, factor.at_lower), (upper, factor.at_upper)):
+        high = np.where(radius == 0.0, table.upper, np.nextafter(table.upper + radius, np.inf))
+        scaled = np.nextafter(float_below(value) * table.lower, 0.0)
+        low = np.maximum(np.nextafter(scaled - correction, -np.inf), 0.0)
+        found.append(End(high, low))
+    return found[0], found[1]
+
+
+def _above(rate: Affine) -> tuple[float, float]:
+    return float_above(rate.slope), float_above(rate.constant)

@@ -1,0 +1,109 @@
+"""The verdict on an interval of epsilons. Frozen data, nothing printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.notation import ends
+from dipapprox.privacy.verdict import Answer, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalVerdict:
+    """The result of one verification for every eps in a closed interval.
+
+    Attributes:
+        lower: The least eps.
+        upper: The greatest eps.
+        reason: Why the answer is Unknown; None otherwise.
+        pairs: Ordered pairs, each checked everywhere.
+        points: Epsilons at which probabilities were computed.
+        delta_enclosure: For DP, encloses the largest delta_{u,u'} over pairs and interval; for
+            Not_DP, the violating pair's at the eps of the witness. None if nothing is known.
+        violation: For Not_DP the verdict at one eps, with its witness.
+        remaining: For Unknown the undecided parts of the interval, merged, ascending.
+        precision: The most bits asked for at any eps.
+        seconds: From parsed arguments to the verdict.
+        interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
+    """
+
+    program: str
+    parameters: Mapping[str, Fraction]
+    lower: Fraction
+    upper: Fraction
+    claim: FormulaClaim
+    answer: Answer
+    reason: str | None
+    pairs: int
+    outputs: int
+    final_states: int
+    points: int
+    delta_enclosure: Enclosure | None
+    violation: Verdict | None
+    remaining: tuple[tuple[Fraction, Fraction], ...]
+    precision: int
+    engine: str
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def epsilons(self) -> str:
+        """The interval as it is written: "1/10..1"."""
+        return f"{self.lower}..{self.upper}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `verify --json`: those of one eps, and what an interval adds."""
+        witness = epsilon = None
+        if self.violation is not None:
+            epsilon = str(self.violation.claim.epsilon)
+            witness = self.violation.witness_fields()
+        return {
+            "program": self.program,
+            "params": {name: str(value) for name, value in self.parameters.items()},
+            "eps": self.epsilons,
+            "eps_prv": self.claim.budget_text,
+            "delta": self.claim.delta_text,
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "pairs": self.pairs,
+            "outputs": self.outputs,
+            "final_states": self.final_states,
+            "delta_enclosure": ends(self.delta_enclosure),
+            "eps_witness": epsilon,
+            "witness": None if witness is None else {"eps": epsilon, **witness},
+            "remaining": [[str(low), str(high)] for low, high in self.remaining],
+            "points": self.points,
+            "precision": self.precision,
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        lower, upper = ends(self.delta_enclosure)
+        rows = {
+            "program": self.program,
+            "claim": f"({self.claim.budget_text}, {self.claim.delta_text})-DP for every ε in "
+            f"[{self.lower}, {self.upper}]",
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "largest δ": f"[{lower}, {upper}]",
+            "remaining": ", ".join(f"[{low}, {high}]" for low, high in self.remaining) or None,
+            "pairs": self.pairs,
+        }
+        cells = (
+            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
+            for name, value in rows.items()
+            if value is not None
+        )
+        details = "" if self.violation is None else self.violation._repr_html_()
+        return f"<table>{''.join(cells)}</table>{details}"

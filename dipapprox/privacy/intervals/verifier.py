@@ -1,0 +1,162 @@
+"""Program x claim x interval of epsilons -> verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+from dipapprox.language.core import InputRow, Program
+from dipapprox.numerics.bulk import Bounds, BulkSource
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.intervals.cells import Point
+from dipapprox.privacy.intervals.drift import Drift
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.intervals.formula_verifier import verify_formula
+from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import OrderedPairs, PairSelection, select_pairs
+from dipapprox.privacy.pairs.pair_list import list_pairs
+from dipapprox.privacy.search import Progress, precisions, silent
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import INTERRUPTED
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+
+class _Probabilities:
+    """Probabilities at any epsilon; the source of the latest one is kept for its next block."""
+
+    def __init__(self, states: FinalStates, options: Options) -> None:
+        self._states = states
+        self._options = options
+        self._latest: tuple[Fraction, BulkSource] | None = None
+        self.engine = options.engine.value
+
+    def __call__(self, epsilon: Fraction, rows: Sequence[InputRow], bits: int) -> Bounds:
+        if self._latest is None or self._latest[0] != epsilon:
+            source = open_probabilities(self._states, epsilon, self._options)
+            self._latest = epsilon, source
+            self.engine = source.name
+        return self._latest[1].table(rows, bits)
+
+
+def verify_interval(
+    program: Program,
+    claim: FormulaClaim,
+    lower: Fraction,
+    upper: Fraction,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> IntervalVerdict:
+    """Decide whether a claim holds for every epsilon in [lower, upper].
+
+    DP and Not_DP are proved; limits, an interrupt (Ctrl-C) or a broken invariant give Unknown.
+
+    Args:
+        program: The program.
+        claim: What is claimed at each epsilon.
+        lower: The least epsilon, > 0.
+        upper: The greatest epsilon, > `lower`.
+        selection: Ordered pairs to check, everywhere.
+        options: How to compute; the limits hold for the whole interval.
+        progress: Told the decided thousandths of the interval.
+
+    Raises:
+        UserError: If the interval is empty, there is no claim at some epsilon of it, or the
+            adjacency does not suit the inputs.
+    """
+    if lower <= 0:
+        raise UserError(f"eps must be > 0, but the interval begins at {lower}")
+    if lower >= upper:
+        raise UserError(
+            f"the interval of eps {'is reversed' if lower > upper else 'has one point only'}: "
+            f"{lower}..{upper}",
+            f"write {upper}..{lower}" if lower > upper else f"write --eps {lower}",
+        )
+    claim.check(lower, upper)
+    pairs = select_pairs(program, selection)
+    states: FinalStates | None = None
+    tables: _Probabilities | None = None
+    search: IntervalSearch | None = None
+    stopped: str | None = None
+    try:
+        states = execute(program, options.merge, options.limits)
+        tables = _Probabilities(states, options)
+        listed = list_pairs(pairs, options.limits)
+        ladder = precisions(options.precision, options.max_precision)
+        search = IntervalSearch(
+            lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
+        )
+        search.run(progress)
+    except LimitReached as limit:
+        stopped = limit.reason
+    except MemoryError:
+        stopped = "memory limit: no memory left"
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    except BrokenInvariant as broken:
+        search = None
+        stopped = f"internal invariant failed: {broken} (a bug, please report)"
+    violation: Verdict | None = None
+    answer, reason = Answer.UNKNOWN, stopped
+    remaining: tuple[tuple[Fraction, Fraction], ...] = ((lower, upper),)
+    delta: Enclosure | None = None
+    if search is not None:
+        remaining = search.remaining()
+        delta = Enclosure(search.seen, Fraction(1))
+        if search.violation is not None:
+            violation = _witness(program, claim, search, search.violation, options)
+            if violation.answer is Answer.NOT_DP:
+                answer, reason, remaining = Answer.NOT_DP, None, ()
+                delta = violation.delta_enclosure
+            else:
+                reason, violation = violation.reason, None
+        elif stopped is None and not remaining:
+            answer = Answer.DP
+            delta = Enclosure(search.seen, max(search.proved, search.seen))
+        elif stopped is None:
+            reason = _why(search)
+    return IntervalVerdict(
+        program=program.name,
+        parameters=program.parameters,
+        lower=lower,
+        upper=upper,
+        claim=claim,
+        answer=answer,
+        reason=reason,
+        pairs=0 if search is None else len(search.pairs),
+        outputs=0 if states is None else len(states.outputs()),
+        final_states=0 if states is None else len(states.states),
+        points=0 if search is None else search.points,
+        delta_enclosure=delta,
+        violation=violation,
+        remaining=remaining,
+        precision=options.precision if search is None else search.bits or options.precision,
+        engine=options.engine.value if tables is None else tables.engine,
+        seconds=options.limits.elapsed(),
+        interrupted=stopped == INTERRUPTED and answer is Answer.UNKNOWN,
+    )
+
+
+def _witness(
+    program: Program, claim: FormulaClaim, search: IntervalSearch, point: Point, options: Options
+) -> Verdict:
+    """Let the verifier of one epsilon confirm a violation, and lay out its witness."""
+    pair = search.pairs.pair(point.worst)
+    return verify_formula(program, claim, point.epsilon, OrderedPairs((pair,)), options)
+
+
+def _why(search: IntervalSearch) -> str:
+    """Say why cells are left when nothing stopped the run."""
+    if search.obstacle is not None:
+        return f"no enclosure: {search.obstacle}"
+    if search.exhausted:
+        return f"subdivision limit: undecided after {MOST_POINTS} values of eps"
+    return (
+        "critical: on what remains, delta is so close to the largest delta_(u,u') that no "
+        "subdivision tells them apart"
+    )

@@ -1,0 +1,104 @@
+"""All adjacent pairs in blocks: two arrays of row numbers at a time, bounded memory.
+
+Rows are numbered as in `itertools.product` of the domains, the last cell fastest. A block is a set
+of partial pairs that have taken the steps of the first cells; taking those of the next cell
+multiplies it, and what grows too large is cut. Depth first, so the blocks that wait are few:
+at most one cut of each size per cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+
+from dipapprox.language.core import Cell, InputRow
+from dipapprox.privacy.pairs.walk import Integers, Walk
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Ordered pairs of rows, by number; no pair of a row with itself."""
+
+    first: Integers
+    second: Integers
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def pair(self, place: int) -> Block:
+        """Return one of the pairs as a block of its own."""
+        return Block(self.first[place : place + 1], self.second[place : place + 1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Partial:
+    """Pairs whose cells before `cell` have their values; the others have code 0."""
+
+    cell: int
+    first: Integers
+    second: Integers
+    spent: Integers
+
+
+class RowNumbers:
+    """Numbers for all rows of a program.
+
+    Attributes:
+        count: How many there are.
+    """
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._domains = tuple(cell.domain for cell in cells)
+        sizes = [len(domain) for domain in self._domains]
+        self.count = prod(sizes)
+        self.strides = tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
+
+    def row(self, number: int) -> InputRow:
+        """Return the row with a number."""
+        found = []
+        for domain, stride in zip(self._domains, self.strides, strict=False):
+            code, number = divmod(number, stride)
+            found.append(domain[code])
+        return tuple(found)
+
+
+def pair_blocks(cells: Sequence[Cell], walk: Walk, size: int) -> Iterator[Block]:
+    """Yield every ordered pair of different adjacent rows once.
+
+    Args:
+        cells: The input cells; fewer than 2**60 rows.
+        walk: Their steps.
+        size: Most pairs in a block, unless one step of one pair already gives more.
+    """
+    strides = RowNumbers(cells).strides
+    start = np.zeros(1, dtype=np.int64)
+    stack = [_Partial(0, start, start, start)]
+    while stack:
+        part = stack.pop()
+        if part.cell == len(cells):
+            different = part.first != part.second
+            if different.any():
+                yield Block(part.first[different], part.second[different])
+            continue
+        steps = walk.steps[part.cell]
+        most = max(size // len(steps), 1)
+        if len(part.first) > most:
+            rest = slice(most, None)
+            stack.append(_Partial(part.cell, part.first[rest], part.second[rest], part.spent[rest]))
+        part = _Partial(part.cell, part.first[:most], part.second[:most], part.spent[:most])
+        stack.append(_stepped(part, walk, strides[part.cell]))
+
+
+def _stepped(part: _Partial, walk: Walk, stride: int) -> _Partial:
+    steps = walk.steps[part.cell]
+    first = (part.first[:, None] + stride * steps.first[None, :]).ravel()
+    second = (part.second[:, None] + stride * steps.second[None, :]).ravel()
+    if walk.budget is None:
+        return _Partial(part.cell + 1, first, second, np.zeros(len(first), dtype=np.int64))
+    spent = (part.spent[:, None] + steps.cost[None, :]).ravel()
+    kept = np.flatnonzero(spent <= walk.budget)
+    return _Partial(part.cell + 1, first[kept], second[kept], spent[kept])

@@ -1,0 +1,63 @@
+"""All adjacent pairs together: the ladder of precisions over the dynamic program of `largest`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language.core import Program
+from dipapprox.numerics.enclosure import Enclosure, Side, compare
+from dipapprox.privacy.pairs.counters import CounterPlan
+from dipapprox.privacy.pairs.largest import largest_delta
+from dipapprox.privacy.pairs.tables import Tables
+from dipapprox.privacy.search import Attempt, Progress, Search
+
+
+def search_counters(
+    search: Search,
+    program: Program,
+    plan: CounterPlan,
+    tables: Tables,
+    total: int,
+    progress: Progress,
+) -> bool:
+    """Climb the ladder with all pairs together; False if there are too many counters after all.
+
+    bits := the first precision
+    bound the largest delta  --- <= claimed ----> DP
+        ^      |      |
+        |  undecided  +--- > claimed -----------> check the pair that attains the lower bound
+        |      |
+        +- bits left? -- no --------------------> give up the pair that attains the upper bound
+    """
+    largest = None
+    bits = 0
+    for bits in search.ladder:
+        search.bits = max(search.bits, bits)
+        ask = partial(tables.cells, bits=bits)
+        found = largest_delta(plan, program.inputs, ask, search.limits, progress)
+        if found is None:
+            return False
+        largest = found
+        match compare(largest.delta, search.delta):
+            case Side.BELOW:
+                search.cover(total, largest.delta)
+                return True
+            case Side.ABOVE:
+                search.cover(total, largest.delta)
+                search.check(largest.certain)
+                if search.violation is None and not search.undecided:
+                    raise BrokenInvariant("a pair violates together with others, but not alone")
+                return True
+            case Side.UNDECIDED:
+                pass
+        if tables.obstacle is not None:
+            break
+    assert largest is not None, "the ladder is empty"
+    search.cover(total, largest.delta)
+    own = search.attempt(largest.likely, bits)
+    delta = Enclosure(min(own.delta.lower, search.delta), largest.delta.upper)
+    search.give_up(
+        Attempt(own.pair, bits, delta, own.factor, own.first, own.second, tables.obstacle)
+    )
+    return True

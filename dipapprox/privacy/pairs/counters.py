@@ -1,0 +1,247 @@
+"""What to remember of a pair (u, u') of rows while it is built cell by cell.
+
+The cells are put in an order, and every output belongs to the stage of the last cell it depends
+on. Before and after a stage the outputs of later stages are *pending*. Two cells that were already
+given values are alike for the pending outputs if swapping them permutes those outputs
+(`symmetry`). Then the terms
+
+    Σ over outputs o of a later stage of max(p_u(o) - e^budget p_u'(o), 0)
+
+do not change when u and u' are both permuted within a class of like cells: they are functions of
+
+    joint counters      how often each step (u_i, u'_i) occurs in the class, or, where swaps leave
+                        every pending output fixed, of the coarser
+    marginal counters   how often each value occurs in u, and how often in u',
+
+together with the values of the later cells. So pairs with equal counters can be treated as one.
+Prefix programs (sparse vector) have marginal counters of one class; a program that treats all
+cells alike (noisy max) has joint counters, and what is left are the orbits of pairs.
+
+Swapping i, j <= t leaves the stage of an output alone if it is after t: its last cell is not
+moved. So a swap that permutes the pending outputs permutes those of each later stage, and cells
+that are alike stay alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations_with_replacement, product
+from math import comb, prod
+
+import numpy as np
+
+from dipapprox.language.core import Cell, InputRow, Value
+from dipapprox.privacy.pairs.symmetry import CellSymmetry
+from dipapprox.privacy.pairs.walk import Integers, Steps, Walk
+
+_LARGEST_CODE = 2**52
+
+_MOST_ARGUMENTS = 200_000
+"""Most probabilities of all outputs together."""
+
+Weights = dict[int, Integers]
+"""For cells by position: what a value, or a pair of values, adds to a code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """An output whose probability is known after a stage.
+
+    Attributes:
+        classes: Cells by position; how often each value occurs in each class is the *argument*
+            of the probability.
+        weights: Arrays (values of the cell,); their sum over the cells is the code of the row's
+            argument.
+        arguments: How many there are.
+    """
+
+    output: int
+    classes: tuple[tuple[int, ...], ...]
+    weights: Weights
+    arguments: int
+
+    def examples(self, cells: Sequence[Cell]) -> Iterator[tuple[int, InputRow]]:
+        """Yield the code of every argument, with a row that has it.
+
+        Cells on which the output does not depend have their first value.
+        """
+        values = [range(len(cells[group[0]].domain)) for group in self.classes]
+        choices = (
+            combinations_with_replacement(own, len(group))
+            for own, group in zip(values, self.classes, strict=True)
+        )
+        places = [cell for group in self.classes for cell in group]
+        row: list[Value] = [cell.domain[0] for cell in cells]
+        for choice in product(*choices):
+            codes = list(chain.from_iterable(choice))
+            for cell, code in zip(places, codes, strict=True):
+                row[cell] = cells[cell].domain[code]
+            pairs = zip(places, codes, strict=True)
+            yield sum(int(self.weights[cell][code]) for cell, code in pairs), tuple(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The step of one cell.
+
+    Attributes:
+        completed: The outputs of this stage.
+        weights: Arrays (values of u x values of u'), for this cell and those before it; pairs
+            with equal sums over the cells have equal counters after this stage.
+        states: At most this many different counters after this stage.
+        expansions: At most this many pairs of counters before it and steps.
+    """
+
+    cell: int
+    steps: Steps
+    completed: tuple[Completed, ...]
+    weights: Weights
+    states: int
+    expansions: int
+
+
+@dataclass(frozen=True, slots=True)
+class CounterPlan:
+    """The stages of all cells that some output depends on; the others change nothing."""
+
+    stages: tuple[Stage, ...]
+    budget: int | None
+
+    @property
+    def expansions(self) -> int:
+        """At most this many expansions in all stages together."""
+        return sum(stage.expansions for stage in self.stages)
+
+    @property
+    def arguments(self) -> int:
+        """The number of probabilities that are needed."""
+        return sum(each.arguments for stage in self.stages for each in stage.completed)
+
+
+def plan_counters(
+    symmetry: CellSymmetry, cells: Sequence[Cell], walk: Walk, most: int
+) -> CounterPlan | None:
+    """Order the cells and find the counters.
+
+    Args:
+        most: Most expansions of one stage.
+
+    Returns:
+        The plan; None if it would need more expansions, too many probabilities, or counters too
+        large to encode.
+    """
+    order = _order(symmetry.relevant)
+    place = {cell: k for k, cell in enumerate(order)}
+    last = [max((place[c] for c in used), default=-1) for used in symmetry.relevant]
+    stages: list[Stage] = []
+    states = 1
+    for k, cell in enumerate(order):
+        pending = [o for o, stage in enumerate(last) if stage > k]
+        used = {c for o in pending for c in symmetry.relevant[o]}
+        groups = _groups(symmetry, [c for c in order[: k + 1] if c in used], pending)
+        counters = _counters(groups, cells, walk)
+        expansions = states * len(walk.steps[cell])
+        if counters is None or expansions > most:
+            return None
+        weights, bound = counters
+        completed = _completed(symmetry, [o for o, stage in enumerate(last) if stage == k], cells)
+        if completed is None:
+            return None
+        # Paid changes are part of the state: as joint counters determine them, the bound holds
+        # for those; with marginal counters it may be exceeded, and the run is cut short.
+        states = min(bound, expansions)
+        stages.append(Stage(cell, walk.steps[cell], completed, weights, states, expansions))
+    plan = CounterPlan(tuple(stages), walk.budget)
+    return plan if plan.arguments <= _MOST_ARGUMENTS else None
+
+
+def _order(relevant: Sequence[tuple[int, ...]]) -> list[int]:
+    """Put first the cells of the outputs that need the fewest further cells."""
+    waiting = {output: set(cells) for output, cells in enumerate(relevant) if cells}
+    order: list[int] = []
+    while waiting:
+        output = min(waiting, key=lambda o: (len(waiting[o]), max(waiting[o])))
+        new = sorted(waiting[output])
+        order += new
+        waiting = {o: left for o, cells in waiting.items() if (left := cells.difference(new))}
+    return order
+
+
+def _groups(
+    symmetry: CellSymmetry, cells: Sequence[int], pending: Sequence[int]
+) -> list[tuple[tuple[int, ...], bool]]:
+    """Classes of like cells, and whether all swaps in them leave all pending outputs fixed."""
+    groups: list[list[int]] = []
+    all_fixed: list[bool] = []
+    for cell in cells:
+        for number, group in enumerate(groups):
+            swap = symmetry.swap(group[-1], cell)
+            if swap is not None and all(swap.matched[o] for o in pending):
+                group.append(cell)
+                all_fixed[number] &= all(swap.fixed[o] for o in pending)
+                break
+        else:
+            groups.append([cell])
+            all_fixed.append(True)
+    return [(tuple(group), fixed) for group, fixed in zip(groups, all_fixed, strict=True)]
+
+
+def _counters(
+    groups: Sequence[tuple[tuple[int, ...], bool]], cells: Sequence[Cell], walk: Walk
+) -> tuple[Weights, int] | None:
+    """Encode the counters of all classes in one number; also bound how many there are."""
+    weights: Weights = {}
+    radix = 1
+    states = 1
+    for group, fixed in groups:
+        size, values = len(group), len(cells[group[0]].domain)
+        steps = walk.steps[group[0]]
+        joint = comb(size + len(steps) - 1, size)
+        marginal = comb(size + values - 1, size) ** 2
+        table = np.zeros((values, values), dtype=np.int64)
+        if size > 1 and fixed and marginal < joint:
+            units = [(size + 1) ** k for k in range(values - 1)]
+            span = (size + 1) ** (2 * (values - 1))
+            if radix * span > _LARGEST_CODE:
+                return None
+            table[:-1, :] += np.array(units, dtype=np.int64)[:, None] * radix
+            table[:, :-1] += np.array(units, dtype=np.int64)[None, :] * (
+                radix * (size + 1) ** (values - 1)
+            )
+            states *= marginal
+        else:
+            # One cell: the number of its step. More: how often each step occurs, but the last.
+            span = len(steps) if size == 1 else (size + 1) ** (len(steps) - 1)
+            if radix * span > _LARGEST_CODE:
+                return None
+            for k in range(len(steps)):
+                unit = k if size == 1 else (size + 1) ** k if k < len(steps) - 1 else 0
+                table[steps.first[k], steps.second[k]] = unit * radix
+            states *= joint
+        radix *= span
+        weights.update(dict.fromkeys(group, table))
+    return weights, states
+
+
+def _completed(
+    symmetry: CellSymmetry, outputs: Sequence[int], cells: Sequence[Cell]
+) -> tuple[Completed, ...] | None:
+    found = []
+    for output in outputs:
+        classes = symmetry.classes(output)
+        spans = [(len(c) + 1) ** (len(cells[c[0]].domain) - 1) for c in classes]
+        if prod(spans) > _LARGEST_CODE:
+            return None
+        weights: Weights = {}
+        radix = 1
+        for group, span in zip(classes, spans, strict=True):
+            values = len(cells[group[0]].domain)
+            units = [(len(group) + 1) ** k for k in range(values - 1)]
+            table = np.array([unit * radix for unit in units] + [0], dtype=np.int64)
+            weights.update(dict.fromkeys(group, table))
+            radix *= span
+        sizes = [(len(group), len(cells[group[0]].domain)) for group in classes]
+        arguments = prod(comb(size + values - 1, size) for size, values in sizes)
+        found.append(Completed(output, classes, weights, arguments))
+    return tuple(found)

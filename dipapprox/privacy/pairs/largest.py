@@ -1,0 +1,285 @@
+"""The largest delta_{u,u'} over all adjacent pairs at once: a dynamic program over counters.
+
+    counters of no cells
+        |   for each cell: take every step from every state; add the terms of the outputs that
+        |   are now complete; of the pairs with equal counters keep the best sums
+        v
+    largest sum of upper terms >= largest delta >= delta of the pair with the largest lower sum
+
+Both sums are maximised on their own: the terms that are still to come depend on the counters
+only. The steps that led to a maximum are remembered, so the maximising pairs can be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.language.core import Cell, InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.pairs.bounds import Discounted, Numbers, enclosure, positive_part
+from dipapprox.privacy.pairs.counters import CounterPlan, Stage, Weights
+from dipapprox.privacy.pairs.walk import Integers
+from dipapprox.privacy.search import Progress, silent
+
+Ask = Callable[[Sequence[int], Sequence[InputRow]], Discounted]
+"""Bound the probability of outputs[k] under rows[k], for every k."""
+
+MOST_EXPANSIONS = 1_200_000
+"""Most expansions of one stage: about ten arrays of this length are alive at a time."""
+
+_MOST_REMEMBERED = 5_000_000
+"""Most states of all stages together, ten bytes each."""
+
+Codes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """Bounds of the largest delta over all pairs.
+
+    Attributes:
+        delta: Encloses it.
+        certain: A pair whose delta is at least `delta.lower`.
+        likely: A pair whose upper bound is `delta.upper`.
+    """
+
+    delta: Enclosure
+    certain: Pair
+    likely: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The probabilities of an output at all its arguments; codes ascend."""
+
+    codes: Integers
+    bounds: Discounted
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Where the best sums of the states after a stage came from."""
+
+    lower_parent: NDArray[np.int32]
+    lower_step: NDArray[np.uint16]
+    upper_parent: NDArray[np.int32]
+    upper_step: NDArray[np.uint16]
+
+
+@dataclass(slots=True)
+class _Layer:
+    """The states after a stage. Row k of `first` and `second`: some pair with counters k.
+
+    Attributes:
+        first: Codes of u's values; columns are cells in the order of the plan.
+    """
+
+    first: Codes
+    second: Codes
+    spent: Integers
+    lower: Numbers
+    upper: Numbers
+
+
+def largest_delta(
+    plan: CounterPlan,
+    cells: tuple[Cell, ...],
+    ask: Ask,
+    limits: Limits,
+    progress: Progress = silent,
+) -> Largest | None:
+    """Bound the largest delta over all pairs of a plan.
+
+    Args:
+        plan: From `plan_counters` with at most `MOST_EXPANSIONS`.
+        cells: The program's input cells.
+        ask: Gives the probabilities, always in the same arithmetic.
+        limits: Asked between outputs.
+        progress: Told about expansions; their total is an upper bound.
+
+    Returns:
+        The bounds; None if more counters turned up than can be kept.
+    """
+    order = [stage.cell for stage in plan.stages]
+    values, scale = _evaluated(plan, cells, ask, limits)
+    empty = np.zeros((1, 0), dtype=np.uint16)
+    zero = np.zeros(1, dtype=np.float64 if scale is None else object)
+    layer = _Layer(empty, empty, np.zeros(1, dtype=np.int64), zero, zero)
+    memories: list[_Memory] = []
+    additions = len(order)
+    kept = done = 0
+    for k, stage in enumerate(plan.stages):
+        limits.check()
+        if len(layer.spent) * len(stage.steps) > MOST_EXPANSIONS:
+            return None
+        lower, upper = _terms(layer, stage, order[:k], values, limits)
+        additions += len(stage.completed)
+        done += lower.size
+        progress(done, plan.expansions)
+        layer, memory = _merged(layer, stage, order[: k + 1], plan.budget, lower, upper)
+        memories.append(memory)
+        kept += len(layer.spent)
+        if kept > _MOST_REMEMBERED:
+            return None
+    low, high = int(np.argmax(layer.lower)), int(np.argmax(layer.upper))
+    delta = enclosure(layer.lower[low], layer.upper[high], additions, scale)
+    return Largest(
+        delta,
+        _pair(plan, cells, [(m.lower_parent, m.lower_step) for m in memories], low),
+        _pair(plan, cells, [(m.upper_parent, m.upper_step) for m in memories], high),
+    )
+
+
+def _evaluated(
+    plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask, limits: Limits
+) -> tuple[dict[int, _Values], int | None]:
+    """Ask for the probabilities of all outputs at all their arguments, together.
+
+    Returns:
+        What was found for every output, and the unit of the numbers (`Discounted.scale`).
+    """
+    outputs: list[int] = []
+    rows: list[InputRow] = []
+    codes: list[int] = []
+    completed = [each for stage in plan.stages for each in stage.completed]
+    for each in completed:
+        limits.check()
+        for code, row in each.examples(cells):
+            codes.append(code)
+            rows.append(row)
+        outputs += [each.output] * each.arguments
+    bounds = ask(outputs, rows)
+    found = {}
+    start = 0
+    for each in completed:
+        own = np.array(codes[start : start + each.arguments], dtype=np.int64)
+        order = np.argsort(own)
+        found[each.output] = _Values(own[order], bounds.take(start + order))
+        start += each.arguments
+    return found, bounds.scale
+
+
+def _terms(
+    layer: _Layer,
+    stage: Stage,
+    before: Sequence[int],
+    values: Mapping[int, _Values],
+    limits: Limits,
+) -> tuple[Numbers, Numbers]:
+    """Sums (states x steps): those so far plus the terms of the outputs of this stage."""
+    steps = stage.steps
+    shape = len(layer.spent), len(steps)
+    lower = np.repeat(layer.lower[:, None], shape[1], axis=1)
+    upper = np.repeat(layer.upper[:, None], shape[1], axis=1)
+    for each in stage.completed:
+        limits.check()
+        of = values[each.output]
+        own = each.weights[stage.cell][None, :]
+        first = _sums(layer.first, before, each.weights)[:, None] + own
+        second = _sums(layer.second, before, each.weights)[:, None] + own
+        u = np.searchsorted(of.codes, first)[:, steps.first]
+        v = np.searchsorted(of.codes, second)[:, steps.second]
+        lower += positive_part(of.bounds.lower[u] - of.bounds.high_discount[v])
+        upper += positive_part(of.bounds.upper[u] - of.bounds.low_discount[v])
+    return lower, upper
+
+
+def _merged(
+    layer: _Layer,
+    stage: Stage,
+    order: Sequence[int],
+    budget: int | None,
+    lower: Numbers,
+    upper: Numbers,
+) -> tuple[_Layer, _Memory]:
+    """Take the steps, and keep of the pairs with equal counters the best sums."""
+    steps = stage.steps
+    codes = _pair_sums(layer, order[:-1], stage.weights)[:, None]
+    own = stage.weights.get(stage.cell)
+    if own is not None:
+        codes = codes + own[steps.first, steps.second][None, :]
+    else:
+        codes = np.repeat(codes, len(steps), axis=1)
+    spent = layer.spent[:, None] + steps.cost[None, :]
+    if budget is None:
+        kept = np.arange(codes.size)
+        groups = codes.ravel()
+    else:
+        kept = np.flatnonzero(spent.ravel() <= budget)
+        # Codes first: two columns become one number without assuming anything of their size.
+        _, numbers = np.unique(codes.ravel()[kept], return_inverse=True)
+        groups = numbers.astype(np.int64) * (budget + 1) + spent.ravel()[kept]
+    lower, upper = lower.ravel()[kept], upper.ravel()[kept]
+    low, high = _best(groups, lower), _best(groups, upper)
+    parent, step = np.divmod(kept, len(steps))
+
+    def grown(codes: Codes, taken: Integers) -> Codes:
+        return np.concatenate(
+            [codes[parent[low]], taken[step[low]].astype(np.uint16)[:, None]], axis=1
+        )
+
+    memory = _Memory(
+        parent[low].astype(np.int32),
+        step[low].astype(np.uint16),
+        parent[high].astype(np.int32),
+        step[high].astype(np.uint16),
+    )
+    following = _Layer(
+        grown(layer.first, steps.first),
+        grown(layer.second, steps.second),
+        spent.ravel()[kept][low] if budget is not None else np.zeros(len(low), dtype=np.int64),
+        lower[low],
+        upper[high],
+    )
+    return following, memory
+
+
+def _best(groups: Integers, sums: Numbers) -> NDArray[np.intp]:
+    """Return the place of the largest sum of every group, groups ascending."""
+    ascending = np.argsort(sums, kind="stable")
+    order = ascending[np.argsort(groups[ascending], kind="stable")]
+    ordered = groups[order]
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    return order[ends]
+
+
+def _sums(codes: Codes, cells: Sequence[int], weights: Weights) -> Integers:
+    total = np.zeros(len(codes), dtype=np.int64)
+    for column, cell in enumerate(cells):
+        table = weights.get(cell)
+        if table is not None:
+            total += table[codes[:, column]]
+    return total
+
+
+def _pair_sums(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers:
+    total = np.zeros(len(layer.spent), dtype=np.int64)
+    for column, cell in enumerate(cells):
+        table = weights.get(cell)
+        if table is not None:
+            total += table[layer.first[:, column], layer.second[:, column]]
+    return total
+
+
+def _pair(
+    plan: CounterPlan,
+    cells: tuple[Cell, ...],
+    memories: Sequence[tuple[NDArray[np.int32], NDArray[np.uint16]]],
+    state: int,
+) -> Pair:
+    """Follow the best sums back to the pair of rows they belong to."""
+    first = [cell.domain[0] for cell in cells]
+    second = list(first)
+    for stage, (parent, step) in zip(reversed(plan.stages), reversed(memories), strict=True):
+        taken = int(step[state])
+        domain = cells[stage.cell].domain
+        first[stage.cell] = domain[int(stage.steps.first[taken])]
+        second[stage.cell] = domain[int(stage.steps.second[taken])]
+        state = int(parent[state])
+    return tuple(first), tuple(second)

@@ -1,0 +1,78 @@
+"""Probabilities in bulk, as bounds for sums over pairs: doubles first, integers beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dipapprox.language.core import InputRow
+from dipapprox.numerics.bulk import Bounds, BulkSource
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.privacy.divergence import Factor
+from dipapprox.privacy.pairs.bounds import (
+    DOUBLE_BITS,
+    Discounted,
+    discounted_doubles,
+    discounted_integers,
+)
+from dipapprox.privacy.search import ProbabilitySource
+
+_FACTOR_BITS = 64
+"""More than doubles have: e^budget shall not be what makes bounds wide."""
+
+
+class Tables:
+    """Bounds of probabilities, from a bulk source while doubles suffice, else from enclosures.
+
+    Args:
+        bulk: Asked while doubles have enough bits.
+        source: Asked for more.
+        outputs: How many outputs there are.
+        factors: e^budget at a given number of bits.
+
+    Attributes:
+        obstacle: Why some probability could not be enclosed, the first reason met; else None.
+    """
+
+    def __init__(
+        self,
+        bulk: BulkSource,
+        source: ProbabilitySource,
+        outputs: int,
+        factors: Callable[[int], Factor],
+    ) -> None:
+        self._bulk = bulk
+        self._source = source
+        self._outputs = outputs
+        self._factors = factors
+        self.obstacle: str | None = None
+
+    def table(self, rows: Sequence[InputRow], bits: int) -> Discounted:
+        """Bound all outputs' probabilities in doubles: arrays (rows x outputs)."""
+        return self._doubles(self._bulk.table(rows, bits))
+
+    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Discounted:
+        """Bound the probability of outputs[k] under rows[k] for every k.
+
+        In doubles if they carry `bits` bits, else in integers.
+        """
+        if bits <= DOUBLE_BITS:
+            return self._doubles(self._bulk.cells(outputs, rows, bits))
+        distributions: dict[InputRow, Sequence[Enclosure]] = {}
+        found = []
+        for output, row in zip(outputs, rows, strict=True):
+            if row not in distributions:
+                distributions[row] = self._distribution(row, bits)
+            found.append(distributions[row][output])
+        return discounted_integers(found, self._factors(bits), bits)
+
+    def _doubles(self, bounds: Bounds) -> Discounted:
+        self.obstacle = self.obstacle or bounds.obstacle
+        # A better factor than `bits` costs nothing.
+        return discounted_doubles(bounds.lower, bounds.upper, self._factors(_FACTOR_BITS))
+
+    def _distribution(self, row: InputRow, bits: int) -> Sequence[Enclosure]:
+        distribution = self._source.distribution(row, bits)
+        if isinstance(distribution, NotEnclosed):
+            self.obstacle = self.obstacle or distribution.reason
+            return (UNIT,) * self._outputs
+        return distribution

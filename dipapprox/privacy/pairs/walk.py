@@ -1,0 +1,96 @@
+"""Adjacent pairs cell by cell: which values two adjacent rows may have in a cell, as numbers.
+
+A pair of rows is built from left to right. In every cell it makes a *step*: u gets the value with
+code a, u' the value with code b; staying the same is a step of cost 0. The costs, integers in a
+common unit, add up to at most the budget. Codes are positions in the cell's domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.language.core import Cell, Everyone, Norm, Value, Within
+from dipapprox.privacy.pairs.moves import FREE, Moves
+
+_MOST_STEPS = 10_000
+"""Most steps of one cell; a domain that allows more is not worked on cell by cell."""
+
+_LARGEST_COST = 2**40
+"""Largest sum of costs in common units."""
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of one cell, as three arrays of one length."""
+
+    first: Integers
+    second: Integers
+    cost: Integers
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The steps of every cell. Cells with equal domains share one object.
+
+    Attributes:
+        budget: Most that the costs may add up to; None when all steps are free.
+    """
+
+    steps: tuple[Steps, ...]
+    budget: int | None
+
+
+def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | None:
+    """Make the steps of all cells; None if a domain allows too many, or costs have no handy unit.
+
+    Raises:
+        UserError: If the adjacency measures distances between named values.
+    """
+    found: dict[tuple[Value, ...], list[tuple[int, int, Fraction]]] = {}
+    for cell in cells:
+        if cell.domain in found:
+            continue
+        codes = {value: code for code, value in enumerate(cell.domain)}
+        moves = Moves(cell, adjacency)
+        steps: list[tuple[int, int, Fraction]] = []
+        for value, code in codes.items():
+            steps.append((code, code, FREE))
+            steps += ((code, codes[other], cost) for other, cost in moves.of(value))
+            if len(steps) > _MOST_STEPS:
+                return None
+        found[cell.domain] = steps
+    costs = [cost for steps in found.values() for _, _, cost in steps]
+    unit = lcm(*(cost.denominator for cost in costs))
+    if len(cells) * max(costs, default=FREE) * unit > _LARGEST_COST:
+        return None
+    made = {domain: _steps(steps, unit) for domain, steps in found.items()}
+    most = sum(int(made[cell.domain].cost.max()) for cell in cells)
+    budget = _budget(adjacency)
+    limit = most if budget is None else min(int(budget * unit), most)
+    return Walk(tuple(made[cell.domain] for cell in cells), None if limit >= most else limit)
+
+
+def _steps(steps: list[tuple[int, int, Fraction]], unit: int) -> Steps:
+    columns = np.array([(a, b, int(cost * unit)) for a, b, cost in steps], dtype=np.int64)
+    return Steps(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _budget(adjacency: Within | Everyone) -> Fraction | None:
+    match adjacency:
+        case Everyone() | Within(Norm.LINF, _):
+            return None
+        case Within(_, radius):
+            return radius
+        case _:
+            assert_never(adjacency)

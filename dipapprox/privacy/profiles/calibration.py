@@ -1,0 +1,249 @@
+"""The least noise that meets a target: between which program epsilons a claim starts to fail.
+
+Let P(e) be the least budget that the program needs at delta when it is run with epsilon = e. The
+claim (budget, delta) holds at e exactly if P(e) <= budget. Usually P grows with e, and is nearly
+proportional to it; so
+
+    bracket:  from e, go to about e * budget / P(e), beyond it, until one epsilon is certified
+              and a larger one is refuted
+    narrow:   guess the crossing on the line through the ends, query a little to the side of it
+              where the last answer was not; halve the bracket when that does not shrink it
+
+That P grows is not assumed in what is reported: the claim is *certified at* the lower end and
+*refuted at* the upper end. Between and beyond them nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.divergence import Factor, budget_factor, difference_over
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import PairSelection
+from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
+from dipapprox.privacy.profiles.profile import Profiler
+from dipapprox.privacy.profiles.profile_result import LeastBudget
+from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.search import Progress, silent
+from dipapprox.privacy.verdict import Witness
+from dipapprox.semantics.execution import execute
+
+DEFAULT_WIDTH = Fraction(1, 10**6)
+
+_SMALLEST = Fraction(1, 2**20)
+_LARGEST = Fraction(2**20)
+"""Epsilons outside are not tried."""
+
+_WITNESS_BITS = 80
+_MOST_QUERIES = 300
+_NUDGES = 8
+
+Query = Callable[[Fraction], Certified | Refuted | None]
+
+
+@dataclass(slots=True)
+class _Bracket:
+    lower: Certified | None = None
+    upper: Refuted | None = None
+
+    def take(self, answer: Certified | Refuted) -> None:
+        match answer:
+            case Certified():
+                if self.lower is None or answer.epsilon > self.lower.epsilon:
+                    self.lower = answer
+            case Refuted():
+                if self.upper is None or answer.epsilon < self.upper.epsilon:
+                    self.upper = answer
+
+    def narrow(self, width: Fraction) -> bool:
+        if self.lower is None or self.upper is None:
+            return False
+        return self.upper.epsilon - self.lower.epsilon <= width * self.upper.epsilon
+
+
+def calibrate(
+    program: Program,
+    budget: Fraction,
+    delta: Fraction,
+    selection: PairSelection,
+    options: Options,
+    width: Fraction = DEFAULT_WIDTH,
+    progress: Progress = silent,
+) -> Calibration:
+    """Find a program epsilon at which a claim is certified, and a slightly larger one where not.
+
+    Args:
+        program: Run at varying epsilon.
+        budget: The claimed eps_prv, >= 0.
+        delta: The claimed delta, in [0, 1].
+        selection: Which pairs.
+        options: How to compute.
+        width: Wanted distance of the two, relative to the larger one, in (0, 1).
+        progress: Told about the epsilons tried.
+
+    Raises:
+        UserError: If a number is out of range, or the adjacency does not suit the program.
+        LimitReached: If a limit of `options` is reached.
+    """
+    Claim(Fraction(1), delta, budget)  # checks both
+    if not 0 < width < 1:
+        raise UserError(f"width must be in (0, 1), got {width}")
+    states = execute(program, options.merge, options.limits)
+    # Far below the width of epsilon: the budget is about proportional to it.
+    question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(budget, width))
+    claimed = budget_factor(budget, _WITNESS_BITS)
+    last: list[LeastBudget] = []
+
+    def query(epsilon: Fraction) -> Certified | Refuted | None:
+        profiler = Profiler(states, epsilon, selection, options)
+        found = profiler.least_budget(question)
+        last[:] = [found]
+        needed = found.eps_prv_enclosure
+        if needed.upper is not None and needed.upper <= budget:
+            return Certified(epsilon, needed)
+        if needed.lower is None or needed.lower > budget:
+            return Refuted(epsilon, needed, _at(found.witness, claimed))
+        return None
+
+    search = _Search(query, budget, width, progress)
+    reason = search.run()
+    assert last, "at least one epsilon was tried"
+    return Calibration(
+        run=last[-1].run,
+        budget=budget,
+        delta=delta,
+        width=width,
+        certified=search.bracket.lower,
+        refuted=search.bracket.upper,
+        queries=search.queries,
+        seconds=options.limits.elapsed(),
+        reason=reason,
+    )
+
+
+def _at(witness: Witness | None, factor: Factor) -> Witness | None:
+    """Return the same pair and outputs with their delta at another budget."""
+    if witness is None:
+        return None
+    first = [row.probability for row in witness.rows]
+    second = [row.adjacent_probability for row in witness.rows]
+    delta = difference_over(range(len(first)), first, second, factor)
+    return replace(witness, delta_enclosure=delta)
+
+
+class _Search:
+    def __init__(self, query: Query, budget: Fraction, width: Fraction, progress: Progress) -> None:
+        self._query = query
+        self._budget = budget
+        self._width = width
+        self._progress = progress
+        self.bracket = _Bracket()
+        self.queries = 0
+
+    def run(self) -> str | None:
+        """Bracket and narrow; return why the bracket is not narrow, None if it is."""
+        reason = self._enclose()
+        if reason is not None:
+            return reason
+        stalled = False
+        certified_last = True
+        while not self.bracket.narrow(self._width):
+            if self.queries >= _MOST_QUERIES:
+                return "too many epsilons tried"
+            low, high = self._ends()
+            size = high - low
+            guess = None if stalled else self._crossing()
+            if guess is None:
+                place = low * 2 if high > 4 * low else (low + high) / 2
+            else:
+                side = self._width * high * Fraction(2, 5)
+                place = guess + side if certified_last else guess - side
+                place = min(max(place, low + size / 64), high - size / 64)
+            answer = self._decided(place, low, high)
+            if answer is None:
+                return f"the claim is not decided near eps = {float(place):.10g}"
+            certified_last = isinstance(answer, Certified)
+            low, high = self._ends()
+            stalled = not stalled and high - low > size / 2
+        return None
+
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        assert self.bracket.lower is not None and self.bracket.upper is not None
+        return self.bracket.lower.epsilon, self.bracket.upper.epsilon
+
+    def _enclose(self) -> str | None:
+        """Try epsilons until one is certified and a larger one refuted."""
+        place = self._budget if self._budget > 0 else Fraction(1)
+        place = min(max(place, _SMALLEST), _LARGEST)
+        for stride in range(60):
+            answer = self._decided(place, place / 2, place * 2)
+            if answer is None:
+                return f"the claim is not decided near eps = {float(place):.10g}"
+            if self.bracket.lower is not None and self.bracket.upper is not None:
+                low, high = self._ends()
+                # A certified epsilon above a refuted one: P is not monotone. Keep what fits.
+                if low < high:
+                    return None
+                self.bracket = _Bracket(upper=None, lower=self.bracket.lower)
+                answer = self.bracket.lower
+                assert answer is not None
+                place = answer.epsilon
+            needed = answer.needed.lower
+            proportional = place
+            if needed and self._budget:
+                proportional = place * self._budget / needed
+            if isinstance(answer, Certified):
+                if place >= _LARGEST:
+                    return f"no refuted eps up to {_LARGEST}"
+                step = 1 + Fraction(2 ** min(stride, 4), 16)
+                place = min(max(proportional, place) * step, _LARGEST)
+            else:
+                if place <= _SMALLEST:
+                    return f"no certified eps down to {_SMALLEST}"
+                step = 1 + Fraction(2 ** min(stride, 4), 16)
+                place = max(min(proportional, place) / step, _SMALLEST)
+        return "no bracket found"
+
+    def _crossing(self) -> Fraction | None:
+        """Guess where the needed budget crosses the claimed one, on the line through the ends."""
+        lower, upper = self.bracket.lower, self.bracket.upper
+        assert lower is not None and upper is not None
+        if lower.needed.lower is None or upper.needed.lower is None:
+            return None
+        rise = upper.needed.lower - lower.needed.lower
+        if rise <= 0:
+            return None
+        share = (self._budget - lower.needed.lower) / rise
+        return lower.epsilon + share * (upper.epsilon - lower.epsilon)
+
+    def _decided(
+        self, place: Fraction, low: Fraction, high: Fraction
+    ) -> Certified | Refuted | None:
+        """Query near a place: where the claim is critical, a little aside."""
+        for nudge in range(_NUDGES):
+            aside = place + (high - place) * Fraction(nudge, 8 * _NUDGES)
+            epsilon = _short(aside, self._width, low, high)
+            answer = self._query(epsilon)
+            self.queries += 1
+            self._progress(self.queries, None)
+            if answer is not None:
+                self.bracket.take(answer)
+                return answer
+        return None
+
+
+def _short(value: Fraction, width: Fraction, low: Fraction, high: Fraction) -> Fraction:
+    """Round to a short decimal strictly between low and high: it is printed as it is."""
+    unit = Fraction(10)
+    while unit > value * width / 64 or not low < _rounded(value, unit) < high:
+        unit /= 10
+    return _rounded(value, unit)
+
+
+def _rounded(value: Fraction, unit: Fraction) -> Fraction:
+    return round(value / unit) * unit

@@ -1,0 +1,123 @@
+"""The result of a calibration. Frozen data, nothing printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+
+from dipapprox.numerics.decimals import exact_decimal, short
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.profile_result import Run
+from dipapprox.privacy.verdict import Witness
+
+HONEST = (
+    "certified at the first eps and refuted at the second; that the needed budget grows with eps "
+    "is not assumed, and nothing is claimed about other values of eps"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """An epsilon at which the claim holds: the least budget `needed` is at most the claimed one."""
+
+    epsilon: Fraction
+    needed: Extended
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """An epsilon at which the claim fails, with the pair and the outputs that show it.
+
+    Attributes:
+        witness: Its delta, at the claimed budget, exceeds the claimed delta.
+    """
+
+    epsilon: Fraction
+    needed: Extended
+    witness: Witness | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The largest certified and the smallest refuted epsilon of a search.
+
+    Attributes:
+        run: The program and how it was computed; its `epsilon` is the last that was tried.
+        width: What was asked of the distance, relative to the refuted end.
+        certified: None if no such epsilon was found.
+        refuted: None if no such epsilon was found.
+        queries: Epsilons tried.
+        reason: Why the distance is larger than asked for; None if it is not.
+    """
+
+    run: Run
+    budget: Fraction
+    delta: Fraction
+    width: Fraction
+    certified: Certified | None
+    refuted: Refuted | None
+    queries: int
+    seconds: float
+    reason: str | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `calibrate --json`; the ends are exact decimals, or null."""
+        certified, refuted = self.certified, self.refuted
+        fields = self.run.subject()
+        del fields["eps"]
+        return {
+            **fields,
+            "eps_prv": str(self.budget),
+            "delta": str(self.delta),
+            "eps_enclosure": [
+                None if certified is None else exact_decimal(certified.epsilon),
+                None if refuted is None else exact_decimal(refuted.epsilon),
+            ],
+            "eps_prv_at_certified": None if certified is None else certified.needed.ends(),
+            "eps_prv_at_refuted": None if refuted is None else refuted.needed.ends(),
+            "witness": None if refuted is None else self.run.witness_fields(refuted.witness),
+            "meaning": HONEST,
+            "width": str(self.width),
+            "tried": self.queries,
+            **self.run.to_dict(),
+            "seconds": round(self.seconds, 6),
+            "reason": self.reason,
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what to show, as names and values."""
+        rows = [("claim", f"(ε_prv, δ) = ({self.budget}, {self.delta})")]
+        for name, end in (("certified", self.certified), ("refuted", self.refuted)):
+            text = "none found"
+            if end is not None:
+                text = f"ε = {exact_decimal(end.epsilon)} (needs ε_prv {_rough(end.needed)})"
+            rows.append((f"{name} at", text))
+        if self.refuted is not None and self.refuted.witness is not None:
+            first, second = self.run.witness_text(self.refuted.witness)
+            rows += [("refuted for input", first), ("and adjacent", second)]
+        rows.append(("meaning", HONEST))
+        if self.reason is not None:
+            rows.append(("reason", self.reason))
+        return rows
+
+    def _repr_html_(self) -> str:
+        cells = (
+            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            for name, value in self.rows()
+        )
+        return f"<table>{''.join(cells)}</table>"
+
+
+def _rough(needed: Extended) -> str:
+    """Write a budget with few digits: the exact ends are in the JSON."""
+    if needed.lower is None or needed.upper is None:
+        return "= ∞" if needed.infinite else f"> {needed.ends()[0]}"
+    low, high = short(Enclosure(needed.lower, needed.upper), 8)
+    return f"= {low}" if low == high else f"in [{low}, {high}]"

@@ -1,0 +1,208 @@
+"""The privacy profile: the largest delta as a function of the budget, certified everywhere.
+
+With x = e^budget, the largest delta D(x) of all pairs is non-increasing and convex: it is the
+maximum over pairs and sets S of the lines p(S) - x q(S). So between certified points
+
+    D lies below the chord of two neighbouring points, and
+    D lies above the lines of every pair and set, such as those that attain D at the points,
+    and above its value at the next point.
+
+Both envelopes are exact rational arithmetic; what is rounded is rounded outward.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.divergence import (
+    Factor,
+    budget_factor,
+    difference_over,
+    likely_outputs,
+)
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.profiles.maximum import Maxima
+
+MOST_POINTS = 100_000
+LARGEST_BUDGET = Fraction(1_000)
+"""Points lie at budgets up to this."""
+
+_BITS = 44
+"""Of the attaining lines: what the tables have been computed with serves again."""
+_FACTOR_BITS = 96
+_DIGITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A certified lower bound of the profile at every x >= 1: intercept - slope * x."""
+
+    intercept: Fraction
+    slope: Fraction
+
+    def at(self, x: Fraction) -> Fraction:
+        """Return the bound at x = e^budget."""
+        return self.intercept - self.slope * x
+
+    def ends(self) -> tuple[str, str]:
+        """Return intercept and slope as decimals that still give a lower bound."""
+        intercept, _ = short(Enclosure.exact(self.intercept), _DIGITS)
+        _, slope = short(Enclosure.exact(self.slope), _DIGITS)
+        return intercept, slope
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The profile at one budget.
+
+    Attributes:
+        budget: eps_prv.
+        factor: Bounds of x = e^budget.
+        delta: Encloses the profile there.
+        line: From the attaining pair; touches the profile at this point, up to `delta.width`.
+        pair: The attaining pair; None if there are no pairs.
+        outputs: Indices of the outputs that tell it apart at this budget.
+    """
+
+    budget: Fraction
+    factor: Factor
+    delta: Enclosure
+    line: Line
+    pair: Pair | None
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Points of a profile in order of their budgets, two or more, and what they prove between."""
+
+    points: tuple[CurvePoint, ...]
+
+    def at(self, budget: Fraction) -> Enclosure:
+        """Enclose the profile at any budget between the first and the last point.
+
+        Raises:
+            UserError: If the budget lies outside.
+        """
+        first, last = self.points[0].budget, self.points[-1].budget
+        if not first <= budget <= last:
+            raise UserError(f"the curve covers eps_prv in [{first}, {last}], got {budget}")
+        left = bisect_right(self.points, budget, key=_budget) - 1
+        if self.points[left].budget == budget:
+            return self.points[left].delta
+        return self._between(left, budget_factor(budget, _FACTOR_BITS))
+
+    def gap(self, left: int) -> Fraction:
+        """Bound the distance between the envelopes from point `left` to the next one.
+
+        The upper envelope is a line and the lower one a maximum of lines: the distance is largest
+        where the two lines of the ends cross, or at an end.
+        """
+        a, b = self.points[left], self.points[left + 1]
+        low, high = a.factor.lower, _upper(b.factor)
+        places = [low, high]
+        if a.line.slope > b.line.slope:
+            cross = (a.line.intercept - b.line.intercept) / (a.line.slope - b.line.slope)
+            places += [cross] if low < cross < high else []
+        return max(self._above(left, x) - self._below(left, x) for x in places)
+
+    def _between(self, left: int, x: Factor) -> Enclosure:
+        # The profile is non-increasing: its value at x lies between those at the ends of x.
+        upper = self._above(left, x.lower)
+        lower = self._below(left, _upper(x))
+        if lower > upper:
+            raise BrokenInvariant("the envelopes of the privacy profile cross")
+        return Enclosure(lower, upper)
+
+    def _above(self, left: int, x: Fraction) -> Fraction:
+        # D(upper end of x_i) <= D(x_i) <= delta_i.upper: the chord's ends are exact points.
+        a, b = self.points[left], self.points[left + 1]
+        start, end = _upper(a.factor), _upper(b.factor)
+        if x <= start:
+            return a.delta.upper
+        if x >= end:
+            return b.delta.upper
+        share = (x - start) / (end - start)
+        chord = a.delta.upper + share * (b.delta.upper - a.delta.upper)
+        return min(chord, a.delta.upper)
+
+    def _below(self, left: int, x: Fraction) -> Fraction:
+        a, b = self.points[left], self.points[left + 1]
+        reached = b.delta.lower if x <= b.factor.lower else Fraction(0)
+        return max(a.line.at(x), b.line.at(x), reached, Fraction(0))
+
+
+def trace(maxima: Maxima, budgets: Sequence[Fraction]) -> Envelope:
+    """Certify the profile at budgets (ascending, at least two) and between them."""
+    factors = [budget_factor(budget, _FACTOR_BITS) for budget in budgets]
+    found = maxima.largest(factors)
+    points = []
+    for budget, factor, each in zip(budgets, factors, found, strict=True):
+        line, outputs = _line(maxima, each.pair, factor)
+        lower = max(each.delta.lower, line.at(_upper(factor)))
+        delta = Enclosure(lower, each.delta.upper)
+        points.append(CurvePoint(budget, factor, delta, line, each.pair, outputs))
+    return Envelope(_monotone(points))
+
+
+def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
+    """Return `count` budgets from `low` to `high` at equal distances.
+
+    Raises:
+        UserError: If the range is empty or reversed, or the count is out of range.
+    """
+    if low < 0:
+        raise UserError(f"the curve's budgets must be >= 0, got {low}")
+    if high <= low:
+        raise UserError(f"the curve's range must be LO < HI, got {low}:{high}")
+    if high > LARGEST_BUDGET:
+        raise UserError(f"the curve's budgets must be at most {LARGEST_BUDGET}, got {high}")
+    if not isinstance(count, int) or not 2 <= count <= MOST_POINTS:
+        raise UserError(f"a curve has 2 to {MOST_POINTS} points, got {count}")
+    return tuple(low + (high - low) * k / (count - 1) for k in range(count))
+
+
+def _line(maxima: Maxima, pair: Pair | None, factor: Factor) -> tuple[Line, tuple[int, ...]]:
+    nothing = Line(Fraction(0), Fraction(0)), ()
+    if pair is None:
+        return nothing
+    first, second = (maxima.distribution(row, _BITS) for row in pair)
+    if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+        return nothing
+    outputs = likely_outputs(first, second, factor)
+    p = sum((first[k].lower for k in outputs), Fraction(0))
+    q = sum((second[k].upper for k in outputs), Fraction(0))
+    if difference_over(outputs, first, second, factor).upper <= 0:
+        return nothing[0], outputs
+    return Line(p, q), outputs
+
+
+def _monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
+    """Use that the profile is non-increasing: what bounds it at one point does at others."""
+    lower = [p.delta.lower for p in points]
+    upper = [p.delta.upper for p in points]
+    for k in range(len(points) - 2, -1, -1):
+        lower[k] = max(lower[k], lower[k + 1])
+    for k in range(1, len(points)):
+        upper[k] = min(upper[k], upper[k - 1])
+    if any(low > high for low, high in zip(lower, upper, strict=True)):
+        raise BrokenInvariant("a privacy profile that increases")
+    return tuple(
+        CurvePoint(p.budget, p.factor, Enclosure(low, high), p.line, p.pair, p.outputs)
+        for p, low, high in zip(points, lower, upper, strict=True)
+    )
+
+
+def _budget(point: CurvePoint) -> Fraction:
+    return point.budget
+
+
+def _upper(factor: Factor) -> Fraction:
+    assert factor.upper is not None, "budgets of a curve are bounded"
+    return factor.upper

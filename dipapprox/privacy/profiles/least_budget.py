@@ -1,0 +1,116 @@
+"""The least budget at which all pairs stay within delta: Newton's method from below.
+
+The largest delta D(E) over all pairs is convex and non-increasing in E = e^budget.
+
+    E := 1
+    D(E) certainly <= delta ------------------> the answer is at most ln E
+    a pair is certainly above delta at E?  ---> solve this pair exactly (`least_factor`):
+        ^                                       the answer is at least ln E*; E := a bit above E*
+        +-----------------------------------------------+
+
+Every round finds another pair, with a larger solution; in practice two or three rounds do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.powers import logarithm
+from dipapprox.privacy.divergence import Factor
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
+from dipapprox.privacy.profiles.maximum import Maxima, Maximum
+
+_LARGEST_SLACK = Fraction(2**64)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetBounds:
+    """Bounds of the least budget.
+
+    Attributes:
+        budget: Infinite if no budget is large enough.
+        pair: The pair that demands the lower bound; None if budget 0 is enough.
+        outputs: Indices of the outputs that tell it apart.
+        factor: The factor e^budget that this pair demands at least; None if none is enough.
+        bits: The most that were asked for.
+    """
+
+    budget: Extended
+    pair: Pair | None
+    outputs: tuple[int, ...]
+    factor: Fraction | None
+    bits: int
+
+
+def least_budget(maxima: Maxima, delta: Fraction, width: Fraction) -> BudgetBounds:
+    """Bound the least budget >= 0 at which the largest delta is at most `delta`.
+
+    Args:
+        maxima: The pairs.
+        delta: In [0, 1].
+        width: Wanted of the bounds, > 0; what comes back is proved even if wider.
+
+    Raises:
+        LimitReached: If a budget of time or memory runs out.
+    """
+
+    def decided(found: Enclosure) -> bool:
+        return found.upper <= delta or found.lower > delta
+
+    bits = (width.denominator // width.numerator).bit_length() + 48
+    slack = min(width, Fraction(1)) / 256
+    trial = Fraction(1)
+    demand = LeastFactor(Fraction(1), None, ())
+    attaining: Pair | None = None
+    used = 0
+    while True:
+        found = maxima.sharpened(lambda _, at=trial: Factor(at, at), decided)  # type: ignore[misc]
+        used = max(used, found.bits)
+        if found.delta.upper <= delta:
+            break
+        if found.delta.lower > delta or attaining is None:
+            own, own_bits = _solved(maxima, found, delta, slack)
+            used = max(used, own_bits)
+            if own.lower is None:
+                return BudgetBounds(INFINITE, found.pair, own.outputs, None, used)
+            assert demand.lower is not None
+            if attaining is None or own.lower > demand.lower:
+                demand, attaining = own, found.pair
+        else:
+            slack *= 64
+        if demand.upper is None or slack > _LARGEST_SLACK:
+            trial = Fraction(0)
+            break
+        trial = _rounded_up(max(demand.upper, trial) * (1 + slack), slack)
+    assert demand.lower is not None
+    lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
+    upper = logarithm(trial, bits).upper if trial else None
+    return BudgetBounds(Extended(lower, upper), attaining, demand.outputs, demand.lower, used)
+
+
+def _solved(
+    maxima: Maxima, found: Maximum, delta: Fraction, slack: Fraction
+) -> tuple[LeastFactor, int]:
+    """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
+    assert found.pair is not None, "without pairs every delta is 0"
+    own, bits = LeastFactor(Fraction(1), None, ()), 0
+    for bits in maxima.ladder:
+        first, second = (maxima.distribution(row, bits) for row in found.pair)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            break
+        own = least_factor(first, second, delta)
+        if own.lower is None:
+            break
+        if own.upper is not None and own.upper - own.lower <= slack * own.lower / 16:
+            break
+    return own, bits
+
+
+def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
+    """Round up to a short fraction, by a small part of the slack."""
+    unit = 2 ** ((slack.denominator // slack.numerator).bit_length() + 8)
+    return Fraction(-(-value.numerator * unit // value.denominator), unit)

@@ -1,0 +1,278 @@
+"""The largest delta_{u,u'} over all selected pairs, at any budget: the privacy profile's oracle.
+
+doubles, all pairs, any number of budgets (`largest`)
+    |   outputs that depend on few counters: all pairs at once (`largest_delta`)
+    |   otherwise: tables and blocks (`parts`)
+    v
+wide? the pairs that may be the largest, exactly, with more and more bits (`sharpened`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import InputRow, Listed
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.divergence import Factor, Probabilities, divergence
+from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected
+from dipapprox.privacy.pairs.blocks import Block
+from dipapprox.privacy.pairs.bounds import (
+    DOUBLE_BITS,
+    Discounted,
+    Numbers,
+    discounted_doubles,
+    enclosure,
+    float_below,
+    positive_part,
+)
+from dipapprox.privacy.pairs.counters import CounterPlan, plan_counters
+from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.privacy.pairs.symmetry import CellSymmetry
+from dipapprox.privacy.pairs.tables import Tables
+from dipapprox.privacy.pairs.walk import plan_walk
+from dipapprox.privacy.profiles.parts import TABLE_BITS, PairParts, Part
+from dipapprox.privacy.search import Progress, silent
+from dipapprox.privacy.sources import RememberedRows
+from dipapprox.semantics.state import FinalStates
+
+Budget = Callable[[int], Factor]
+"""Bounds of e^budget at a number of bits."""
+
+_FACTOR_BITS = 64
+_FEW_PAIRS = 100
+_LARGEST_SYMMETRY = 500_000
+
+MOST_PAIRS = 1_000_000_000
+"""More pairs than this are not gone through one by one, not even in blocks."""
+
+_MOST_CANDIDATES = 5_000
+"""Pairs that are compared exactly, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maximum:
+    """What is known of the largest delta of all pairs at one budget.
+
+    Attributes:
+        delta: Encloses it.
+        pair: A pair whose delta is at least `delta.lower`; None if there are no pairs.
+        bits: Asked for to get here.
+    """
+
+    delta: Enclosure
+    pair: Pair | None
+    bits: int
+
+
+class Maxima:
+    """Bounds of the largest delta over the selected pairs of a program.
+
+    Args:
+        states: Final states.
+        source: Output probabilities at one epsilon.
+        selection: Which pairs.
+        ladder: Bits of the attempts at single pairs, ascending.
+        limits: Asked throughout.
+        progress: Told about budgets done.
+
+    Attributes:
+        pairs: Their number; None if it is too large to count.
+        parts: The pairs as arrays.
+
+    Raises:
+        UserError: If the program's adjacency does not suit its inputs.
+    """
+
+    def __init__(
+        self,
+        states: FinalStates,
+        source: OutputProbabilities,
+        selection: PairSelection,
+        ladder: tuple[int, ...],
+        limits: Limits,
+        progress: Progress = silent,
+    ) -> None:
+        program = states.program
+        self.ladder = ladder
+        self.pairs = count_selected(program, selection)
+        self._cells = program.inputs
+        self._bulk = source
+        self._rows = RememberedRows(source)
+        self._limits = limits
+        self._progress = progress
+        self._outputs = len(states.outputs())
+        self._counter_obstacle: str | None = None
+        walk = None
+        if isinstance(selection, AllPairs) and not isinstance(program.adjacency, Listed):
+            few = self.pairs is not None and self.pairs <= _FEW_PAIRS
+            walk = None if few else plan_walk(program.inputs, program.adjacency)
+        self.parts = PairParts(program, selection, walk, source, self._outputs, limits)
+        self._plan: CounterPlan | None = None
+        if walk is not None and len(states.states) * len(program.inputs) <= _LARGEST_SYMMETRY:
+            plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
+            many = self.pairs is None or not self.parts.in_one_table
+            if plan is not None and (many or 2 * plan.expansions <= (self.pairs or 0)):
+                self._plan = plan
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why some probability could not be enclosed; None if all could."""
+        return self._counter_obstacle or self.parts.obstacle
+
+    def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
+        """Enclose the probability of every output for one input."""
+        return self._rows.distribution(row, bits)
+
+    def check_size(self) -> None:
+        """Refuse to go through too many pairs.
+
+        Raises:
+            LimitReached: If there are more than `MOST_PAIRS`.
+        """
+        if self.pairs is None or self.pairs > MOST_PAIRS:
+            number = "too many" if self.pairs is None else f"{float(self.pairs):.3g}"
+            raise LimitReached(f"pair limit: {number} adjacent pairs")
+
+    def largest(self, factors: Sequence[Factor]) -> list[Maximum]:
+        """Bound the largest delta at every budget, in doubles."""
+        if self._plan is not None:
+            found = []
+            for done, factor in enumerate(factors):
+                each = self._by_counters(self._plan, factor, DOUBLE_BITS)
+                if each is None:
+                    self._plan = None  # more counters than foreseen: by blocks
+                    return self.largest(factors)
+                found.append(each)
+                self._progress(done + 1, len(factors))
+            return found
+        self.check_size()
+        best = [_Best() for _ in factors]
+        for part in self.parts:
+            for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
+                bounds = discounted_doubles(part.lower, part.upper, factor)
+                for block in part.blocks():
+                    self._limits.check()
+                    lower, upper = _sums(bounds, block)
+                    record.take(part, block, lower, upper)
+                self._progress(done + 1, len(factors))
+        return [record.maximum(self._outputs) for record in best]
+
+    def sharpened(self, budget: Budget, enough: Callable[[Enclosure], bool]) -> Maximum:
+        """Bound the largest delta at one budget until the enclosure is good enough.
+
+        Returns:
+            The best that the ladder of bits gives; its enclosure may be wider than wanted.
+        """
+        found = self.largest([budget(_FACTOR_BITS)])[0]
+        if enough(found.delta) or found.pair is None:
+            return found
+        if self._plan is not None:
+            return self._climbed(self._plan, found, budget, enough)
+        candidates = self._candidates(budget(_FACTOR_BITS), found.delta.lower)
+        if candidates is None:
+            return found
+        for bits in self.ladder:
+            known: list[tuple[Pair, Enclosure]] = []
+            for pair in candidates:
+                self._limits.check()
+                known.append((pair, self._delta(pair, budget(bits), bits)))
+            pair, most = max(known, key=lambda each: each[1].lower)
+            delta = Enclosure(most.lower, max(each.upper for _, each in known))
+            found = Maximum(_common(found.delta, delta), pair, bits)
+            if enough(found.delta):
+                break
+            candidates = [pair for pair, each in known if each.upper > most.lower]
+        return found
+
+    def pair_delta(self, pair: Pair, budget: Budget, bits: int) -> Enclosure:
+        """Enclose the delta of one pair."""
+        return self._delta(pair, budget(bits), bits)
+
+    def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+        first, second = (self.distribution(row, bits) for row in pair)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            return UNIT
+        return divergence(first, second, factor)
+
+    def _climbed(
+        self,
+        plan: CounterPlan,
+        found: Maximum,
+        budget: Budget,
+        enough: Callable[[Enclosure], bool],
+    ) -> Maximum:
+        for bits in self.ladder:
+            if bits <= DOUBLE_BITS:
+                continue
+            each = self._by_counters(plan, budget(bits), bits)
+            if each is None:
+                break
+            found = Maximum(_common(found.delta, each.delta), each.pair, bits)
+            if enough(found.delta):
+                break
+        return found
+
+    def _by_counters(self, plan: CounterPlan, factor: Factor, bits: int) -> Maximum | None:
+        tables = Tables(self._bulk, self._rows, self._outputs, lambda _: factor)
+        ask = partial(tables.cells, bits=bits)
+        found = largest_delta(plan, self._cells, ask, self._limits)
+        self._counter_obstacle = self._counter_obstacle or tables.obstacle
+        return None if found is None else Maximum(found.delta, found.certain, bits)
+
+    def _candidates(self, factor: Factor, least: Fraction) -> list[Pair] | None:
+        """Name the pairs whose delta may be positive and >= `least`; None if they are too many."""
+        found: list[Pair] = []
+        # Sums in doubles are within this of the true ones: see `bounds`.
+        harmless = float_below(least * (1 - Fraction(self._outputs + 4, 2**52)))
+        for part in self.parts:
+            bounds = discounted_doubles(part.lower, part.upper, factor)
+            for block in part.blocks():
+                self._limits.check()
+                _, upper = _sums(bounds, block)
+                places = np.flatnonzero((upper >= harmless) & (upper > 0))
+                if len(found) + len(places) > _MOST_CANDIDATES:
+                    return None
+                found += (part.pair(block, place) for place in places.tolist())
+        return found
+
+
+@dataclass(slots=True)
+class _Best:
+    """The largest sums met so far; -1 before the first."""
+
+    lower: float = -1.0
+    upper: float = -1.0
+    pair: Pair | None = None
+
+    def take(self, part: Part, block: Block, lower: Numbers, upper: Numbers) -> None:
+        self.upper = max(self.upper, float(upper.max()))
+        place = int(np.argmax(lower))
+        if lower[place] > self.lower:
+            self.lower, self.pair = float(lower[place]), part.pair(block, place)
+
+    def maximum(self, outputs: int) -> Maximum:
+        if self.pair is None:
+            # The largest of no deltas is 0: nothing has to be told apart.
+            return Maximum(Enclosure.exact(0), None, TABLE_BITS)
+        return Maximum(enclosure(self.lower, self.upper, outputs, None), self.pair, TABLE_BITS)
+
+
+def _sums(bounds: Discounted, block: Block) -> tuple[Numbers, Numbers]:
+    first, second = block.first, block.second
+    lower = positive_part(bounds.lower[first] - bounds.high_discount[second]).sum(axis=1)
+    upper = positive_part(bounds.upper[first] - bounds.low_discount[second]).sum(axis=1)
+    return lower, upper
+
+
+def _common(before: Enclosure, after: Enclosure) -> Enclosure:
+    if not before.meets(after):
+        raise BrokenInvariant("enclosures of the largest delta at two precisions are disjoint")
+    return before.intersect(after)

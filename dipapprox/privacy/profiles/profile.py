@@ -1,0 +1,221 @@
+"""Program x question -> the tightest guarantees: least delta, least budget, curve, Rényi."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.divergence import Factor, budget_factor, difference_over, likely_outputs
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import Pair, PairSelection
+from dipapprox.privacy.profiles.curve import evenly, trace
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.least_budget import least_budget
+from dipapprox.privacy.profiles.maximum import Maxima
+from dipapprox.privacy.profiles.profile_result import (
+    LeastBudget,
+    LeastDelta,
+    OrderResult,
+    PrivacyCurve,
+    ProfileAnswer,
+    RenyiProfile,
+    Run,
+)
+from dipapprox.privacy.profiles.question import (
+    AtBudget,
+    AtDelta,
+    AtOrders,
+    OnCurve,
+    Order,
+    Question,
+)
+from dipapprox.privacy.profiles.renyi import largest_divergence
+from dipapprox.privacy.search import Progress, precisions, silent
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.verdict import Witness, WitnessRow
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+_RELATIVE_WIDTH = Fraction(1, 10**12)
+_LEAST_WIDTH = Fraction(1, 10**30)
+_WITNESS_BITS = 80
+_WIDE = Fraction(1, 10**6)
+"""When a point of a curve is wider than this, the reason is given."""
+
+
+class Profiler:
+    """Answers questions about one program at one epsilon; see `profile`."""
+
+    def __init__(
+        self,
+        states: FinalStates,
+        epsilon: Fraction,
+        selection: PairSelection,
+        options: Options,
+        progress: Progress = silent,
+    ) -> None:
+        self._states = states
+        self._options = options
+        self._source = source = open_probabilities(states, epsilon, options)
+        ladder = precisions(options.precision, options.max_precision)
+        self.maxima = Maxima(states, source, selection, ladder, options.limits, progress)
+        program = states.program
+        self._outputs = states.outputs()
+        self._run = Run(
+            program=program.name,
+            parameters=program.parameters,
+            epsilon=epsilon,
+            inputs=program.inputs,
+            output_cells=program.outputs,
+            pairs=self.maxima.pairs,
+            outputs=self._outputs,
+            final_states=len(states.states),
+            precision=options.precision,
+            engine=source.name,
+            seconds=0.0,
+            reason=None,
+        )
+
+    def least_delta(self, question: AtBudget) -> LeastDelta:
+        """Enclose the least delta for a budget."""
+
+        def tolerance(delta: Enclosure) -> Fraction:
+            return question.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
+
+        found = self.maxima.sharpened(
+            lambda bits: budget_factor(question.budget, bits),
+            lambda delta: delta.width <= tolerance(delta),
+        )
+        reached = found.delta.width <= tolerance(found.delta)
+        witness = None
+        if found.pair is not None and found.delta.upper > 0:
+            witness = self._witness(found.pair, budget_factor(question.budget, _WITNESS_BITS))
+        run = self._finished(found.bits, reached)
+        return LeastDelta(run, question.budget, found.delta, witness)
+
+    def least_budget(self, question: AtDelta) -> LeastBudget:
+        """Enclose the least budget for a delta."""
+        found = least_budget(self.maxima, question.delta, question.width)
+        width = found.budget.width
+        witness = None
+        if found.pair is not None and found.outputs:
+            # The demanding set is the same for every factor that is large enough, without end.
+            factor = Factor(Fraction(1), None)
+            if found.factor is not None:
+                factor = Factor(found.factor, found.factor)
+            witness = self._witness(found.pair, factor, found.outputs)
+        run = self._finished(found.bits, width is not None and width <= question.width)
+        return LeastBudget(run, question.delta, found.budget, witness)
+
+    def curve(self, question: OnCurve) -> PrivacyCurve:
+        """Certify the profile at points and between them."""
+        envelope = trace(self.maxima, evenly(question.low, question.high, question.count))
+        first = envelope.points[0]
+        witness = None
+        if first.pair is not None and first.delta.upper > 0:
+            witness = self._witness(first.pair, first.factor)
+        widest = max(point.delta.width for point in envelope.points)
+        return PrivacyCurve(self._finished(0, widest <= _WIDE), envelope, witness)
+
+    def renyi(self, question: AtOrders) -> RenyiProfile:
+        """Enclose the largest Rényi divergences, and rho."""
+        results = [self._order(order, question.width) for order in question.orders]
+        rho = _concentrated(results)
+        reached = all(
+            each.divergence.width is not None and each.divergence.width <= question.width
+            for each in results
+        )
+        return RenyiProfile(self._finished(0, reached), tuple(results), rho)
+
+    def _order(self, order: Order, width: Fraction) -> OrderResult:
+        if isinstance(order, str):
+            pure = least_budget(self.maxima, Fraction(0), width)
+            return OrderResult(order, pure.budget, self._order_witness(pure.pair))
+        found = largest_divergence(self.maxima, order, width)
+        return OrderResult(order, found.divergence, self._order_witness(found.pair))
+
+    def _order_witness(self, pair: Pair | None) -> Witness | None:
+        return None if pair is None else self._witness(pair, Factor(Fraction(1), Fraction(1)))
+
+    def _witness(
+        self, pair: Pair, factor: Factor, outputs: Sequence[int] | None = None
+    ) -> Witness | None:
+        first, second = (self.maxima.distribution(row, _WITNESS_BITS) for row in pair)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            return None
+        chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
+        rows = tuple(WitnessRow(self._outputs[k], first[k], second[k]) for k in chosen)
+        delta = difference_over(chosen, first, second, factor)
+        return Witness(pair[0], pair[1], rows, delta)
+
+    def _finished(self, bits: int, reached: bool) -> Run:
+        reason = None
+        if not reached:
+            bits = max(bits, self._run.precision)
+            obstacle = self.maxima.obstacle
+            reason = f"no enclosure: {obstacle}" if obstacle else f"precision limit: {bits} bits"
+            reason = f"the width asked for was not reached: {reason}"
+        return replace(
+            self._run,
+            precision=max(bits, self._run.precision),
+            engine=self._source.name,
+            seconds=self._options.limits.elapsed(),
+            reason=reason,
+        )
+
+
+def profile(
+    program: Program,
+    epsilon: Fraction,
+    question: Question,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> ProfileAnswer:
+    """Answer a question about the privacy profile of a program at one epsilon.
+
+    Raises:
+        UserError: If `epsilon` <= 0 or the program's adjacency does not suit its inputs.
+        LimitReached: If a limit of `options` is reached.
+        BrokenInvariant: If enclosures contradict each other.
+    """
+    if epsilon <= 0:
+        raise UserError(f"eps must be > 0, got {epsilon}")
+    states = execute(program, options.merge, options.limits)
+    profiler = Profiler(states, epsilon, selection, options, progress)
+    match question:
+        case AtBudget():
+            return profiler.least_delta(question)
+        case AtDelta():
+            return profiler.least_budget(question)
+        case OnCurve():
+            return profiler.curve(question)
+        case AtOrders():
+            return profiler.renyi(question)
+        case _:
+            assert_never(question)
+
+
+def _concentrated(results: Sequence[OrderResult]) -> Extended:
+    """Bound sup over a > 1 of D_a / a; see `RenyiProfile`."""
+    lower, upper = Fraction(0), Fraction(0)
+    before = Fraction(1)
+    bounded = False
+    for each in results:
+        found = each.divergence
+        if not isinstance(each.order, str):
+            if found.lower is None:
+                return INFINITE
+            lower = max(lower, found.lower / each.order)
+        if found.upper is None:
+            bounded = False
+            break
+        upper = max(upper, found.upper / before)
+        bounded = isinstance(each.order, str)
+        before = before if isinstance(each.order, str) else each.order
+    return Extended(lower, upper if bounded else None)

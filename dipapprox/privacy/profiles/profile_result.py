@@ -1,0 +1,293 @@
+"""Answers about a privacy profile. Frozen data, nothing printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+
+from dipapprox.language.core import Cell, Value
+from dipapprox.numerics.decimals import rounded_up
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.notation import ends, valuation, valuation_text
+from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.question import Order
+from dipapprox.privacy.verdict import Witness
+
+_PLACES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was looked at, and how.
+
+    Attributes:
+        pairs: Ordered pairs looked at; None if they are too many to count.
+        outputs: The values of the output cells, for every output.
+        precision: Most bits asked for.
+        seconds: From parsed arguments to the answer.
+        reason: Why an enclosure is wider than asked for; None if none is.
+    """
+
+    program: str
+    parameters: Mapping[str, Fraction]
+    epsilon: Fraction
+    inputs: tuple[Cell, ...]
+    output_cells: tuple[Cell, ...]
+    pairs: int | None
+    outputs: tuple[tuple[Value, ...], ...]
+    final_states: int
+    precision: int
+    engine: str
+    seconds: float
+    reason: str | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields that every answer's JSON has."""
+        return {
+            "pairs": self.pairs,
+            "outputs": len(self.outputs),
+            "final_states": self.final_states,
+            "precision": self.precision,
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+            "reason": self.reason,
+        }
+
+    def subject(self) -> dict[str, object]:
+        """Return the fields that every answer's JSON begins with."""
+        return {
+            "program": self.program,
+            "params": {name: str(value) for name, value in self.parameters.items()},
+            "eps": str(self.epsilon),
+        }
+
+    def witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
+        """Return a witness as plain data."""
+        if witness is None:
+            return None
+        return {
+            "input": valuation(self.inputs, witness.input),
+            "adjacent": valuation(self.inputs, witness.adjacent),
+            "outputs": [valuation(self.output_cells, row.output) for row in witness.rows],
+            "delta_enclosure": ends(witness.delta_enclosure),
+        }
+
+    def witness_text(self, witness: Witness) -> tuple[str, str]:
+        """Write the two inputs of a witness for people."""
+        return (
+            valuation_text(self.inputs, witness.input),
+            valuation_text(self.inputs, witness.adjacent),
+        )
+
+
+class _Answer:
+    """What all answers share: JSON text and a table for notebooks."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `profile --json`, a contract with other tools."""
+        raise NotImplementedError
+
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what to show, as names and values."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        cells = (
+            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            for name, value in self.rows()
+        )
+        return f"<table>{''.join(cells)}</table>"
+
+
+@dataclass(frozen=True, slots=True)
+class LeastDelta(_Answer):
+    """The least delta for a budget: the largest delta_{u,u'} of all pairs.
+
+    Attributes:
+        witness: The attaining pair and set; None if no pair is told apart at this budget.
+    """
+
+    run: Run
+    budget: Fraction
+    delta_enclosure: Enclosure
+    witness: Witness | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `profile --eps-prv … --json`."""
+        return {
+            **self.run.subject(),
+            "eps_prv": str(self.budget),
+            "delta_enclosure": ends(self.delta_enclosure),
+            "witness": self.run.witness_fields(self.witness),
+            **self.run.to_dict(),
+        }
+
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what to show, as names and values."""
+        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        yield "ε_prv", str(self.budget)
+        yield "least δ", _interval(ends(self.delta_enclosure))
+        yield from _witness_rows(self.run, self.witness)
+
+
+@dataclass(frozen=True, slots=True)
+class LeastBudget(_Answer):
+    """The least eps_prv for a delta; infinite if no budget is enough.
+
+    Attributes:
+        witness: The pair that demands the lower bound, with the outputs that tell it apart; None
+            if budget 0 is enough. Its delta is that of the set at the lower bound.
+    """
+
+    run: Run
+    delta: Fraction
+    eps_prv_enclosure: Extended
+    witness: Witness | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `profile --delta … --json`."""
+        return {
+            **self.run.subject(),
+            "delta": str(self.delta),
+            "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
+            "witness": self.run.witness_fields(self.witness),
+            **self.run.to_dict(),
+        }
+
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what to show, as names and values."""
+        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        yield "δ", str(self.delta)
+        yield "least ε_prv", _interval(self.eps_prv_enclosure.ends())
+        yield from _witness_rows(self.run, self.witness)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyCurve(_Answer):
+    """The privacy profile on a range of budgets.
+
+    Attributes:
+        envelope: The certified points, and bounds between them: `envelope.at(budget)`.
+        witness: The attaining pair at the first point; None if no pair is told apart there.
+    """
+
+    run: Run
+    envelope: Envelope
+    witness: Witness | None
+
+    @property
+    def largest_gap(self) -> Fraction:
+        """Bound the distance of the upper from the lower envelope anywhere between the points."""
+        return max(self.envelope.gap(k) for k in range(len(self.envelope.points) - 1))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `profile --curve … --json`."""
+        return {
+            **self.run.subject(),
+            "curve": [self._point(point) for point in self.envelope.points],
+            "largest_gap": rounded_up(self.largest_gap, _PLACES),
+            "witness": self.run.witness_fields(self.witness),
+            **self.run.to_dict(),
+        }
+
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what to show, as names and values."""
+        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        for point in self.envelope.points:
+            yield f"least δ at ε_prv = {point.budget}", _interval(ends(point.delta))
+
+    def _point(self, point: CurvePoint) -> dict[str, object]:
+        pair: dict[str, object] | None = None
+        if point.pair is not None:
+            pair = {
+                "input": valuation(self.run.inputs, point.pair[0]),
+                "adjacent": valuation(self.run.inputs, point.pair[1]),
+                "outputs": [
+                    valuation(self.run.output_cells, self.run.outputs[k]) for k in point.outputs
+                ],
+            }
+        # delta >= intercept - slope * e^eps_prv holds at every budget.
+        return {
+            "eps_prv": str(point.budget),
+            "delta_enclosure": ends(point.delta),
+            "line": {
+                "intercept": point.line.ends()[0],
+                "slope": point.line.ends()[1],
+            },
+            "witness": pair,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """The largest Rényi divergence of one order, in nats, and a pair that attains it."""
+
+    order: Order
+    divergence: Extended
+    witness: Witness | None
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiProfile(_Answer):
+    """Rényi divergences, and what they say about zero-concentrated differential privacy.
+
+    Attributes:
+        rho: Bounds of the least rho such that D_a <= rho a for *every* a > 1. Below: the largest
+            D_a / a of the chosen orders. Above, because D_a does not fall with a:
+            D_b / a serves all orders between chosen neighbours a < b (a = 1 below the first, b
+            infinite above the last).
+    """
+
+    run: Run
+    orders: tuple[OrderResult, ...]
+    rho: Extended
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `profile --renyi … --json`."""
+        return {
+            **self.run.subject(),
+            "renyi": [
+                {
+                    "order": str(each.order),
+                    "divergence_enclosure": each.divergence.ends(),
+                    "witness": self.run.witness_fields(each.witness),
+                }
+                for each in self.orders
+            ],
+            "zcdp": {"rho_enclosure": self.rho.ends()},
+            **self.run.to_dict(),
+        }
+
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what to show, as names and values."""
+        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        for each in self.orders:
+            yield f"D_{each.order}", _interval(each.divergence.ends())
+        yield "zCDP ρ", _interval(self.rho.ends())
+
+
+ProfileAnswer = LeastDelta | LeastBudget | PrivacyCurve | RenyiProfile
+
+
+def _interval(both: list[str]) -> str:
+    return both[0] if both[0] == both[1] else f"[{both[0]}, {both[1]}]"
+
+
+def _witness_rows(run: Run, witness: Witness | None) -> Iterable[tuple[str, str]]:
+    if witness is None:
+        return
+    first, second = run.witness_text(witness)
+    yield "input", first
+    yield "adjacent", second
+    outputs = (valuation_text(run.output_cells, row.output) for row in witness.rows)
+    yield "outputs", "; ".join(outputs)

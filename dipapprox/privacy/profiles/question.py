@@ -1,0 +1,111 @@
+"""What a privacy profile is asked: one point of it, its inverse, a curve, or Rényi divergences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from dipapprox.errors import UserError
+from dipapprox.privacy.profiles.curve import evenly
+
+DEFAULT_WIDTH = Fraction(1, 10**9)
+"""Of a least budget, and of Rényi divergences."""
+
+MOST_ORDERS = 1_000
+_LARGEST_ORDER = 100_000
+
+Order = Fraction | Literal["inf"]
+"""Of a Rényi divergence: >= 1, or "inf"."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtBudget:
+    """The least delta for a budget.
+
+    Attributes:
+        budget: eps_prv >= 0.
+        width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less).
+    """
+
+    budget: Fraction
+    width: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        _make_exact(self, "budget", "eps_prv")
+        if self.budget < 0:
+            raise UserError(f"eps_prv must be >= 0, got {self.budget}")
+        if self.width is not None:
+            _check_width(self)
+
+
+@dataclass(frozen=True, slots=True)
+class AtDelta:
+    """The least budget for a delta; delta 0 asks for pure differential privacy."""
+
+    delta: Fraction
+    width: Fraction = DEFAULT_WIDTH
+
+    def __post_init__(self) -> None:
+        _make_exact(self, "delta", "delta")
+        if not 0 <= self.delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {self.delta}")
+        _check_width(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OnCurve:
+    """The profile from budget `low` to budget `high`, certified at `count` points and between."""
+
+    low: Fraction
+    high: Fraction
+    count: int
+
+    def __post_init__(self) -> None:
+        _make_exact(self, "low", "a budget")
+        _make_exact(self, "high", "a budget")
+        evenly(self.low, self.high, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class AtOrders:
+    """The largest Rényi divergences of these orders, ascending."""
+
+    orders: tuple[Order, ...]
+    width: Fraction = DEFAULT_WIDTH
+
+    def __post_init__(self) -> None:
+        _check_width(self)
+        if not 1 <= len(self.orders) <= MOST_ORDERS:
+            raise UserError(f"1 to {MOST_ORDERS} Rényi orders are needed, got {len(self.orders)}")
+        finite = {_exact(order, "a Rényi order") for order in self.orders if order != "inf"}
+        for order in finite:
+            if not 1 <= order <= _LARGEST_ORDER:
+                raise UserError(
+                    f"a Rényi order must be in [1, {_LARGEST_ORDER}] or inf, got {order}"
+                )
+        infinite: tuple[Order, ...] = ("inf",) if "inf" in self.orders else ()
+        object.__setattr__(self, "orders", (*sorted(finite), *infinite))
+
+
+Question = AtBudget | AtDelta | OnCurve | AtOrders
+
+
+def _check_width(question: AtBudget | AtDelta | AtOrders) -> None:
+    _make_exact(question, "width", "width")
+    assert question.width is not None
+    if question.width <= 0:
+        raise UserError(f"width must be > 0, got {question.width}")
+
+
+def _make_exact(question: Question, field: str, what: str) -> None:
+    object.__setattr__(question, field, _exact(getattr(question, field), what))
+
+
+def _exact(value: object, what: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise UserError(
+            f"{what} must be an int or a Fraction, got {value!r}",
+            "write Fraction('0.1') for 0.1",
+        )
+    return Fraction(value)

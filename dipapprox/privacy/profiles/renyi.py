@@ -1,0 +1,226 @@
+"""Rényi divergences of all pairs: D_a(P || Q) = ln(Σ p^a q^(1-a)) / (a - 1), orders a > 1.
+
+Order 1 is the Kullback-Leibler divergence Σ p ln(p / q), order infinity the largest log-ratio. In
+each sum the terms are products of a number that depends on u and one that depends on u' only:
+powers and logarithms are taken once for each row, in balls, and pairs cost products and sums of
+doubles. The pairs that may be the largest are then compared in balls.
+
+    finite a     S(u, u') = Σ_o A_u(o) B_u'(o),  A = p^a, B = q^(1-a)
+    order 1      KL(u, u') = Σ_o p ln p + Σ_o p (-ln q)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+
+from dipapprox.numerics import rounding
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.powers import logarithm, logarithms, power, powers
+from dipapprox.numerics.rounding import Array
+from dipapprox.privacy.divergence import Probabilities
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.pairs.blocks import Block
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.maximum import Maxima
+from dipapprox.privacy.profiles.parts import Part
+
+_MOST_CANDIDATES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBounds:
+    """Bounds of the largest divergence of one order over all pairs, in nats.
+
+    Attributes:
+        pair: A pair whose divergence is at least the lower bound; None if there are no pairs.
+    """
+
+    divergence: Extended
+    pair: Pair | None
+
+
+def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> OrderBounds:
+    """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
+
+    Args:
+        maxima: The pairs.
+        order: >= 1; 1 is the Kullback-Leibler divergence.
+        width: Wanted of the bounds; what comes back is proved even if wider.
+
+    Raises:
+        LimitReached: If a budget runs out, or there are too many pairs.
+    """
+    maxima.check_size()
+    lower, attaining = -inf, None
+    candidates: list[tuple[float, Pair]] = []
+    overflow = False
+    for part in maxima.parts:
+        terms = _Terms.of(part, order)
+        for block in part.blocks():
+            low, high = terms.sums(block)
+            place = int(np.argmax(low))
+            if low[place] > lower:
+                lower, attaining = float(low[place]), part.pair(block, place)
+                candidates = [each for each in candidates if each[0] >= lower]
+            places = np.flatnonzero(high >= lower)
+            if len(places) + len(candidates) > _MOST_CANDIDATES:
+                # Too many to compare one by one: from here on only the largest bound counts.
+                overflow = True
+                places = places[[int(np.argmax(high[places]))]]
+            candidates += ((float(high[k]), part.pair(block, k)) for k in places.tolist())
+    if attaining is None:
+        return OrderBounds(Extended(Fraction(0), Fraction(0)), None)
+    if overflow:
+        highest = max(high for high, _ in candidates)
+        upper = None if highest == inf else _divergence(Fraction(highest), order)[1]
+        return OrderBounds(Extended(_divergence(Fraction(lower), order)[0], upper), attaining)
+    return _sharpened(maxima, [pair for _, pair in candidates], order, width)
+
+
+def _sharpened(
+    maxima: Maxima, candidates: Sequence[Pair], order: Fraction, width: Fraction
+) -> OrderBounds:
+    found = OrderBounds(Extended(Fraction(0), None), candidates[0])
+    for bits in maxima.ladder:
+        known = [(pair, *_pair_divergence(maxima, pair, order, bits)) for pair in candidates]
+        for pair, low, _ in known:
+            if low is None:
+                return OrderBounds(INFINITE, pair)
+        pair, best, _ = max(known, key=lambda each: each[1] or Fraction(0))
+        assert best is not None
+        tops = [high for _, _, high in known]
+        upper = None if None in tops else max(high for high in tops if high is not None)
+        found = OrderBounds(Extended(best, upper), pair)
+        if upper is not None and upper - best <= width:
+            break
+        candidates = [each for each, _, high in known if high is None or high >= best]
+    return found
+
+
+def _pair_divergence(
+    maxima: Maxima, pair: Pair, order: Fraction, bits: int
+) -> tuple[Fraction | None, Fraction | None]:
+    """Bound one pair's divergence; (None, None) if it is infinite."""
+    first, second = (maxima.distribution(row, bits) for row in pair)
+    if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+        return Fraction(0), None
+    if any(p.lower > 0 and not q.upper for p, q in zip(first, second, strict=True)):
+        return None, None
+    if order == 1:
+        return _relative_entropy(first, second, bits)
+    return _moment(first, second, order, bits)
+
+
+def _moment(
+    first: Probabilities, second: Probabilities, order: Fraction, bits: int
+) -> tuple[Fraction, Fraction | None]:
+    lower, upper = Fraction(0), Fraction(0)
+    bounded = True
+    for p, q in zip(first, second, strict=True):
+        if not p.upper:
+            continue
+        if p.lower:
+            low = power(p.lower, order, bits), power(q.upper, 1 - order, bits)
+            if not isinstance(low[0], NotEnclosed) and not isinstance(low[1], NotEnclosed):
+                lower += max(low[0].lower, Fraction(0)) * max(low[1].lower, Fraction(0))
+        if not q.lower:
+            bounded = False
+            continue
+        high = power(p.upper, order, bits), power(q.lower, 1 - order, bits)
+        if isinstance(high[0], NotEnclosed) or isinstance(high[1], NotEnclosed):
+            bounded = False
+        else:
+            upper += high[0].upper * high[1].upper
+    low_end, high_end = _divergence(lower, order, bits)[0], None
+    if bounded:
+        high_end = _divergence(upper, order, bits)[1]
+    return low_end, high_end
+
+
+def _relative_entropy(
+    first: Probabilities, second: Probabilities, bits: int
+) -> tuple[Fraction, Fraction | None]:
+    lower, upper = Fraction(0), Fraction(0)
+    bounded = True
+    for p, q in zip(first, second, strict=True):
+        if not p.upper:
+            continue
+        if not p.lower or not q.lower:
+            # p ln(p/q) >= -q/e > -q, and nothing is known from above
+            lower -= q.upper
+            bounded = False
+            continue
+        low = logarithm(p.lower / q.upper, bits).lower
+        high = logarithm(p.upper / q.lower, bits).upper
+        lower += low * (p.lower if low >= 0 else p.upper)
+        upper += high * (p.upper if high >= 0 else p.lower)
+    return max(lower, Fraction(0)), max(upper, Fraction(0)) if bounded else None
+
+
+def _divergence(moment: Fraction, order: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+    """Bound ln(moment) / (order - 1), which is >= 0; order 1: the moment is the divergence."""
+    if order == 1:
+        return max(moment, Fraction(0)), max(moment, Fraction(0))
+    if moment <= 1:
+        return Fraction(0), Fraction(0)
+    found = logarithm(moment, bits)
+    return found.lower / (order - 1), found.upper / (order - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Terms:
+    """What rows contribute to a sum: bounds of products' factors, and of a summand of u."""
+
+    own_lower: Array
+    own_upper: Array
+    other_lower: Array
+    other_upper: Array
+    start_lower: Array
+    start_upper: Array
+
+    @classmethod
+    def of(cls, part: Part, order: Fraction) -> _Terms:
+        if order == 1:
+            # p ln p, with 0 ln 0 = 0; it falls to -1/e and rises again, so no ends: p in [l, u].
+            low, high = logarithms(part.lower, part.upper)
+            with np.errstate(invalid="ignore"):
+                least = np.where(part.upper == 0, 0.0, part.upper * low)
+                most = np.where(part.lower == 0, 0.0, part.lower * high)
+            least = np.where(np.isnan(least) | (least == -inf), -0.5, least)
+            start = (
+                _step(least.sum(axis=1), least, -inf),
+                _step(most.sum(axis=1), most, inf),
+            )
+            return cls(part.lower, part.upper, -high, -low, *start)
+        own = powers(part.lower, part.upper, order)
+        other = powers(part.lower, part.upper, 1 - order)
+        zero = np.zeros(len(part.lower))
+        return cls(*own, *other, zero, zero)
+
+    def sums(self, block: Block) -> tuple[Array, Array]:
+        """Bound the sums of all pairs of a block."""
+        u, v = block.first, block.second
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            # An output that cannot occur under u contributes 0, whatever it does under u'.
+            own = self.own_lower[u]
+            low = np.where(own == 0.0, 0.0, own * self.other_lower[v])
+            own = self.own_upper[u]
+            high = np.where(own == 0.0, 0.0, own * self.other_upper[v])
+            # Outward: products by one step each, sums by the bound of `rounding`.
+            low = np.maximum(np.nextafter(low, -inf), 0.0)
+            high = np.where(own == 0.0, 0.0, np.nextafter(high, inf))
+            below = np.nextafter(rounding.total_below(low) + self.start_lower[u], -inf)
+            above = np.nextafter(rounding.total_above(high) + self.start_upper[u], inf)
+        return below, above
+
+
+def _step(total: Array, terms: Array, towards: float) -> Array:
+    """Move sums outward by all that rounding the products and adding them can have changed."""
+    size = np.abs(terms).sum(axis=1) * (terms.shape[1] + 8) * 2.0**-51 + 2.0**-1000
+    moved: Array = np.nextafter(total + np.copysign(size, towards), towards)
+    return np.nextafter(moved, towards)
