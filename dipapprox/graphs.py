@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-from igraph import Graph
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 Edge = tuple[int, int]
 
@@ -19,15 +20,29 @@ _EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root 
 _ROOTS_TRIED = 32  # of those, in order of falling degree, when it is a guess
 
 
+@cache
+def _graph_class() -> Any:
+    """Return igraph's `Graph`, imported at the first use.
+
+    igraph loads its drawing back ends, matplotlib among them where it is installed: a third of a
+    second, which most runs need not spend because their events are stars.
+    """
+    return import_module("igraph").Graph
+
+
+def _graph(size: int, edges: Iterable[Edge], *, directed: bool) -> Any:
+    return _graph_class()(n=size, edges=list(edges), directed=directed)
+
+
 def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
     """Return the weakly connected components, each ascending, in order of their least vertex."""
-    graph = Graph(n=size, edges=list(edges), directed=False)
+    graph = _graph(size, edges, directed=False)
     return tuple(sorted(tuple(sorted(part)) for part in graph.connected_components()))
 
 
 def sources(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
     """Return the vertices without incoming edge, ascending."""
-    graph = Graph(n=size, edges=list(edges), directed=True)
+    graph = _graph(size, edges, directed=True)
     return tuple(v for v, degree in enumerate(graph.indegree()) if degree == 0)
 
 
@@ -59,7 +74,7 @@ def longest_path(size: int, edges: Sequence[Edge]) -> int:
     Raises:
         ValueError: If there is a directed cycle.
     """
-    graph = Graph(n=size, edges=list(edges), directed=True)
+    graph = _graph(size, edges, directed=True)
     if not graph.is_dag():
         raise ValueError("a longest path needs an acyclic graph")
     length = [1] * size
@@ -80,7 +95,7 @@ def canonical_labels(size: int, edges: Iterable[Edge], colours: Sequence[int]) -
         edges: Undirected edges.
         colours: One colour for each vertex, compared as numbers.
     """
-    graph = Graph(n=size, edges=list(edges), directed=False)
+    graph = _graph(size, edges, directed=False)
     graph.vs["before"] = list(range(size))
     # Whether a permutation lists new or old numbers changed with igraph 1.0; its two functions
     # agree with each other in every release.
