@@ -4,7 +4,7 @@ event -> elimination  --- narrow enough ------------------------------> done
              |      |
              |      too wide --> nested, for a little time --> what both say together
              |
-             none: not an order -> nested, for a part of the time left -> done
+             none: not an order -> nested, for a part of the time left (the last: all) -> done
                                              |
                                              no value in time -> the guards, and both reasons
 """
@@ -27,7 +27,7 @@ _LONGEST = 600.0
 """Most seconds for one event of the second engine."""
 
 _SHARE = 0.5
-"""Of the time that is left, for one event of the second engine."""
+"""Of the time that is left, for one event of the second engine if others wait for it too."""
 
 _LONGEST_AGAIN = 20.0
 """Most seconds for one event of the second engine if the first gave a wide enclosure."""
@@ -39,7 +39,8 @@ class Cascade:
     Args:
         first: Gets all events in one batch.
         second: Gets what is left, event by event, each within a share of the time left: one
-            component out of reach does not take the time of all others.
+            component out of reach does not take the time of all others. The last one of a batch
+            gets all the time.
         again: Whether the second engine also gets events that the first encloses too widely.
     """
 
@@ -67,9 +68,12 @@ class Cascade:
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
         found = self._first.enclose_many(events, bits, limits)
+        waiting = sum(isinstance(answer, NotEnclosed) for answer in found)
         for place, answer in enumerate(found):
             if not isinstance(answer, Enclosure):
-                found[place] = self._second_answer(events[place], bits, limits, answer)
+                waiting -= 1
+                share = _SHARE if waiting else 1.0
+                found[place] = self._second_answer(events[place], bits, limits, answer, share)
                 continue
             self._held = True
             if self._again and answer.width > Fraction(1, 2**bits):
@@ -78,16 +82,20 @@ class Cascade:
 
     def _narrowed(self, event: Connected, bits: int, limits: Limits, first: Enclosure) -> Enclosure:
         """Intersect what the first engine said with what the second one finds in little time."""
-        answer = self._ask_second(event, bits, limits, _LONGEST_AGAIN)
+        answer = self._ask_second(event, bits, limits, _LONGEST_AGAIN, _SHARE)
         if isinstance(answer, NotEnclosed):
             return first
         self._fell_through = True
         return first.intersect(answer)
 
     def _second_answer(
-        self, event: Connected, bits: int, limits: Limits, first: NotEnclosed
+        self, event: Connected, bits: int, limits: Limits, first: NotEnclosed, share: float
     ) -> Enclosure | NotEnclosed:
-        answer = self._ask_second(event, bits, limits, _LONGEST)
+        try:
+            answer = self._ask_second(event, bits, limits, _LONGEST, share)
+        except LimitReached as reached:
+            where = f"in {describe(spelled_out(event))}; {self._first.name}: {first.reason}"
+            raise LimitReached(f"{reached.reason}, {where}") from None
         if isinstance(answer, Enclosure):
             self._fell_through = True
             return answer
@@ -97,7 +105,7 @@ class Cascade:
         )
 
     def _ask_second(
-        self, event: Connected, bits: int, limits: Limits, longest: float
+        self, event: Connected, bits: int, limits: Limits, longest: float, share: float
     ) -> Enclosure | NotEnclosed:
         """Ask the second engine, unless it failed at something no harder."""
         limits.check()
@@ -105,16 +113,24 @@ class Cascade:
         tried = ((n, b) for n, b, seconds in self._failures if seconds >= longest)
         if any(samples >= n and bits >= b for n, b in tried):
             return NotEnclosed("not tried, a component no larger took too long")
+        own = _part(limits, longest, share)
         try:
-            return self._second.enclose(event, bits, _share(limits, longest))
+            return self._second.enclose(event, bits, own)
         except LimitReached as reached:
             limits.check()  # all of the time or the memory is gone
             self._failures.append((samples, bits, longest))
+            late = own.seconds is not None and own.elapsed() > own.seconds
+            if late and limits.seconds is not None:
+                # Nobody asked for the share: name the limit that it is a part of.
+                return NotEnclosed(f"part of the time limit: {limits.seconds:g} s")
             return NotEnclosed(reached.reason)
 
 
-def _share(limits: Limits, longest: float) -> Limits:
+def _part(limits: Limits, longest: float, share: float) -> Limits:
+    """Return limits whose clock begins now, with a share of the time left, at most `longest`."""
     if limits.seconds is None:
         return replace(limits, seconds=longest, started=monotonic())
     left = max(limits.seconds - limits.elapsed(), 0.0)
-    return replace(limits, seconds=min(longest, _SHARE * left), started=monotonic())
+    if share == 1 and left <= longest:
+        return limits
+    return replace(limits, seconds=min(longest, share * left), started=monotonic())

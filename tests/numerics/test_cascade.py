@@ -58,12 +58,40 @@ def test_answers_keep_their_places() -> None:
 
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
     limits = Limits(seconds=1.5)
-    found = both().enclose(WIDE, 30, limits)
+    found, _ = both().enclose_many([WIDE, BAND], 30, limits)
     assert isinstance(found, NotEnclosed)
     assert "x0 + 2*x1 - x2 <= 0" in found.reason and "8 samples" in found.reason
     assert "elimination: a guard compares 3 samples" in found.reason
-    assert "nested: time limit" in found.reason
+    assert "nested: part of the time limit: 1.5 s" in found.reason
     limits.check()
+
+
+class _Patient:
+    """A second engine that uses up its time, and remembers how much it had."""
+
+    name = "patient"
+
+    def __init__(self) -> None:
+        self.had: list[float | None] = []
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        self.had.append(limits.seconds)
+        while True:
+            limits.check()
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        return [self.enclose(event, bits, limits) for event in events]
+
+
+def test_the_only_event_of_the_second_engine_has_all_the_time() -> None:
+    patient = _Patient()
+    with pytest.raises(LimitReached) as reached:
+        Cascade(Eliminated(), patient).enclose_many([CHAIN, WIDE], 30, Limits(seconds=0.5))
+    assert patient.had == [0.5]
+    assert reached.value.reason.startswith("time limit: 0.5 s, in {")
+    assert "(float64): a guard compares 3 samples" in reached.value.reason
 
 
 class _Late:
