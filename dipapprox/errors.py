@@ -48,3 +48,17 @@ class LimitReached(Exception):
 
 class BrokenInvariant(Exception):
     """A hard invariant of the computation failed: a bug. No verdict may be built on the run."""
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Whether an exception stands for Ctrl-C.
+
+    Extension modules that notice an interrupt between two instructions report it as a
+    `SystemError` ("returned a result with an exception set") caused by the KeyboardInterrupt.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, KeyboardInterrupt):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from rich.console import Console
 
 from dipapprox.cli import arguments, calibrate, check, explain, probability, profile, verify
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
 
 BAD_INPUT = 2
 UNKNOWN = 3
@@ -58,6 +58,8 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
     except BrokenInvariant as bug:
         return _fail(f"internal invariant failed: {bug} (a bug, please report)", UNKNOWN)
     except Exception as bug:
+        if was_interrupted(bug):
+            return _fail("interrupted", INTERRUPTED)
         if os.environ.get("DIPAPPROX_DEBUG"):
             raise
         message = f"internal error: {type(bug).__name__}: {bug}"

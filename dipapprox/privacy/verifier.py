@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.language.core import Program
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
@@ -55,7 +55,9 @@ def verify(
         stopped = limit.reason
     except MemoryError:
         stopped = "memory limit: no memory left"
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_interrupted(error):
+            raise
         stopped = INTERRUPTED
     except BrokenInvariant as broken:
         bug = f"internal invariant failed: {broken} (a bug, please report)"

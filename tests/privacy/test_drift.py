@@ -14,8 +14,8 @@ import dipapprox
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.centres import velocities
-from dipapprox.privacy.intervals.drift import Drift, Rates, root_above
-from dipapprox.privacy.intervals.tube import Minorant, ends, radii
+from dipapprox.privacy.intervals.drift import Affine, Drift, Rates, root_above
+from dipapprox.privacy.intervals.tube import Minorant, affine_discounts, ends, radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
@@ -181,3 +181,43 @@ def test_discounts_stay_below_inside_the_cell(
     assert np.all(discount <= factor * middle + TOLERANCE)
     raised = (1 - t) * start.upper + t * end.upper
     assert np.all(raised >= middle - TOLERANCE)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=3, max_size=3),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+@settings(deadline=None, max_examples=300)
+def test_affine_discounts_stay_below_the_proved_bound(
+    values: list[float], share: float, place: float
+) -> None:
+    """(1 - t) A + t B - 4 t (1 - t) c bounds the discount from below, and so does 0."""
+    a, b, most = values
+    correction = most * share
+    start, end = affine_discounts(np.array([a]), np.array([b]), np.array([correction]))
+    proved = (1 - place) * a + place * b - 4 * place * (1 - place) * correction
+    used = (1 - place) * float(start[0]) + place * float(end[0])
+    assert used <= max(proved, 0.0) + 1e-15
+
+
+def test_the_end_sums_bound_what_is_between_them() -> None:
+    """Functions at the very limit of their rates, with a discount that starts at nothing."""
+    width, raised = 0.5, 1e-9
+
+    def probabilities(t: float) -> Bounds:
+        first, second = 0.3 + t * (width - t) / 2, raised + t * t / 2
+        rows = np.array([[first, 1 - first], [second, 1 - second]])
+        return Bounds(rows, rows)
+
+    unit = Affine(Fraction(0), Fraction(1))
+    lower, upper = probabilities(0.0), probabilities(width)
+    radius = radii(lower, upper, Fraction(1, 2), Rates((unit,), (unit,)))
+    sums = [
+        np.maximum(each.upper[0] - each.discount[1], 0.0).sum()
+        for each in ends(lower, upper, radius, Minorant(Fraction(1), Fraction(1)))
+    ]
+    for t in np.linspace(0.0, width, 101):
+        row = probabilities(float(t)).lower
+        true = np.maximum(row[0] - row[1], 0.0).sum()
+        assert true <= sums[0] + (sums[1] - sums[0]) * t / width + 1e-12

@@ -111,6 +111,19 @@ def test_every_failure_is_unknown(
     assert json.loads(verdict.to_json())["delta_enclosure"] == ["0", "1"]
 
 
+def test_an_interrupt_that_an_extension_module_met_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise SystemError("returned a result with an exception set") from interrupt
+
+    monkeypatch.setattr(OutputProbabilities, "distribution", fail)
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF))
+    assert verdict.interrupted
+    assert verdict.reason == "interrupted; 0 of 2 pairs checked"
+
+
 def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -100,3 +100,26 @@ def test_counters_take_more_pairs_than_can_be_listed() -> None:
     assert own.delta_enclosure.meets(found.delta_enclosure)
     with pytest.raises(LimitReached, match="pair limit"):
         dipapprox.profile(many, HALF, ORDERS)
+
+
+def test_the_best_pair_stays_a_candidate_when_its_delta_is_exact() -> None:
+    """Pr[N(0, 1) >= 0] is exactly 1/2, and a rival is 1e-27 behind."""
+    program = dipapprox.parse(
+        """
+        input q in {0, 1, 2}
+        output out in {0, 1}
+        adjacent all
+        x <- Gauss(0, 1 / eps)
+        y <- Gauss(-1/1000000000000000000000000000, 1 / eps)
+        out <- 0
+        if q = 1 then
+            if x >= 0 then out <- 1 end
+        elif q = 2 then
+            if y >= 0 then out <- 1 end
+        end
+        """
+    )
+    found = dipapprox.profile(program, 1, AtBudget(HALF, Fraction(1, 10**40)))
+    assert isinstance(found, LeastDelta)
+    assert HALF in found.delta_enclosure
+    assert found.delta_enclosure.width <= Fraction(1, 10**40)

@@ -21,6 +21,15 @@ over all outputs is convex, and below an affine minorant of delta if it is so at
 it is Lemma 2's sum, with p_u raised by r_u and the discount L p_u' lowered by the last two terms.
 Everything is second order in w as long as L and delta are.
 
+A discount is never negative, which may be used, but not at one end alone: the minorant has to stay
+affine. All corrections are in truth 4 t (1 - t) c, with c their sum at t = 1/2 that is used above.
+With A, B >= 0 the values of L p_u' at the ends:
+
+    A >= c, B >= c   (1 - t) (A - c) + t (B - c)
+    A < c, B < c     0
+    A < c <= B       t max(B - 4 c, 0), since (1 - t) A + t B - 4 t (1 - t) c >= t (B - 4 c)
+    B < c <= A       the same from the other end
+
 Doubles: probabilities and discounts are certified bounds as in `bounds`; r is a sum of products of
 non-negative numbers with a relative error far below the 2^-40 it is raised by.
 """
@@ -114,12 +123,32 @@ def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple
     # Where the radius is 0, so are both probabilities, and the product.
     moved = (product + most * radius) * _RAISED + _TINY
     correction = np.where(radius > 0.0, moved, 0.0)
-    found = []
+    highs, values = [], []
     for table, value in ((lower, factor.at_lower), (upper, factor.at_upper)):
-        high = np.where(radius == 0.0, table.upper, np.nextafter(table.upper + radius, np.inf))
-        scaled = np.nextafter(float_below(value) * table.lower, 0.0)
-        low = np.maximum(np.nextafter(scaled - correction, -np.inf), 0.0)
-        found.append(End(high, low))
+        highs.append(
+            np.where(radius == 0.0, table.upper, np.nextafter(table.upper + radius, np.inf))
+        )
+        values.append(np.nextafter(float_below(value) * table.lower, 0.0))
+    discounts = affine_discounts(values[0], values[1], correction)
+    return End(highs[0], discounts[0]), End(highs[1], discounts[1])
+
+
+def affine_discounts(start: Array, end: Array, correction: Array) -> tuple[Array, Array]:
+    """Return the ends of an affine function below the discount, >= 0 throughout.
+
+    Args:
+        start: At most L p_u' at the lower end, >= 0.
+        end: The same at the upper end.
+        correction: At least c.
+    """
+    lowered = [np.nextafter(value - correction, -np.inf) for value in (start, end)]
+    # Four times a double is exact; where it overflows, the discount is 0.
+    steep = [np.nextafter(value - 4 * correction, -np.inf) for value in (start, end)]
+    reached = [value >= correction for value in (start, end)]
+    found = []
+    for mine, other in ((0, 1), (1, 0)):
+        low = np.where(reached[other], lowered[mine], steep[mine])
+        found.append(np.where(reached[mine], np.maximum(low, 0.0), 0.0))
     return found[0], found[1]
 
 

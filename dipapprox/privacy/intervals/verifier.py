@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
 from dipapprox.language.core import InputRow, Program
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
@@ -13,11 +13,17 @@ from dipapprox.privacy.intervals.cells import Point
 from dipapprox.privacy.intervals.drift import Drift
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch
+from dipapprox.privacy.intervals.refutation import refute, trial_points
+from dipapprox.privacy.intervals.search import IntervalSearch
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import OrderedPairs, PairSelection, select_pairs
-from dipapprox.privacy.pairs.pair_list import list_pairs
+from dipapprox.privacy.pairs.adjacency import (
+    OrderedPairs,
+    PairSelection,
+    count_selected,
+    select_pairs,
+)
+from dipapprox.privacy.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
 from dipapprox.privacy.search import Progress, precisions, silent
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -79,47 +85,56 @@ def verify_interval(
         )
     claim.check(lower, upper)
     pairs = select_pairs(program, selection)
+    count = count_selected(program, selection)
     states: FinalStates | None = None
     tables: _Probabilities | None = None
     search: IntervalSearch | None = None
+    violation: Verdict | None = None
     stopped: str | None = None
+    tried = trial_points(lower, upper, count)
     try:
         states = execute(program, options.merge, options.limits)
-        tables = _Probabilities(states, options)
-        listed = list_pairs(pairs, options.limits)
-        ladder = precisions(options.precision, options.max_precision)
-        search = IntervalSearch(
-            lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
-        )
-        search.run(progress)
+        violation = refute(program, claim, tried, selection, options)
+        if violation is None and count is not None and count > MOST_PAIRS:
+            where = ", ".join(str(epsilon) for epsilon in tried)
+            raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
+        if violation is None:
+            tables = _Probabilities(states, options)
+            listed = list_pairs(pairs, options.limits)
+            ladder = precisions(options.precision, options.max_precision)
+            search = IntervalSearch(
+                lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
+            )
+            search.run(progress)
     except LimitReached as limit:
         stopped = limit.reason
     except MemoryError:
         stopped = "memory limit: no memory left"
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_interrupted(error):
+            raise
         stopped = INTERRUPTED
     except BrokenInvariant as broken:
         search = None
         stopped = f"internal invariant failed: {broken} (a bug, please report)"
-    violation: Verdict | None = None
     answer, reason = Answer.UNKNOWN, stopped
     remaining: tuple[tuple[Fraction, Fraction], ...] = ((lower, upper),)
     delta: Enclosure | None = None
-    if search is not None:
+    if violation is None and search is not None:
         remaining = search.remaining()
         delta = Enclosure(search.seen, Fraction(1))
         if search.violation is not None:
             violation = _witness(program, claim, search, search.violation, options)
-            if violation.answer is Answer.NOT_DP:
-                answer, reason, remaining = Answer.NOT_DP, None, ()
-                delta = violation.delta_enclosure
-            else:
+            if violation.answer is not Answer.NOT_DP:
                 reason, violation = violation.reason, None
         elif stopped is None and not remaining:
             answer = Answer.DP
             delta = Enclosure(search.seen, max(search.proved, search.seen))
         elif stopped is None:
-            reason = _why(search)
+            reason = search.why()
+    if violation is not None:
+        answer, reason, remaining = Answer.NOT_DP, None, ()
+        delta = violation.delta_enclosure
     return IntervalVerdict(
         program=program.name,
         parameters=program.parameters,
@@ -128,10 +143,10 @@ def verify_interval(
         claim=claim,
         answer=answer,
         reason=reason,
-        pairs=0 if search is None else len(search.pairs),
+        pairs=_pairs(search, violation),
         outputs=0 if states is None else len(states.outputs()),
         final_states=0 if states is None else len(states.states),
-        points=0 if search is None else search.points,
+        points=_points(search, violation, tried),
         delta_enclosure=delta,
         violation=violation,
         remaining=remaining,
@@ -149,14 +164,3 @@ def _witness(
     pair = search.pairs.pair(point.worst)
     return verify_formula(program, claim, point.epsilon, OrderedPairs((pair,)), options)
 
-
-def _why(search: IntervalSearch) -> str:
-    """Say why cells are left when nothing stopped the run."""
-    if search.obstacle is not None:
-        return f"no enclosure: {search.obstacle}"
-    if search.exhausted:
-        return f"subdivision limit: undecided after {MOST_POINTS} values of eps"
-    return (
-        "critical: on what remains, delta is so close to the largest delta_(u,u') that no "
-        "subdivision tells them apart"
-    )

@@ -15,8 +15,9 @@ from dipapprox.privacy.pairs.adjacency import Pair
 
 Array = NDArray[np.float64]
 
-MOST_PAIRS = 2**24
-"""Pairs are kept as two numbers each."""
+MOST_PAIRS = 2**21
+"""Pairs are kept as two numbers each, and sums over all of them are formed in doubles: with this
+many a run stays far below 500 MB."""
 
 _BLOCK = 2**20
 """Most terms formed at once."""
@@ -61,6 +62,11 @@ class PairList:
         return sums
 
 
+def pair_limit(count: str) -> str:
+    """Say that there are too many pairs for a list of them."""
+    return f"pair limit: {count} pairs; an interval needs at most {MOST_PAIRS}; use --pairs"
+
+
 def list_pairs(pairs: Iterable[Pair], limits: Limits) -> PairList:
     """Number the rows of pairs.
 
@@ -74,7 +80,7 @@ def list_pairs(pairs: Iterable[Pair], limits: Limits) -> PairList:
         if len(first) % 1024 == 0:
             limits.check()
         if len(first) >= MOST_PAIRS:
-            raise LimitReached(f"pair limit: an interval of eps needs at most {MOST_PAIRS} pairs")
+            raise LimitReached(pair_limit(f"more than {MOST_PAIRS}"))
         first.append(numbers.setdefault(u, len(numbers)))
         second.append(numbers.setdefault(v, len(numbers)))
     return PairList(

@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.numerics.decimals import short
@@ -101,16 +102,25 @@ class Envelope:
     def gap(self, left: int) -> Fraction:
         """Bound the distance between the envelopes from point `left` to the next one.
 
-        The upper envelope is a line and the lower one a maximum of lines: the distance is largest
-        where the two lines of the ends cross, or at an end.
+        Both envelopes are piecewise linear. Of the lower one only the lines of the ends and 0
+        are counted; the distance is largest where one of the two bends, or at an end.
         """
         a, b = self.points[left], self.points[left + 1]
         low, high = a.factor.lower, _upper(b.factor)
-        places = [low, high]
-        if a.line.slope > b.line.slope:
-            cross = (a.line.intercept - b.line.intercept) / (a.line.slope - b.line.slope)
-            places += [cross] if low < cross < high else []
-        return max(self._above(left, x) - self._below(left, x) for x in places)
+        lines = (
+            (a.line.intercept, a.line.slope),
+            (b.line.intercept, b.line.slope),
+            (Fraction(0), Fraction(0)),
+        )
+        places = [low, high, _upper(a.factor)]
+        for one, other in combinations(lines, 2):
+            if one[1] != other[1]:
+                places.append((one[0] - other[0]) / (one[1] - other[1]))
+        return max(
+            self._above(left, x) - max(a.line.at(x), b.line.at(x), Fraction(0))
+            for x in places
+            if low <= x <= high
+        )
 
     def _between(self, left: int, x: Factor) -> Enclosure:
         # The profile is non-increasing: its value at x lies between those at the ends of x.

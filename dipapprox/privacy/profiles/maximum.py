@@ -184,12 +184,13 @@ class Maxima:
             for pair in candidates:
                 self._limits.check()
                 known.append((pair, self._delta(pair, budget(bits), bits)))
-            pair, most = max(known, key=lambda each: each[1].lower)
+            best, most = max(known, key=lambda each: each[1].lower)
             delta = Enclosure(most.lower, max(each.upper for _, each in known))
-            found = Maximum(_common(found.delta, delta), pair, bits)
+            found = _improved(found, Maximum(delta, best, bits))
             if enough(found.delta):
                 break
-            candidates = [pair for pair, each in known if each.upper > most.lower]
+            # The best pair stays even where its delta is known exactly.
+            candidates = [pair for pair, each in known if pair == best or each.upper > most.lower]
         return found
 
     def pair_delta(self, pair: Pair, budget: Budget, bits: int) -> Enclosure:
@@ -215,7 +216,7 @@ class Maxima:
             each = self._by_counters(plan, budget(bits), bits)
             if each is None:
                 break
-            found = Maximum(_common(found.delta, each.delta), each.pair, bits)
+            found = _improved(found, Maximum(each.delta, each.pair, bits))
             if enough(found.delta):
                 break
         return found
@@ -272,7 +273,9 @@ def _sums(bounds: Discounted, block: Block) -> tuple[Numbers, Numbers]:
     return lower, upper
 
 
-def _common(before: Enclosure, after: Enclosure) -> Enclosure:
-    if not before.meets(after):
+def _improved(before: Maximum, after: Maximum) -> Maximum:
+    """Combine two bounds of one maximum; the pair is the one with the greater lower bound."""
+    if not before.delta.meets(after.delta):
         raise BrokenInvariant("enclosures of the largest delta at two precisions are disjoint")
-    return before.intersect(after)
+    pair = after.pair if after.delta.lower >= before.delta.lower else before.pair
+    return Maximum(before.delta.intersect(after.delta), pair, after.bits)
