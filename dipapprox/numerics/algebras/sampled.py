@@ -46,6 +46,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.algebras.legendre import Rule
 
 Array = NDArray[np.float64]
@@ -240,7 +241,8 @@ def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> A
 
 
 def _panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
-    assert np.max(function.roundings) <= 2**40  # so that κ <= 1 + 1.01 k u
+    if np.max(function.roundings) > 2**40:  # κ <= 1 + 1.01 k u needs it
+        raise BrokenInvariant("a function went through more than 2^40 roundings")
     nodes = len(rule.nodes)
     excess = np.float64(1.01 * UNIT_ROUNDOFF) * function.roundings
     kappa = 1 + excess
