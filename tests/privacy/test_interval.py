@@ -20,7 +20,7 @@ from dipapprox.language.load import load
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import simplest
+from dipapprox.privacy.intervals.search import between, simplest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.pairs.adjacency import AllPairs
@@ -320,3 +320,74 @@ def test_irrational_claims_at_one_epsilon() -> None:
 )
 def test_extreme_numbers(low: str, high: str, budget: str) -> None:
     assert decide(dipapprox.parse(THRESHOLD), low, high, budget, "0").answer is Answer.DP
+
+
+def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:
+    svt = load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(25)})
+    unknown = decide(svt, "1/10", "1", "2*eps", "0.01")
+    assert unknown.answer is Answer.UNKNOWN
+    assert unknown.reason is not None
+    assert unknown.reason.startswith("pair limit: 1125899873288192 pairs; an interval needs at")
+    assert "use --pairs (not refuted at eps = 1/10, 1, 1/3)" in unknown.reason
+    assert unknown.remaining == ((Fraction(1, 10), Fraction(1)),)
+    wrong = decide(svt, "1/10", "1", "eps/10", "1e-6")
+    assert wrong.answer is Answer.NOT_DP
+    assert wrong.violation is not None
+    assert wrong.violation.claim.epsilon == Fraction(1, 10)
+    assert wrong.pairs == wrong.violation.pairs == 2**25 * (2**25 - 1)
+    assert wrong.points == 1
+
+
+def test_streams_that_cannot_be_counted_stop_at_the_same_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dipapprox.privacy.pairs.pair_list.MOST_PAIRS", 5)
+    monkeypatch.setattr("dipapprox.privacy.intervals.verifier.count_selected", lambda *_: None)
+    verdict = decide(
+        load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(2)}), "1/10", "1", "2*eps", "1"
+    )
+    assert verdict.answer is Answer.UNKNOWN
+    assert verdict.reason is not None
+    assert verdict.reason.startswith("pair limit: more than 5 pairs")
+
+
+STEPS = """
+input q in {0, 1}
+output o in {0, 1}
+adjacent all
+r <- Gauss(q, 1/eps)
+s <- Gauss(0, 1)
+if r >= s + 1 then o <- 1 else o <- 0 end
+"""
+"""Pr[o = 1] is Phi((q - 1) / sqrt(1 + 1/eps²)): the claim (0, delta) holds for all eps up to Phi(1)
+- 1/2 = 0.3413…"""
+
+
+def test_a_wide_interval_is_split_by_ratios() -> None:
+    verdict = decide(dipapprox.parse(STEPS), "1e-6", "50", "0", "0.35")
+    assert verdict.answer is Answer.DP
+    assert verdict.delta_enclosure is not None
+    assert float(verdict.delta_enclosure.upper) >= stats.norm.cdf(1 / math.hypot(1, 1 / 50)) - 0.5
+
+
+def test_critical_is_said_only_of_a_point_that_is() -> None:
+    text = dipapprox.parse(THRESHOLD)
+    # At budget 0 the largest delta is Phi(eps/2) - Phi(-eps/2), rising: it is critical at eps = 1.
+    top = stats.norm.cdf(0.5) - stats.norm.cdf(-0.5)
+    claim = "3829249225480262/10000000000000000"
+    assert abs(float(Fraction(claim)) - top) < 1e-15
+    verdict = decide(text, "1/2", "1", "0", claim)
+    if verdict.answer is Answer.UNKNOWN:
+        assert verdict.reason is not None
+        assert verdict.reason.startswith("critical: at eps = 1 the largest")
+
+
+@given(
+    st.fractions(min_value="1e-9", max_value="1e9"), st.fractions(min_value="1e-9", max_value=1000)
+)
+def test_the_point_between_is_well_inside(lower: Fraction, more: Fraction) -> None:
+    upper = lower + more
+    middle = between(lower, upper)
+    assert lower < middle < upper
+    if upper > 4 * lower:
+        assert Fraction(1, 2) < middle**2 / (lower * upper) < 2

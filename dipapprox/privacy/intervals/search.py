@@ -3,7 +3,7 @@
     points at both ends; the whole interval as one cell
     while a cell is left:
         take the one with the greatest excess (`cells`)
-        split it at a simple rational p in its middle half
+        split it at a simple rational p near its middle (`between`)
         point p:  claim violated?  -- yes -->  stop: Not_DP at p
         both halves:  proved?      -- yes -->  done with it
                       hopeless?    -- yes -->  given up: at best Unknown
@@ -19,12 +19,14 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
+from dipapprox.numerics.decimals import outward
 from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
 from dipapprox.privacy.intervals.drift import Drift
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
@@ -39,10 +41,13 @@ Progress = Callable[[int, int | None], None]
 MOST_POINTS = 4_000
 
 _SMALLEST = Fraction(1, 2**24)
-"""Cells of a smaller share of the interval are given up."""
+"""Cells of a smaller share are given up; what a share is, `_share` says."""
 
 _PATIENT = Fraction(1, 64)
 """Cells of a larger share are subdivided even if the claim is critical at both ends."""
+
+_WIDE = 4
+"""Cells whose ends have a larger ratio are split at about their geometric mean."""
 
 _BLOCK = 4_096
 """Rows asked for at once."""
@@ -111,8 +116,8 @@ class IntervalSearch:
                 return
             self.limits.check()
             cell = self.left[0][2]
-            low, high, quarter = cell.lower, cell.upper, cell.width / 4
-            middle = self._point(simplest(low.epsilon + quarter, high.epsilon - quarter))
+            low, high = cell.lower, cell.upper
+            middle = self._point(between(low.epsilon, high.epsilon))
             if self.violation is not None:
                 return
             halves = [self._cell(low, middle), self._cell(middle, high)]
@@ -134,6 +139,31 @@ class IntervalSearch:
                 merged.append((low, high))
         return tuple(merged)
 
+    def why(self) -> str:
+        """Say why cells are left when nothing stopped the run."""
+        if self.obstacle is not None:
+            return f"no enclosure: {self.obstacle}"
+        if self.exhausted:
+            return f"subdivision limit: undecided after {MOST_POINTS} values of eps"
+        for cell in self.given_up:
+            for point in (cell.lower, cell.upper):
+                if not point.holds and not point.violated:
+                    low, high = outward(point.largest)
+                    return (
+                        f"critical: at eps = {point.epsilon} the largest delta_(u,u') lies in "
+                        f"[{low}, {high}], and so does the claimed delta"
+                    )
+        return "subdivision limit: parts of 2**-24 of their eps are still undecided"
+
+    def _share(self, cell: Cell) -> Fraction:
+        """Return the length of a cell relative to its epsilon, by that of the whole interval.
+
+        Relative, as what an epsilon does to a program scales with it: in [1e-6, 50] a cell at the
+        lower end is as wide as one at the upper end if the ratios of their ends are the same.
+        """
+        whole = (self.upper - self.lower) / self.upper
+        return cell.width / cell.upper.epsilon / whole
+
     def _cell(self, low: Point, high: Point) -> Cell:
         return make_cell(low, high, self.claim, self.drift, self.pairs, self.limits)
 
@@ -146,7 +176,7 @@ class IntervalSearch:
                 self.proved = max(self.proved, cell.largest)
                 continue
             ends = cell.lower, cell.upper
-            share = cell.width / (self.upper - self.lower)
+            share = self._share(cell)
             critical = share < _PATIENT and not any(end.holds for end in ends)
             if critical or share < _SMALLEST or any(end.table.obstacle for end in ends):
                 self.given_up.append(cell)
@@ -181,6 +211,17 @@ class IntervalSearch:
             np.concatenate([block.upper for block in blocks]),
             next((block.obstacle for block in blocks if block.obstacle is not None), None),
         )
+
+
+def between(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return a simple rational well inside [lower, upper], 0 < lower < upper."""
+    if upper <= _WIDE * lower:
+        quarter = (upper - lower) / 4
+        return simplest(lower + quarter, upper - quarter)
+    # The geometric mean, to 32 bits: sqrt(p/q) = sqrt(p q)/q. The ends are a factor > 2 away.
+    square = lower * upper
+    mean = Fraction(isqrt(square.numerator * square.denominator << 64), square.denominator << 32)
+    return simplest(mean * 3 / 4, mean * 4 / 3)
 
 
 def simplest(lower: Fraction, upper: Fraction) -> Fraction:

@@ -135,6 +135,12 @@ def verify_interval(
     if violation is not None:
         answer, reason, remaining = Answer.NOT_DP, None, ()
         delta = violation.delta_enclosure
+    pairs_checked, points, bits, engine = 0, 0, options.precision, options.engine.value
+    if search is not None:
+        pairs_checked, points, bits = len(search.pairs), search.points, search.bits or bits
+    elif violation is not None:
+        pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
+        points = tried.index(violation.claim.epsilon) + 1
     return IntervalVerdict(
         program=program.name,
         parameters=program.parameters,
@@ -143,15 +149,15 @@ def verify_interval(
         claim=claim,
         answer=answer,
         reason=reason,
-        pairs=_pairs(search, violation),
+        pairs=pairs_checked,
         outputs=0 if states is None else len(states.outputs()),
         final_states=0 if states is None else len(states.states),
-        points=_points(search, violation, tried),
+        points=points,
         delta_enclosure=delta,
         violation=violation,
         remaining=remaining,
-        precision=options.precision if search is None else search.bits or options.precision,
-        engine=options.engine.value if tables is None else tables.engine,
+        precision=bits,
+        engine=engine if tables is None else tables.engine,
         seconds=options.limits.elapsed(),
         interrupted=stopped == INTERRUPTED and answer is Answer.UNKNOWN,
     )
@@ -163,4 +169,3 @@ def _witness(
     """Let the verifier of one epsilon confirm a violation, and lay out its witness."""
     pair = search.pairs.pair(point.worst)
     return verify_formula(program, claim, point.epsilon, OrderedPairs((pair,)), options)
-
