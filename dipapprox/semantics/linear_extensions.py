@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 
 from dipapprox.semantics.order import Order, bits
@@ -73,12 +74,30 @@ def _component_share(order: Order, covers: dict[int, int], component: int) -> Fr
 
 
 def _tree_share(covers: dict[int, int], component: int) -> Fraction:
+    """The share of an order whose diagram is a tree; the same shapes come again and again."""
+    larger = dict.fromkeys(bits(component), 0)
+    for point in larger:
+        for other in bits(covers.get(point, 0)):
+            larger[other] += 1
+    # Equal shapes mostly get equal numbers; where they do not, only time is lost.
+    ranked = sorted(larger, key=lambda p: (covers.get(p, 0).bit_count(), larger[p], p))
+    number = {point: k for k, point in enumerate(ranked)}
+    return _tree_integral(
+        tuple(sum(1 << number[other] for other in bits(covers.get(point, 0))) for point in ranked)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _tree_integral(below: tuple[int, ...]) -> Fraction:
     """Integrate out the leaves of a tree diagram over the unit cube.
 
     A point's polynomial is the measure of its subtree given its own position x. Passing it to a
     larger neighbour integrates from 0 to x, to a smaller one from x to 1.
+
+    Args:
+        below: For each point the mask of its lower covers.
     """
-    smaller = {p: covers.get(p, 0) for p in bits(component)}
+    smaller = dict(enumerate(below))
     larger = dict.fromkeys(smaller, 0)
     for point, mask in smaller.items():
         for other in bits(mask):
