@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,13 +14,21 @@ from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.explanation import explain
-from dipapprox.cli.explanation_view import as_dot, as_fields, as_latex, as_text
+from dipapprox.cli.explanation_view import (
+    as_dot,
+    as_fields,
+    as_latex,
+    as_text,
+    unfinished_fields,
+)
 from dipapprox.cli.output import show_json, write
+from dipapprox.errors import LimitReached, was_interrupted
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
+from dipapprox.privacy.verifier import INTERRUPTED
 from dipapprox.semantics.execution import execute
 
 _MOST_ROWS = 1_000
@@ -98,13 +107,37 @@ def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
     program = load(command.file, command.parameters)
     rows = _rows(program) if command.input is None else [parse_row(command.input, program)]
-    states = execute(program, command.merge, command.limits)
-    explanation = explain(states, command.epsilon, rows, command.strategy, command.limits)
+    try:
+        states = execute(program, command.merge, command.limits)
+        explanation = explain(states, command.epsilon, rows, command.strategy, command.limits)
+        if command.json:
+            fields = as_fields(explanation)
+        else:
+            text = _FORMATS[command.format](explanation) + "\n"
+    except LimitReached as limit:
+        return _stopped(command, program, console, limit.reason, 3)
+    except MemoryError:
+        return _stopped(command, program, console, "memory limit: no memory left", 3)
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_interrupted(error):
+            raise
+        return _stopped(command, program, console, INTERRUPTED, 130)
     if command.json:
-        show_json(console, as_fields(explanation))
+        show_json(console, fields)
     else:
-        write(console, _FORMATS[command.format](explanation) + "\n")
+        write(console, text)
     return 0
+
+
+def _stopped(
+    command: ExplainCommand, program: Program, console: Console, reason: str, status: int
+) -> int:
+    """Say why there is no explanation, as JSON too if that is asked for."""
+    if command.json:
+        fields = unfinished_fields(program, command.merge, command.epsilon, reason)
+        show_json(console, fields)
+    print(f"unknown: {reason}", file=sys.stderr)
+    return status
 
 
 def _rows(program: Program) -> Iterator[InputRow]:

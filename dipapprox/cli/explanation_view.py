@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dipapprox.cli.explanation import ExplainedState, Explanation
 from dipapprox.integrals import plan as plans
+from dipapprox.language.core import Program
 from dipapprox.privacy.notation import valuation, valuation_text
 
 _MOST_STATES = 50
@@ -55,23 +56,35 @@ def as_dot(explanation: Explanation) -> str:
 
 def as_fields(explanation: Explanation) -> dict[str, object]:
     """Return the fields of `explain --json`."""
-    program = explanation.states.program
-    averages: dict[str, object] = {}
+    fields = unfinished_fields(
+        explanation.states.program, explanation.states.merged, explanation.epsilon
+    )
     for name, value in (
         ("average_guards", explanation.average_guards),
         ("average_depth", explanation.average_depth),
         ("average_depth_unoptimised", explanation.average_depth_unoptimised),
     ):
-        averages[name] = str(value)
-        averages[f"{name}_decimal"] = round(float(value), 4)
+        fields[name] = str(value)
+        fields[f"{name}_decimal"] = round(float(value), 4)
+    fields["final_states"] = explanation.final_states
+    fields["states"] = [_state_fields(explanation, state) for state in explanation.details]
+    return fields
+
+
+def unfinished_fields(
+    program: Program, merged: bool, epsilon: Fraction, reason: str | None = None
+) -> dict[str, object]:
+    """Return the same fields with nothing known of the states, and the reason for that."""
+    averages = ("average_guards", "average_depth", "average_depth_unoptimised")
     return {
         "program": program.name,
         "params": {name: str(value) for name, value in program.parameters.items()},
-        "merged": explanation.states.merged,
-        "final_states": explanation.final_states,
-        **averages,
-        "eps": str(explanation.epsilon),
-        "states": [_state_fields(explanation, state) for state in explanation.details],
+        "merged": merged,
+        "reason": reason,
+        "final_states": None,
+        **{name + end: None for name in averages for end in ("", "_decimal")},
+        "eps": str(epsilon),
+        "states": [],
     }
 
 

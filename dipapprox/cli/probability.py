@@ -16,7 +16,6 @@ from dipapprox.cli.output import show, show_json
 from dipapprox.cli.report import distribution_report
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.options import LARGEST_PRECISION, Options
 from dipapprox.privacy.probabilities import output_distribution
 
@@ -24,8 +23,11 @@ _EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
   dipapprox probability monitor.dpg --eps 1 --input -1,0 --precision 200 --json
 
-exit status: 0 done, 2 bad input or usage, 3 not enclosed or a limit reached, 130 interrupted
+exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
 """
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C: 128 + SIGINT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,11 @@ def run(command: ProbabilityCommand, console: Console) -> int:
     program = load(command.file, command.parameters)
     row = parse_row(command.input, program)
     result = output_distribution(program, command.epsilon, row, command.options)
-    if isinstance(result, NotEnclosed):
-        print(f"not enclosed: {result.reason}", file=sys.stderr)
-        return 3
     if command.json:
         show_json(console, result.to_dict())
-    else:
+    elif result.outputs:
         show(console, distribution_report(result))
-    return 0
+    if result.reason is None:
+        return 0
+    print(f"unknown: {result.reason}", file=sys.stderr)
+    return INTERRUPTED if result.interrupted else 3

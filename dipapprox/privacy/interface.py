@@ -74,12 +74,11 @@ def verify(
 
 def probabilities(
     program: Program, epsilon: Number, row: Row = (), options: Options | None = None
-) -> OutputDistribution | NotEnclosed:
-    """Enclose the probability of every output for one input.
+) -> OutputDistribution:
+    """Enclose the probability of every output for one input; what is wider has a `reason`.
 
     Raises:
         UserError: If `epsilon` <= 0 or the input is not in the domains.
-        LimitReached: If a limit of `options` is reached.
     """
     exact = _exact(epsilon, "eps")
     return output_distribution(program, exact, _row(program, row), options or Options())

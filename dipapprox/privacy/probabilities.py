@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 
-from dipapprox.errors import UserError
+from dipapprox.errors import LimitReached, UserError, was_interrupted
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Cell, InputRow, Program, Value
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.search import ProbabilitySource
 from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.verifier import INTERRUPTED
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,10 @@ class OutputDistribution:
     Attributes:
         precision: Bits that were asked for.
         seconds: From parsed arguments to the result.
+        reason: Why the probabilities are not enclosed as narrowly as asked; None if they are.
+            Without any enclosure they are in [0, 1]; `outputs` is empty if the program was not
+            even executed to its end.
+        interrupted: Whether Ctrl-C is the reason.
     """
 
     program: str
@@ -45,6 +53,8 @@ class OutputDistribution:
     precision: int
     engine: str
     seconds: float
+    reason: str | None = None
+    interrupted: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `probability --json`, a contract with other tools."""
@@ -60,6 +70,7 @@ class OutputDistribution:
                 }
                 for each in self.outputs
             ],
+            "reason": self.reason,
             "precision": self.precision,
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
@@ -80,38 +91,66 @@ class OutputDistribution:
 
 def output_distribution(
     program: Program, epsilon: Fraction, row: InputRow, options: Options
-) -> OutputDistribution | NotEnclosed:
-    """Enclose the probability of every output for one input.
+) -> OutputDistribution:
+    """Enclose the probability of every output for one input, as far as the limits allow.
 
     Raises:
         UserError: If `epsilon` <= 0 or `row` is not in the domains of the inputs.
-        LimitReached: If a budget runs out.
+        BrokenInvariant: If enclosures contradict each other.
     """
     if epsilon <= 0:
         raise UserError(f"eps must be > 0, got {epsilon}")
     check_row(program, row)
-    states = execute(program, options.merge, options.limits)
-    source = open_source(states, epsilon, options)
-    probabilities = source.distribution(row, options.precision)
-    if isinstance(probabilities, NotEnclosed):
-        return probabilities
-    counts = Counter(index for index, _ in Instantiator(states, epsilon).events(row))
+    states: FinalStates | None = None
+    source: ProbabilitySource | None = None
+    found: Probabilities | NotEnclosed
+    try:
+        states = execute(program, options.merge, options.limits)
+        source = open_source(states, epsilon, options)
+        found = source.distribution(row, options.precision)
+    except LimitReached as limit:
+        found = NotEnclosed(limit.reason)
+    except MemoryError:
+        found = NotEnclosed("memory limit: no memory left")
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_interrupted(error):
+            raise
+        found = NotEnclosed(INTERRUPTED)
     return OutputDistribution(
         program=program.name,
         epsilon=epsilon,
         inputs=program.inputs,
         output_cells=program.outputs,
         row=row,
-        outputs=tuple(
-            OutputProbability(output, probability, counts[index])
-            for index, (output, probability) in enumerate(
-                zip(states.outputs(), probabilities, strict=True)
-            )
-        ),
+        outputs=() if states is None else _outputs(states, epsilon, row, found),
         precision=options.precision,
-        engine=source.name,
+        engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
+        reason=_shortfall(found, options.precision),
+        interrupted=found == NotEnclosed(INTERRUPTED),
     )
+
+
+def _outputs(
+    states: FinalStates, epsilon: Fraction, row: InputRow, found: Probabilities | NotEnclosed
+) -> tuple[OutputProbability, ...]:
+    counts = Counter(index for index, _ in Instantiator(states, epsilon).events(row))
+    outputs = states.outputs()
+    known = (UNIT,) * len(outputs) if isinstance(found, NotEnclosed) else found
+    return tuple(
+        OutputProbability(output, probability, counts[index])
+        for index, (output, probability) in enumerate(zip(outputs, known, strict=True))
+    )
+
+
+def _shortfall(found: Probabilities | NotEnclosed, bits: int) -> str | None:
+    """Say why the probabilities are not enclosed to 2^-bits; None if they are."""
+    if isinstance(found, NotEnclosed):
+        return found.reason
+    wide = sum(each.width * 2**bits > 1 for each in found)
+    if not wide:
+        return None
+    return f"{wide} of {len(found)} enclosures are wider than 2^-{bits}"
 
 
 def check_row(program: Program, row: InputRow) -> None:

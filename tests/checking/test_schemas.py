@@ -34,7 +34,9 @@ SETTINGS = [
     ("probability", ("probability", SVT, "--eps", "1/2", "--input", "0,1")),
     ("probability", ("probability", str(PROGRAMS / "m_range_gauss.dpg"), "--eps", "1",
                      "--input", "0,1")),
+    ("probability", ("probability", SVT, "--eps", "1", "--input", "0,1", "--timeout", "1e-9")),
     ("explain", ("explain", SVT, "-p", "N=3")),
+    ("explain", ("explain", SVT, "--timeout", "1e-9")),
     ("explain", ("explain", str(PROGRAMS / "svt_laplace_leaky_3.dpg"), "--no-merge")),
 ]  # fmt: skip
 

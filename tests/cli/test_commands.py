@@ -200,3 +200,33 @@ class TestProbability:
         )
         assert (status, out) == (3, "")
         assert capsys.readouterr().err.startswith("unknown: time limit")
+
+    def test_a_limit_still_prints_one_object(self) -> None:
+        words = ("probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9")
+        status, fields = run_json(*words)
+        assert (status, fields["outputs"]) == (3, [])
+        assert fields["reason"].startswith("time limit")
+
+    def test_wide_enclosures_are_shown_but_not_a_success(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("wide.dpg").write_text(
+            "output out in {0, 1}\nx <- Gauss(0, 1e300)\ny <- Lap(0, 1e-300)\n"
+            "if x > y then out <- 1 else out <- 0 end\n",
+            encoding="utf-8",
+        )
+        status, fields = run_json("probability", "wide.dpg", "--eps", "1")
+        reason = "2 of 2 enclosures are wider than 2^-40"
+        assert (status, fields["reason"]) == (3, reason)
+        assert all(Fraction(1, 2) in enclosure(each["probability"]) for each in fields["outputs"])
+        assert capsys.readouterr().err == f"unknown: {reason}\n"
+        assert run("probability", "wide.dpg", "--eps", "1")[1]
+
+    def test_interrupted_with_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(self: OutputProbabilities, row: InputRow, bits: int) -> NotEnclosed:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(OutputProbabilities, "distribution", interrupted)
+        status, fields = run_json("probability", "svt.dpg", "--eps", "1", "--input", "0,1")
+        assert (status, fields["reason"]) == (130, "interrupted")
+        assert [each["probability"] for each in fields["outputs"]] == [["0", "1"]] * 3

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.cli.explanation import explain
+from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
@@ -17,7 +18,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
-from tests.cli.running import run_json
+from tests.cli.running import run, run_json
 
 
 @pytest.mark.usefixtures("files")
@@ -103,3 +104,26 @@ def test_each_state_is_shown_for_an_input_that_leads_to_it() -> None:
     missing = [state for state in one.details if state.row is None]
     assert missing
     assert all(state.obstacle == "the state does not exist for this input" for state in missing)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [(LimitReached("time limit: 1 s"), 3, "time limit: 1 s"), (KeyboardInterrupt(), 130, "interr")],
+)
+def test_stopped_explanations_are_whole(
+    error: BaseException,
+    status: int,
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stop(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("dipapprox.cli.explain.explain", stop)
+    found, fields = run_json("explain", "svt.dpg")
+    assert (found, fields["final_states"], fields["states"]) == (status, None, [])
+    assert fields["reason"].startswith(reason)
+    assert run("explain", "svt.dpg") == (status, "")
+    assert f"unknown: {reason}" in capsys.readouterr().err
