@@ -16,7 +16,9 @@ from dipapprox.privacy.interface import (
     probabilities,
     profile,
     verify,
+    verify_interval,
 )
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
 from dipapprox.privacy.profiles.calibration_result import Calibration
@@ -41,6 +43,7 @@ __all__ = [
     "Claim",
     "Enclosure",
     "Engine",
+    "IntervalVerdict",
     "LeastBudget",
     "LeastDelta",
     "LimitReached",
@@ -69,4 +72,5 @@ __all__ = [
     "probabilities",
     "profile",
     "verify",
+    "verify_interval",
 ]

@@ -21,6 +21,9 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.intervals import verifier as interval_verifier
+from dipapprox.privacy.intervals.formula_claim import read_formula_claim
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.probabilities import OutputDistribution, check_row, output_distribution
@@ -70,6 +73,35 @@ def verify(
     """
     selection = _selection(program, pairs)
     return verifier.verify(program, claim, selection, options or Options())
+
+
+def verify_interval(
+    program: Program,
+    epsilons: tuple[Number, Number],
+    delta: Number | str,
+    epsilon_prv: Number | str | None = None,
+    pairs: Iterable[tuple[Row, Row]] | None = None,
+    options: Options | None = None,
+) -> IntervalVerdict:
+    """Decide a claim for every epsilon between two numbers, both included.
+
+    Args:
+        epsilons: The least, > 0, and the greatest.
+        delta: A number, or a formula in eps such as "eps^2/100".
+        epsilon_prv: A number, or a formula in eps and delta; None for eps itself.
+
+    Raises:
+        UserError: If the interval is empty, the formulas make no claim somewhere in it, an input
+            is not in the domains, or the adjacency does not suit them.
+    """
+    lower, upper = (_exact(end, "eps") for end in epsilons)
+    claim = read_formula_claim(
+        None if epsilon_prv is None else _formula(epsilon_prv, "eps_prv"), _formula(delta, "delta")
+    )
+    selection = _selection(program, pairs)
+    return interval_verifier.verify_interval(
+        program, claim, lower, upper, selection, options or Options()
+    )
 
 
 def probabilities(
@@ -190,6 +222,10 @@ def _row(program: Program, values: Row) -> InputRow:
     row = tuple(v if isinstance(v, str) else _exact(v, "an input value") for v in values)
     check_row(program, row)
     return row
+
+
+def _formula(value: Number | str, what: str) -> str:
+    return value if isinstance(value, str) else str(_exact(value, what))
 
 
 def _exact(value: Number, what: str) -> Fraction:

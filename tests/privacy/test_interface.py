@@ -142,3 +142,17 @@ def test_nothing_known_when_states_are_too_many() -> None:
     assert (verdict.answer, verdict.final_states, verdict.pairs) == (Answer.UNKNOWN, 0, 0)
     assert verdict.reason is not None
     assert verdict.reason.startswith("path limit")
+
+
+def test_every_epsilon_of_an_interval() -> None:
+    program = dipapprox.parse(
+        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
+        "r <- Lap(q, 1 / eps)\nif r >= 2 then out <- 1 else out <- 0 end"
+    )
+    # Both tails beyond both means: the ratio is e^eps, so 1.1 eps is enough, and 0.9 eps is not.
+    enough = dipapprox.verify_interval(program, (Fraction(1, 10), 1), 0, "11*eps/10")
+    assert enough.answer is Answer.DP
+    short = dipapprox.verify_interval(program, (Fraction(1, 10), 1), 0, "9*eps/10")
+    assert short.answer is Answer.NOT_DP
+    with pytest.raises(UserError):
+        dipapprox.verify_interval(program, (1, Fraction(1, 10)), 0)
