@@ -11,9 +11,9 @@ from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.findings import Findings, interval_text
+from dipapprox.checking.json_values import PlainRow
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.record import (
-    PlainRow,
     Record,
     RecordedDistributions,
     RecordedWitness,

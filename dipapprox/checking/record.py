@@ -7,26 +7,31 @@ one is true is for `check` to say.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn, TypeVar
 
+from dipapprox.checking.json_values import (
+    PlainRow,
+    no_number,
+    read_enclosure,
+    read_list,
+    read_object,
+    read_rational,
+    read_row,
+    read_text,
+    read_whole,
+    without_repetitions,
+    wrong,
+)
 from dipapprox.errors import UserError
 from dipapprox.language.load import DIP, DPG
-from dipapprox.language.values import parse_rational
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.certificate import FORMAT, VERSION, ProgramText
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.verdict import Answer
 
-T = TypeVar("T")
-
-PlainRow = tuple[int | str, ...]
-"""A row as the file has it; names and numbers are told apart by the cells' domains later."""
-
 _LARGEST_FILE = 2**28
-_LARGEST_NUMBER = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +109,9 @@ def read(text: str) -> Record:
     try:
         content = json.loads(
             text,
-            object_pairs_hook=_without_repetitions,
-            parse_float=_no_number,
-            parse_constant=_no_number,
+            object_pairs_hook=without_repetitions,
+            parse_float=no_number,
+            parse_constant=no_number,
         )
     except json.JSONDecodeError as error:
         raise UserError(
@@ -131,45 +136,54 @@ def read_fields(content: object) -> Record:
             f"the certificate has format version {content.get('version')!r:.40}",
             f"this dipapprox reads version {VERSION}",
         )
-    top = _object(
+    top = read_object(
         content, "the certificate", "format", "version", "program", "params", "claim", "pairs",
         "verdict", "delta_enclosure", "evidence", "computed", "digest",
     )  # fmt: skip
-    program = _object(top["program"], "program", "name", "language", "text", "sha256")
-    claim = _object(top["claim"], "claim", "eps", "eps_prv", "delta")
-    pairs = _object(top["pairs"], "pairs", "selection", "count", "list")
+    program = read_object(top["program"], "program", "name", "language", "text", "sha256")
+    claim = read_object(top["claim"], "claim", "eps", "eps_prv", "delta")
+    pairs = read_object(top["pairs"], "pairs", "selection", "count", "list")
     computed = top["computed"]
     if not isinstance(computed, dict):
-        _wrong("computed", "an object")
-    answer = _text(top["verdict"], "verdict")
+        wrong("computed", "an object")
+    for name, value in computed.items():
+        read_text(name, "a name in computed")
+        if name != "precision":
+            read_text(value, f"computed.{name}")
+    answer = read_text(top["verdict"], "verdict")
     if answer not in (Answer.DP.value, Answer.NOT_DP.value):
-        _wrong("verdict", '"DP" or "Not_DP"')
-    language = _text(program["language"], "program.language")
+        wrong("verdict", '"DP" or "Not_DP"')
+    language = read_text(program["language"], "program.language")
     if language not in (DPG, DIP):
-        _wrong("program.language", f'"{DPG}" or "{DIP}"')
+        wrong("program.language", f'"{DPG}" or "{DIP}"')
     params = top["params"]
     if not isinstance(params, dict):
-        _wrong("params", "an object")
+        wrong("params", "an object")
     return Record(
         fields=content,
         program=ProgramText(
-            _text(program["name"], "program.name"), language, _text(program["text"], "program.text")
+            read_text(program["name"], "program.name"),
+            language,
+            read_text(program["text"], "program.text"),
         ),
-        sha256=_text(program["sha256"], "program.sha256"),
-        parameters={name: _rational(v, f"params.{name}") for name, v in params.items()},
+        sha256=read_text(program["sha256"], "program.sha256"),
+        parameters={
+            read_text(name, "a name in params"): read_rational(v, f"params.{name}")
+            for name, v in params.items()
+        },
         claim=Claim(
-            epsilon=_rational(claim["eps"], "claim.eps"),
-            delta=_rational(claim["delta"], "claim.delta"),
-            epsilon_prv=_rational(claim["eps_prv"], "claim.eps_prv"),
+            epsilon=read_rational(claim["eps"], "claim.eps"),
+            delta=read_rational(claim["delta"], "claim.delta"),
+            epsilon_prv=read_rational(claim["eps_prv"], "claim.eps_prv"),
         ),
         pairs=_pairs(pairs),
-        count=None if pairs["count"] is None else _whole(pairs["count"], "pairs.count"),
+        count=None if pairs["count"] is None else read_whole(pairs["count"], "pairs.count"),
         answer=Answer(answer),
-        delta=_enclosure(top["delta_enclosure"], "delta_enclosure"),
+        delta=read_enclosure(top["delta_enclosure"], "delta_enclosure"),
         evidence=_evidence(top["evidence"], Answer(answer)),
-        engine=_text(computed.get("engine"), "computed.engine"),
-        precision=_whole(computed.get("precision"), "computed.precision"),
-        digest=_text(top["digest"], "digest"),
+        engine=read_text(computed.get("engine"), "computed.engine"),
+        precision=read_whole(computed.get("precision"), "computed.precision"),
+        digest=read_text(top["digest"], "digest"),
     )
 
 
@@ -178,15 +192,15 @@ def _pairs(pairs: Mapping[str, object]) -> tuple[tuple[PlainRow, PlainRow], ...]
         case "adjacent" if pairs["list"] is None:
             return None
         case "listed":
-            return _list(pairs["list"], "pairs.list", _pair)
+            return read_list(pairs["list"], "pairs.list", _pair)
         case _:
-            return _wrong("pairs", '"adjacent" without a list, or "listed" with one')
+            return wrong("pairs", '"adjacent" without a list, or "listed" with one')
 
 
 def _pair(item: object, where: str) -> tuple[PlainRow, PlainRow]:
-    rows = _list(item, where, _row)
+    rows = read_list(item, where, read_row)
     if len(rows) != 2:
-        _wrong(where, "a list of two inputs")
+        wrong(where, "a list of two inputs")
     return rows[0], rows[1]
 
 
@@ -194,100 +208,37 @@ def _evidence(item: object, answer: Answer) -> Evidence:
     kind = item.get("kind") if isinstance(item, dict) else None
     wanted = ("witness",) if answer is Answer.NOT_DP else ("distributions", "summary")
     if kind not in wanted:
-        _wrong("evidence.kind", f'"{" or ".join(wanted)}" for the verdict {answer.value}')
+        wrong("evidence.kind", f'"{" or ".join(wanted)}" for the verdict {answer.value}')
     if kind == "summary":
-        return Summary(_whole(_object(item, "evidence", "kind", "rows")["rows"], "evidence.rows"))
-    if kind == "distributions":
-        found = _object(item, "evidence", "kind", "outputs", "probabilities", "rows")
-        return RecordedDistributions(
-            _list(found["outputs"], "evidence.outputs", _row),
-            _list(found["probabilities"], "evidence.probabilities", _enclosure),
-            _list(found["rows"], "evidence.rows", _recorded_row),
+        return Summary(
+            read_whole(read_object(item, "evidence", "kind", "rows")["rows"], "evidence.rows")
         )
-    found = _object(item, "evidence", "kind", "input", "adjacent", "outputs", "delta_enclosure")
+    if kind == "distributions":
+        found = read_object(item, "evidence", "kind", "outputs", "probabilities", "rows")
+        return RecordedDistributions(
+            read_list(found["outputs"], "evidence.outputs", read_row),
+            read_list(found["probabilities"], "evidence.probabilities", read_enclosure),
+            read_list(found["rows"], "evidence.rows", _recorded_row),
+        )
+    found = read_object(item, "evidence", "kind", "input", "adjacent", "outputs", "delta_enclosure")
     return RecordedWitness(
-        _row(found["input"], "evidence.input"),
-        _row(found["adjacent"], "evidence.adjacent"),
-        _list(found["outputs"], "evidence.outputs", _recorded_output),
-        _enclosure(found["delta_enclosure"], "evidence.delta_enclosure"),
+        read_row(found["input"], "evidence.input"),
+        read_row(found["adjacent"], "evidence.adjacent"),
+        read_list(found["outputs"], "evidence.outputs", _recorded_output),
+        read_enclosure(found["delta_enclosure"], "evidence.delta_enclosure"),
     )
 
 
 def _recorded_row(item: object, where: str) -> tuple[PlainRow, tuple[int, ...]]:
-    found = _object(item, where, "input", "probabilities")
-    indices = _list(found["probabilities"], f"{where}.probabilities", _whole)
-    return _row(found["input"], f"{where}.input"), indices
+    found = read_object(item, where, "input", "probabilities")
+    indices = read_list(found["probabilities"], f"{where}.probabilities", read_whole)
+    return read_row(found["input"], f"{where}.input"), indices
 
 
 def _recorded_output(item: object, where: str) -> RecordedOutput:
-    found = _object(item, where, "output", "probability", "adjacent_probability")
+    found = read_object(item, where, "output", "probability", "adjacent_probability")
     return RecordedOutput(
-        _row(found["output"], f"{where}.output"),
-        _enclosure(found["probability"], f"{where}.probability"),
-        _enclosure(found["adjacent_probability"], f"{where}.adjacent_probability"),
+        read_row(found["output"], f"{where}.output"),
+        read_enclosure(found["probability"], f"{where}.probability"),
+        read_enclosure(found["adjacent_probability"], f"{where}.adjacent_probability"),
     )
-
-
-# --- plain values -----------------------------------------------------------------------------
-
-
-def _wrong(where: str, expected: str) -> NoReturn:
-    raise UserError(f"the certificate is malformed: {where[:80]} should be {expected}")
-
-
-def _object(item: object, where: str, *names: str) -> dict[str, object]:
-    if not isinstance(item, dict) or set(item) != set(names):
-        _wrong(where, f"an object with exactly the fields {', '.join(names)}")
-    return item
-
-
-def _list(item: object, where: str, of: Callable[[object, str], T]) -> tuple[T, ...]:
-    if not isinstance(item, list):
-        _wrong(where, "a list")
-    return tuple([of(each, f"{where}[{k}]") for k, each in enumerate(item)])
-
-
-def _text(item: object, where: str) -> str:
-    if not isinstance(item, str):
-        _wrong(where, "a string")
-    return item
-
-
-def _whole(item: object, where: str) -> int:
-    if not isinstance(item, int) or isinstance(item, bool) or item < 0:
-        _wrong(where, "a whole number")
-    return item
-
-
-def _rational(item: object, where: str) -> Fraction:
-    text = _text(item, where)
-    if len(text) > _LARGEST_NUMBER:
-        _wrong(where, "a number of reasonable length")
-    return parse_rational(text, f"the certificate's {where}")
-
-
-def _enclosure(item: object, where: str) -> Enclosure:
-    ends = _list(item, where, _rational)
-    if len(ends) != 2 or ends[0] > ends[1]:
-        _wrong(where, "a list of two numbers, the smaller one first")
-    return Enclosure(ends[0], ends[1])
-
-
-def _row(item: object, where: str) -> PlainRow:
-    def value(each: object, place: str) -> int | str:
-        if isinstance(each, bool) or not isinstance(each, int | str):
-            _wrong(place, "a whole number or a string")
-        return each
-
-    return _list(item, where, value)
-
-
-def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UserError("the certificate is malformed: a field occurs twice in one object")
-    return found
-
-
-def _no_number(text: str) -> NoReturn:
-    raise UserError(f"the certificate is malformed: {text[:40]} is not a number that it may have")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from math import prod
 from pathlib import Path
 
+from dipapprox.checking.evidence import MOST_ROWS
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
 from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
+from dipapprox.privacy.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.verdict import Answer, Verdict
 
 
@@ -58,3 +60,10 @@ def write(
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise UserError(f"--certificate: cannot write '{path}': {error.strerror}") from None
+    rows = prod(len(cell.domain) for cell in program.inputs)
+    if verdict.answer is Answer.DP and isinstance(selection, AllPairs) and rows > MOST_ROWS:
+        print(
+            f"warning: `check` cannot confirm this certificate: it derives at most {MOST_ROWS} "
+            f"inputs again, of {rows}",
+            file=sys.stderr,
+        )

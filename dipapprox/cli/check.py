@@ -18,6 +18,7 @@ from dipapprox.cli.output import show, show_json
 from dipapprox.cli.report import interval
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: 3}
 
@@ -93,7 +94,8 @@ def _report(result: CheckResult) -> RenderableType:
     if result.reason is not None:
         facts.add_row("reason", result.reason)
     if result.delta_enclosure is not None:
-        facts.add_row("largest δ", interval(result.delta_enclosure))
+        label = "δ of this pair" if result.answer is Answer.NOT_DP else "largest δ"
+        facts.add_row(label, interval(result.delta_enclosure))
         facts.add_row(
             "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
         )

@@ -262,6 +262,40 @@ def test_what_is_no_certificate_is_an_error(private: Fields) -> None:
             check(bad)
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("evidence", "probabilities", 1), ["0", "9" * 30]),
+        (("evidence", "probabilities", 1), ["0", "1e400"]),
+        (("evidence", "probabilities", 1), ["-1/2", "1"]),
+        (("evidence", "probabilities", 1, 0), "0 "),
+        (("evidence", "rows", 0, "input"), ["1", 0]),
+        (("evidence", "rows", 0, "input"), [True, 0]),
+        (("evidence", "rows", 0, "input"), ["1/1 ", 0]),
+        (("delta_enclosure",), ["-1/2", "1"]),
+        (("delta_enclosure", 1), "1.0000000001"),
+        (("claim", "delta"), " 1/40"),
+        (("params", "N"), "2 "),
+        (("computed", "python"), None),
+        (("computed", "numpy"), 2),
+    ],
+)
+def test_malformed_values_are_errors_even_with_a_fitting_digest(
+    private: Fields, place: tuple[str | int, ...], value: object
+) -> None:
+    with pytest.raises(UserError, match="malformed"):
+        check(signed(replaced(private, place, value)))
+
+
+def test_half_a_character_is_no_text(private: Fields) -> None:
+    for place in [("computed", "python"), ("program", "name"), ("program", "text")]:
+        with pytest.raises(UserError, match="Unicode"):
+            check(json.dumps(replaced(private, place, "\ud800")))
+    for place in ("computed", "params"):
+        with pytest.raises(UserError, match="Unicode"):
+            check(json.dumps({**private, place: {**private[place], "\ud800": "1"}}))
+
+
 def test_limits_leave_it_unconfirmed(private: Fields) -> None:
     for limits in (Limits(seconds=1e-9), Limits(states=1)):
         result = check(private, limits)
