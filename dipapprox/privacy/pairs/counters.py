@@ -18,8 +18,9 @@ Prefix programs (sparse vector) have marginal counters of one class; a program t
 cells alike (noisy max) has joint counters, and what is left are the orbits of pairs.
 
 Swapping i, j <= t leaves the stage of an output alone if it is after t: its last cell is not
-moved. So a swap that permutes the pending outputs permutes those of each later stage, and cells
-that are alike stay alike.
+moved. So a swap that permutes the pending outputs permutes those of each later stage. Classes of
+different stages need not be nested, because swaps are looked for, not known completely; it does
+not matter: whatever pairs are treated as one, the rest of their sum is the same.
 """
 
 from __future__ import annotations
