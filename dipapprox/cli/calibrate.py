@@ -1,4 +1,4 @@
-"""`dipapprox calibrate`: the largest program ε for which a claim is certified."""
+"""`dipapprox calibrate`: a program ε for which a claim is certified, next to a refuted one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01
   dipapprox calibrate svt_gauss.dpg -p N=5 --eps-prv 1/2 --delta 0 --width 1e-4 --json
 
-The claim is certified at the first ε and refuted at the second. That a larger ε needs a larger
-budget is not assumed: nothing is claimed about other values of ε.
+The claim is certified at the first ε and refuted at the second, unless one is "none found". That a
+larger ε needs a larger budget is not assumed: nothing is claimed about other values of ε.
 
 exit status: 0 done, 2 bad input or usage, 3 no such pair of ε found, 130 interrupted
 """
@@ -53,9 +53,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command to the parser."""
     parser = commands.add_parser(
         "calibrate",
-        help="find the least noise that meets a claim",
-        description="Find the largest ε of the program at which a claim is certified, and a "
-        "slightly larger one at which it is refuted.",
+        help="find a certified ε next to a refuted one",
+        description="Find a certified ε next to a refuted one: run with the first the program "
+        "meets the claim, with the second, slightly larger one it does not.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

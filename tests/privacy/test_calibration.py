@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from fractions import Fraction
@@ -89,6 +90,10 @@ def test_ends_that_do_not_exist() -> None:
     assert found.refuted.needed.infinite
     assert found.reason is not None and "no certified eps" in found.reason
     assert json.loads(found.to_json())["eps_enclosure"][0] is None
+    assert found.meaning.startswith("refuted at this eps; no eps tried was certified; that the")
+    assert ("certified at", "none found") in found.rows()
+    assert "needs ε_prv = ∞" in dict(found.rows())["refuted at"]
+    assert "[inf, inf]" not in found._repr_html_()
     # The input is not looked at: nothing is refuted.
     deaf = dipapprox.parse(
         "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
@@ -98,6 +103,10 @@ def test_ends_that_do_not_exist() -> None:
     assert found.refuted is None
     assert found.certified is not None
     assert found.reason is not None and "no refuted eps" in found.reason
+    assert found.meaning.startswith("certified at this eps; no eps tried was refuted; that the")
+    assert json.loads(found.to_json())["meaning"] == found.meaning
+    neither = dataclasses.replace(found, certified=None)
+    assert "at the" not in neither.meaning
 
 
 def test_privacy_that_is_not_monotone_in_epsilon() -> None:

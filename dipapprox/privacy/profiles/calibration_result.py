@@ -13,9 +13,9 @@ from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import Run
 from dipapprox.privacy.verdict import Witness
 
-HONEST = (
-    "certified at the first eps and refuted at the second; that the needed budget grows with eps "
-    "is not assumed, and nothing is claimed about other values of eps"
+_UNCLAIMED = (
+    "that the needed budget grows with eps is not assumed, and nothing is claimed about other "
+    "values of eps"
 )
 
 
@@ -42,7 +42,7 @@ class Refuted:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The largest certified and the smallest refuted epsilon of a search.
+    """A certified epsilon and a larger, refuted one next to it.
 
     Attributes:
         run: The program and how it was computed; its `epsilon` is the last that was tried.
@@ -63,6 +63,20 @@ class Calibration:
     seconds: float
     reason: str | None
 
+    @property
+    def meaning(self) -> str:
+        """What the two epsilons say, and what they do not."""
+        match self.certified, self.refuted:
+            case None, None:
+                return "no eps tried was decided: nothing is claimed"
+            case _, None:
+                found = "certified at this eps; no eps tried was refuted"
+            case None, _:
+                found = "refuted at this eps; no eps tried was certified"
+            case _:
+                found = "certified at the first eps and refuted at the second"
+        return f"{found}; {_UNCLAIMED}"
+
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `calibrate --json`; the ends are exact decimals, or null."""
         certified, refuted = self.certified, self.refuted
@@ -79,7 +93,7 @@ class Calibration:
             "eps_prv_at_certified": None if certified is None else certified.needed.ends(),
             "eps_prv_at_refuted": None if refuted is None else refuted.needed.ends(),
             "witness": None if refuted is None else self.run.witness_fields(refuted.witness),
-            "meaning": HONEST,
+            "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
             **self.run.to_dict(),
@@ -102,7 +116,7 @@ class Calibration:
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.run.witness_text(self.refuted.witness)
             rows += [("refuted for input", first), ("and adjacent", second)]
-        rows.append(("meaning", HONEST))
+        rows.append(("meaning", self.meaning))
         if self.reason is not None:
             rows.append(("reason", self.reason))
         return rows
@@ -117,7 +131,9 @@ class Calibration:
 
 def _rough(needed: Extended) -> str:
     """Write a budget with few digits: the exact ends are in the JSON."""
-    if needed.lower is None or needed.upper is None:
-        return "= ∞" if needed.infinite else f"> {needed.ends()[0]}"
+    if needed.lower is None:
+        return "= ∞"
+    if needed.upper is None:
+        return f"≥ {needed.ends()[0]}"
     low, high = short(Enclosure(needed.lower, needed.upper), 8)
     return f"= {low}" if low == high else f"in [{low}, {high}]"
