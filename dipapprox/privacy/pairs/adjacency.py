@@ -85,6 +85,18 @@ def count_selected(program: Program, selection: PairSelection) -> int | None:
             assert_never(selection)
 
 
+def is_symmetric(selection: PairSelection) -> bool:
+    """Whether the reverse of every selected pair is selected, too."""
+    match selection:
+        case OrderedPairs(pairs):
+            listed = set(pairs)
+            return all((second, first) in listed for first, second in listed)
+        case AllPairs():
+            return True
+        case _:
+            assert_never(selection)
+
+
 def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pair]:
     """Stream the ordered pairs of an adjacency, each once.
 

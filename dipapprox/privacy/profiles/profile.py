@@ -12,11 +12,11 @@ from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over, likely_outputs
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import Pair, PairSelection
+from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, is_symmetric
 from dipapprox.privacy.profiles.curve import evenly, trace
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_budget import least_budget
 from dipapprox.privacy.profiles.maximum import Maxima
+from dipapprox.privacy.profiles.orders import clipped, concentrated
 from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
     LeastDelta,
@@ -61,6 +61,7 @@ class Profiler:
     ) -> None:
         self._states = states
         self._options = options
+        self._selection = selection
         self._source = source = open_probabilities(states, epsilon, options)
         ladder = precisions(options.precision, options.max_precision)
         self.maxima = Maxima(states, source, selection, ladder, options.limits, progress)
@@ -124,20 +125,29 @@ class Profiler:
 
     def renyi(self, question: AtOrders) -> RenyiProfile:
         """Enclose the largest Rényi divergences, and rho."""
-        results = [self._order(order, question.width) for order in question.orders]
-        rho = _concentrated(results)
+        searched = [self._order(order, question.width) for order in question.orders]
+        if "inf" not in question.orders and any(_unbounded(each) for each, _, _ in searched):
+            # No order's divergence is larger than that of order infinity.
+            searched.append(self._order("inf", question.width))
+        results = clipped([each for each, _, _ in searched])[: len(question.orders)]
         reached = all(
             each.divergence.width is not None and each.divergence.width <= question.width
             for each in results
         )
-        return RenyiProfile(self._finished(0, reached), tuple(results), rho)
+        bits = max(bits for _, bits, _ in searched)
+        # A search that could not climb the ladder does not speak of its precision.
+        limit = next((limit for _, _, limit in searched if limit is not None), None)
+        rho = concentrated(results, is_symmetric(self._selection))
+        return RenyiProfile(self._finished(bits, reached, limit), tuple(results), rho)
 
-    def _order(self, order: Order, width: Fraction) -> OrderResult:
+    def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
+        """Search one order; also return the most bits that were asked for, and what limited it."""
         if isinstance(order, str):
             pure = least_budget(self.maxima, Fraction(0), width)
-            return OrderResult(order, pure.budget, self._order_witness(pure.pair))
+            return OrderResult(order, pure.budget, self._order_witness(pure.pair)), pure.bits, None
         found = largest_divergence(self.maxima, order, width)
-        return OrderResult(order, found.divergence, self._order_witness(found.pair))
+        result = OrderResult(order, found.divergence, self._order_witness(found.pair))
+        return result, found.bits, found.limit
 
     def _order_witness(self, pair: Pair | None) -> Witness | None:
         return None if pair is None else self._witness(pair, Factor(Fraction(1), Fraction(1)))
@@ -153,12 +163,13 @@ class Profiler:
         delta = difference_over(chosen, first, second, factor)
         return Witness(pair[0], pair[1], rows, delta)
 
-    def _finished(self, bits: int, reached: bool) -> Run:
+    def _finished(self, bits: int, reached: bool, limit: str | None = None) -> Run:
         reason = None
         if not reached:
             bits = max(bits, self._run.precision)
             obstacle = self.maxima.obstacle
-            reason = f"no enclosure: {obstacle}" if obstacle else f"precision limit: {bits} bits"
+            limit = limit or f"precision limit: {bits} bits"
+            reason = f"no enclosure: {obstacle}" if obstacle else limit
             reason = f"the width asked for was not reached: {reason}"
         return replace(
             self._run,
@@ -201,21 +212,5 @@ def profile(
             assert_never(question)
 
 
-def _concentrated(results: Sequence[OrderResult]) -> Extended:
-    """Bound sup over a > 1 of D_a / a; see `RenyiProfile`."""
-    lower, upper = Fraction(0), Fraction(0)
-    before = Fraction(1)
-    bounded = False
-    for each in results:
-        found = each.divergence
-        if not isinstance(each.order, str):
-            if found.lower is None:
-                return INFINITE
-            lower = max(lower, found.lower / each.order)
-        if found.upper is None:
-            bounded = False
-            break
-        upper = max(upper, found.upper / before)
-        bounded = isinstance(each.order, str)
-        before = before if isinstance(each.order, str) else each.order
-    return Extended(lower, upper if bounded else None)
+def _unbounded(result: OrderResult) -> bool:
+    return result.divergence.upper is None and not result.divergence.infinite

@@ -245,7 +245,7 @@ class RenyiProfile(_Answer):
         rho: Bounds of the least rho such that D_a <= rho a for *every* a > 1. Below: the largest
             D_a / a of the chosen orders. Above, because D_a does not fall with a:
             D_b / a serves all orders between chosen neighbours a < b (a = 1 below the first, b
-            infinite above the last).
+            infinite above the last), and D_inf² / 2 if pairs are looked at in both orders.
     """
 
     run: Run

@@ -38,10 +38,14 @@ class OrderBounds:
 
     Attributes:
         pair: A pair whose divergence is at least the lower bound; None if there are no pairs.
+        bits: The most that were asked for.
+        limit: What other than precision kept the bounds wide; None if nothing did.
     """
 
     divergence: Extended
     pair: Pair | None
+    bits: int
+    limit: str | None = None
 
 
 def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> OrderBounds:
@@ -74,28 +78,30 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
                 places = places[[int(np.argmax(high[places]))]]
             candidates += ((float(high[k]), part.pair(block, k)) for k in places.tolist())
     if attaining is None:
-        return OrderBounds(Extended(Fraction(0), Fraction(0)), None)
+        return OrderBounds(Extended(Fraction(0), Fraction(0)), None, maxima.ladder[0])
     if overflow:
         highest = max(high for high, _ in candidates)
         upper = None if highest == inf else _divergence(Fraction(highest), order)[1]
-        return OrderBounds(Extended(_divergence(Fraction(lower), order)[0], upper), attaining)
+        divergence = Extended(_divergence(Fraction(lower), order)[0], upper)
+        limit = f"more than {_MOST_CANDIDATES} pairs may be the largest of order {order}"
+        return OrderBounds(divergence, attaining, maxima.ladder[0], limit)
     return _sharpened(maxima, [pair for _, pair in candidates], order, width)
 
 
 def _sharpened(
     maxima: Maxima, candidates: Sequence[Pair], order: Fraction, width: Fraction
 ) -> OrderBounds:
-    found = OrderBounds(Extended(Fraction(0), None), candidates[0])
+    found = OrderBounds(Extended(Fraction(0), None), candidates[0], maxima.ladder[0])
     for bits in maxima.ladder:
         known = [(pair, *_pair_divergence(maxima, pair, order, bits)) for pair in candidates]
         for pair, low, _ in known:
             if low is None:
-                return OrderBounds(INFINITE, pair)
+                return OrderBounds(INFINITE, pair, bits)
         pair, best, _ = max(known, key=lambda each: each[1] or Fraction(0))
         assert best is not None
         tops = [high for _, _, high in known]
         upper = None if None in tops else max(high for high in tops if high is not None)
-        found = OrderBounds(Extended(best, upper), pair)
+        found = OrderBounds(Extended(best, upper), pair, bits)
         if upper is not None and upper - best <= width:
             break
         candidates = [each for each, _, high in known if high is None or high >= best]

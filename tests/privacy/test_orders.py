@@ -1,0 +1,132 @@
+"""Rényi divergences of several orders: what they say about each other and about rho."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import dipapprox
+from dipapprox import AtOrders
+from dipapprox.errors import BrokenInvariant
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
+from dipapprox.privacy.profiles import renyi
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.orders import clipped, concentrated
+from dipapprox.privacy.profiles.profile_result import OrderResult, RenyiProfile
+
+TAIL = dipapprox.parse("""
+input q in {0, 1}
+output o in {0, 1, 2}
+adjacent all
+r <- Gauss(q, 1/eps)
+if r >= 0 then o <- 1 elif r >= -30 then o <- 2 else o <- 0 end
+""")
+"""One output is so rare that large powers of its probability leave every number format."""
+
+
+def result(order: int | str, lower: Fraction | None, upper: Fraction | None) -> OrderResult:
+    made = Extended(lower, upper)
+    return OrderResult("inf" if isinstance(order, str) else Fraction(order), made, None)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.fractions(min_value=0, max_value=1),
+            st.fractions(min_value=0, max_value=1),
+            st.none() | st.fractions(min_value=0, max_value=1),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+@settings(deadline=None, max_examples=60)
+def test_clipping_keeps_the_truth_and_only_narrows(
+    drawn: list[tuple[Fraction, Fraction, Fraction | None]],
+) -> None:
+    truth = sorted(value for value, _, _ in drawn)
+    given_ = [
+        result(k + 1, max(value - below, Fraction(0)), None if above is None else value + above)
+        for k, (value, (_, below, above)) in enumerate(zip(truth, drawn, strict=True))
+    ]
+    narrowed = clipped(given_)
+    for value, before, after in zip(truth, given_, narrowed, strict=True):
+        assert value in after.divergence
+        assert before.divergence.lower is not None and after.divergence.lower is not None
+        assert before.divergence.lower <= after.divergence.lower
+        if before.divergence.upper is not None:
+            assert after.divergence.upper is not None
+            assert after.divergence.upper <= before.divergence.upper
+    lowers = [each.divergence.lower or Fraction(0) for each in narrowed]
+    assert lowers == sorted(lowers)
+
+
+def test_infinity_spreads_to_larger_orders_and_contradictions_are_noticed() -> None:
+    zero, one = Fraction(0), Fraction(1)
+    spread = clipped([result(1, None, None), result(2, zero, None), result("inf", one, None)])
+    assert all(each.divergence == INFINITE for each in spread)
+    assert concentrated(spread, symmetric=True) == INFINITE
+    for wrong in (
+        [result(1, None, None), result(2, zero, one)],
+        [result(1, one, None), result(2, zero, Fraction(1, 2))],
+    ):
+        with pytest.raises(BrokenInvariant):
+            clipped(wrong)
+
+
+def test_orders_beyond_all_powers_are_bounded_by_their_neighbours() -> None:
+    orders = (1, 2, 1000, 100_000, "inf")
+    found = dipapprox.profile(TAIL, 2, AtOrders(orders))
+    assert isinstance(found, RenyiProfile)
+    pure = found.orders[-1].divergence
+    # Gauss(0) against Gauss(1) at scale 1/2, below -30
+    expected = stats.norm.logcdf(-60) - stats.norm.logcdf(-62)
+    assert pure.lower is not None and pure.upper is not None
+    assert float(pure.lower) == pytest.approx(expected, rel=1e-9)
+    previous = Fraction(0)
+    for each in found.orders:
+        assert each.divergence.lower is not None and each.divergence.upper is not None
+        assert previous <= each.divergence.lower
+        assert each.divergence.upper <= pure.upper
+        previous = each.divergence.lower
+    assert previous > 3
+    assert found.rho.upper is not None
+    assert found.run.reason is not None and "precision limit: 320 bits" in found.run.reason
+    # The same bound without asking for order infinity.
+    alone = dipapprox.profile(TAIL, 2, AtOrders((100_000,)))
+    assert isinstance(alone, RenyiProfile)
+    assert alone.orders[0].divergence.upper == pure.upper
+
+
+def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
+    text = dipapprox.parse(
+        "input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- 0\n"
+        "x <- Lap(q, 1 / eps)\nif x >= 1/2 then o <- 1 end\n"
+    )
+    found = dipapprox.profile(text, Fraction(1, 2), AtOrders((2, "inf")))
+    assert isinstance(found, RenyiProfile)
+    pure = found.orders[-1].divergence.upper
+    assert pure is not None and found.rho.upper is not None
+    assert found.rho.upper <= pure**2 / 2
+    # Randomised response with p = 1 - exp(-1/4)/2: D_a / a is largest as a falls to 1.
+    p = 1 - math.exp(-0.25) / 2
+    assert float(found.rho.upper) >= (2 * p - 1) * math.log(p / (1 - p))
+    one_way = concentrated(found.orders, symmetric=False)
+    assert one_way.upper is not None and one_way.upper > pure**2 / 2
+    assert not is_symmetric(OrderedPairs((((Fraction(0),), (Fraction(1),)),)))
+    assert is_symmetric(AllPairs())
+
+
+def test_too_many_candidates_are_not_a_matter_of_precision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 0)
+    found = dipapprox.profile(TAIL, 2, AtOrders((1000,)))
+    assert isinstance(found, RenyiProfile)
+    assert found.run.reason is not None
+    assert "more than 0 pairs may be the largest of order 1000" in found.run.reason
