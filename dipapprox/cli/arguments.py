@@ -44,7 +44,7 @@ def join_negative_values(arguments: Sequence[str]) -> list[str]:
 
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add FILE and its parameters."""
-    parser.add_argument("file", metavar="FILE", help="a program (.dpg, or .dip)")
+    parser.add_argument("file", type=_file, metavar="FILE", help="a program (.dpg, or .dip)")
     parser.add_argument(
         "-p",
         "--param",
@@ -216,6 +216,13 @@ def options_of(arguments: argparse.Namespace, max_precision: int) -> Options:
 def _default_memory() -> int:
     """Return a share of the physical memory in MiB."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE) >> 20
+
+
+def _file(text: str) -> str:
+    # An empty path would mean the current directory.
+    if not text:
+        raise argparse.ArgumentTypeError("the file name is empty")
+    return text
 
 
 def _positive_int(text: str) -> int:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from dipapprox.errors import UserError
-from dipapprox.language.core import InputRow, Program, Value
-from dipapprox.language.values import parse_row
+from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.language.values import parse_rational, parse_row
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.pairs.adjacency import (
     AllPairs,
@@ -77,7 +77,7 @@ def _from_file(path: Path, program: Program) -> tuple[Pair, ...]:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise UserError(f"{path}: too large for a list of pairs")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UserError(f"--pairs: cannot read '{path}': {error.strerror}", _USAGE) from None
     except UnicodeDecodeError:
@@ -93,6 +93,8 @@ def _from_file(path: Path, program: Program) -> tuple[Pair, ...]:
         raise UserError(f"{path}: not a list of pairs", _USAGE) from None
     if not isinstance(content, list):
         raise UserError(f"{path}: expected a list of pairs", _USAGE)
+    if not content:
+        raise UserError(f"{path}: the list of pairs is empty: there is nothing to check", _USAGE)
     return tuple(_pair(item, number, path, program) for number, item in enumerate(content, 1))
 
 
@@ -115,6 +117,8 @@ def _row(item: object, where: str, program: Program) -> InputRow:
     for cell, value in zip(cells, item, strict=True):
         if isinstance(value, bool) or not isinstance(value, Fraction | str):
             raise UserError(f"{where}: '{cell.name}' is neither a number nor a name")
+        if isinstance(value, str) and value not in cell.domain and _is_numeric(cell):
+            value = parse_rational(value, f"{where}: '{cell.name}'")
         if value not in cell.domain:
             raise UserError(
                 f"{where}: {value} is not in the domain of '{cell.name}'",
@@ -122,3 +126,7 @@ def _row(item: object, where: str, program: Program) -> InputRow:
             )
         row.append(value)
     return tuple(row)
+
+
+def _is_numeric(cell: Cell) -> bool:
+    return all(isinstance(value, Fraction) for value in cell.domain)

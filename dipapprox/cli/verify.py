@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +25,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
+from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 
@@ -32,6 +33,8 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C: 128 + SIGINT."""
 
 EXIT_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: 3}
+
+_VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
 
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -106,6 +109,8 @@ def run(command: VerifyCommand, console: Console) -> int:
             raise UserError("--certificate needs one eps and a claim of rational numbers")
     program = load(command.file, command.parameters)
     selection = select(command.pairs, program)
+    if count_selected(program, selection) == 0:
+        print(_VACUOUS, file=sys.stderr)
     if isinstance(command.claim, claims.IntervalClaim):
         return _run_interval(command, command.claim, program, selection, console)
     with Reporter() as reporter:

@@ -222,12 +222,14 @@ class Cell:
         name: "q[1]" or "q".
         variable: The declared name, "q".
         index: 1-based index in the array; None for a scalar.
+        span: The declaration.
     """
 
     name: str
     variable: str
     index: int | None
     domain: tuple[Value, ...]
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dipapprox.errors import UserError
@@ -33,13 +33,15 @@ class Variable:
     name: str
     size: int | None
     domain: tuple[Value, ...]
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def cells(self) -> tuple[Cell, ...]:
         """Return its cells in order."""
         if self.size is None:
-            return (Cell(self.name, self.name, None, self.domain),)
+            return (Cell(self.name, self.name, None, self.domain, span=self.span),)
         return tuple(
-            Cell(f"{self.name}[{i}]", self.name, i, self.domain) for i in range(1, self.size + 1)
+            Cell(f"{self.name}[{i}]", self.name, i, self.domain, span=self.span)
+            for i in range(1, self.size + 1)
         )
 
 
@@ -81,7 +83,7 @@ def elaborate_declarations(program: ast.Program, overrides: Mapping[str, Fractio
                 if declared.size is not None:
                     size = _size(declared.size, parameters, room)
                 room -= size or 1
-                known.append(Variable(declared.name, size, domain))
+                known.append(Variable(declared.name, size, domain, span=declared.span))
         except Wrong as wrong:
             wrong.report(diagnosis)
     adjacency: Adjacency = Everyone()

@@ -123,7 +123,7 @@ class ExpressionChecker:
             )  # fmt: skip
         else:
             known = [*self.symbols, EPSILON]
-            hint = did_you_mean(name, known, "variables are assigned with 'name <- value'")
+            hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
             self._error("name error", f"unknown name '{name}'", node.span, hint)
 
     def _product(self, node: ast.Product) -> None:
@@ -232,3 +232,8 @@ class ExpressionChecker:
         for left, right in pairwise(kinds):
             if (left | right) & Kind.REAL and (left | right) & Kind.NAMED:
                 self._error("type error", "a real is compared with a named value", node.span)
+            elif {left, right} == {Kind.NUMBER, Kind.NAMED}:
+                self._error(
+                    "type error", "a number is compared with a named value", node.span,
+                    "they are never equal: compare with one of the values of the domain",
+                )  # fmt: skip

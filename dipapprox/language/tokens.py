@@ -16,6 +16,8 @@ from dipapprox.source import SourceFile, Span
 
 MOST_TOKENS = 100_000
 DEEPEST_BLOCKS = 100
+LONGEST_CHAIN = 150
+"""Most `elif` that are open at one place: each is an `if` in the one before."""
 DEEPEST_BRACKETS = 32
 MOST_PREFIXES = 32
 
@@ -181,11 +183,14 @@ class _Structure:
         elif kind == "END":
             while self.blocks.pop().type == "ELIF":
                 pass
-        if len(self.blocks) > DEEPEST_BLOCKS:
+        chained = sum(opener.type == "ELIF" for opener in self.blocks)
+        if chained > LONGEST_CHAIN:
+            raise self._too_much(token, f"more than {LONGEST_CHAIN} 'elif' are open")
+        if len(self.blocks) - chained > DEEPEST_BLOCKS:
             raise self._too_much(
                 token,
                 f"blocks nest deeper than {DEEPEST_BLOCKS}",
-                "every 'if', 'elif' and 'for' that is still open counts",
+                "every 'if' and 'for' that is still open counts",
             )
 
     def _is_prefix(self) -> bool:

@@ -60,6 +60,18 @@ def exact_decimal(value: Fraction) -> str:
     return _text(int(value * 10**places), places) if places < 60 else str(value)
 
 
+def rational(value: Fraction, longest: int = 40) -> str:
+    """Write a number exactly if that is short, else as a decimal that "…" cuts off."""
+    text = str(value)
+    if len(text) <= longest:
+        return text
+    places = _places_below(abs(value)) + 10
+    scaled = value * Fraction(10) ** places
+    number, e, exponent = _text(int(scaled), places).partition("e")
+    rest = "" if scaled.denominator == 1 else "…"
+    return f"{number}{rest}{e}{exponent}"
+
+
 def _places_below(size: Fraction) -> int:
     """Return about -log10(size) for size > 0: size / 2 < 10**-result < 20 * size."""
     bits = size.denominator.bit_length() - size.numerator.bit_length()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.language.core import Value
-from dipapprox.numerics.decimals import short
+from dipapprox.numerics.decimals import rational, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.divergence import certain_outputs, difference_over, likely_outputs
 from dipapprox.privacy.notation import row_text
@@ -79,7 +79,9 @@ def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
     if attempt.obstacle is not None:
         return f"no enclosure {where}: {attempt.obstacle}{others}"
     lower, upper = short(attempt.delta)
-    inside = f"delta = {delta} lies inside the enclosure [{lower}, {upper}] of delta_(u,u')"
+    inside = (
+        f"delta = {rational(delta)} lies inside the enclosure [{lower}, {upper}] of delta_(u,u')"
+    )
     if undecided == 0:  # a limit came first
         return f"at {attempt.bits} bits {inside} {where}"
     if attempt.delta.width * 2 ** (attempt.bits // 2) > 1:

@@ -52,7 +52,7 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     """
     run = _Run(program, merge, limits)
     survivors = run.block(program.body, [run.start()])
-    run.finish(survivors, program.body[-1].span if program.body else None)
+    run.finish(survivors, None)
     if run.diagnostics:
         raise SourceError(sorted(run.diagnostics.values(), key=_place))
     return FinalStates(program, tuple(run.samples.values()), tuple(run.final_states()), merge)
@@ -230,17 +230,19 @@ class _Run:
     # --- ends of paths --------------------------------------------------------------------------
 
     def finish(self, states: Iterable[State], span: Span | None) -> None:
+        """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
         for state in states:
             if len(state.outputs) == len(self.output_cells):
                 self.finals.append(state)
                 continue
             self.ended ^= state.share
-            for name in self.output_cells:
-                if name in state.outputs:
+            for cell in self.program.outputs:
+                if cell.name in state.outputs:
                     continue
-                message = f"output '{name}' is never assigned"
-                hint = f"assign '{name}' on every path"
-                self.report(state, PathFault("value error", message, span, hint, name))
+                message = f"output '{cell.name}' is never assigned"
+                hint = f"assign '{cell.name}' on every path"
+                place = span or cell.span
+                self.report(state, PathFault("value error", message, place, hint, cell.name))
         self.limits.check_states(len(self.finals))
 
     def refuse(self, state: State, fault: PathFault) -> None:

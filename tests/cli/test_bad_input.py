@@ -64,7 +64,7 @@ def test_a_clean_message(words: str, message: str, capsys: pytest.CaptureFixture
         ("[[[0,0],[0,1]], [[0,0],[0]]]", "pair 2, input 2: expected 2 values, got 1"),
         ("[[[0,0],[0,5]]]", "pair 1, input 2: 5 is not in the domain of 'q[2]'"),
         ("[[[0,0],[0,true]]]", "'q[2]' is neither a number nor a name"),
-        ("[[[0,0],[0,NaN]]]", "NaN is not in the domain"),
+        ("[[[0,0],[0,NaN]]]", "must be a number, got 'NaN'"),
         ('{"a": 1}', "expected a list of pairs"),
         ("[" * 100_000, "not a list of pairs"),
         ("", "not JSON"),
@@ -161,3 +161,50 @@ def test_a_closed_pipe_keeps_the_verdict(files: Path) -> None:
             check=False,
         )
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+PAIRS = [
+    ("[]", 2, "the list of pairs is empty"),
+    ("\ufeff[[[0, 0], [0, 1]]]", 0, ""),
+    ('[[["0", 0], [0, "1/1"]]]', 0, ""),
+    ('[[["x", 0], [0, 1]]]', 2, "pair 1, input 1: 'q[1]' must be a number, got 'x'"),
+    ('[[["7", 0], [0, 1]]]', 2, "7 is not in the domain of 'q[1]'"),
+]
+
+
+@pytest.mark.parametrize(("text", "status", "message"), PAIRS)
+def test_pair_files(
+    files: Path, capsys: pytest.CaptureFixture[str], text: str, status: int, message: str
+) -> None:
+    (files / "pairs.json").write_text(text, encoding="utf-8")
+    words = ("verify", "svt.dpg", "--eps", "1", "--delta", "1/2", "--pairs", "pairs.json")
+    assert run(*words)[0] == status
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_claim_about_no_pairs_is_said_to_be_vacuous(
+    files: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    text = "input q in {0, 3}\noutput out in {0, 3}\nadjacent linf 1\nout <- q\n"
+    (files / "apart.dpg").write_text(text)
+    status, out = run("verify", "apart.dpg", "--eps", "1", "--delta", "0", *words)
+    assert status == 0 and "DP" in out
+    warning = "warning: no two different inputs are adjacent: the claim holds vacuously\n"
+    assert capsys.readouterr().err == warning
+
+
+def test_an_empty_file_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(["verify", "", "--eps", "1", "--delta", "0"]) == 2
+    assert "the file name is empty" in capsys.readouterr().err
+
+
+def test_an_output_without_value_is_shown_where_it_is_declared(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "input q in {0, 1}\noutput o, p[2] in {0, 1}\nif q = 1 then o <- 1 end\np[1] <- 0\n"
+    (files / "none.dpg").write_text(text)
+    assert run("verify", "none.dpg", "--eps", "1", "--delta", "0") == (2, "")
+    error = capsys.readouterr().err
+    assert "none.dpg:2:8: value error: output 'o' is never assigned when 'q = 1'" in error
+    assert "none.dpg:2:11: value error: output 'p[2]' is never assigned" in error

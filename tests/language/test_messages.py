@@ -12,6 +12,8 @@ from dipapprox.language.dip import parse_dip
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.strategies import damaged
 
@@ -160,3 +162,31 @@ def test_endless_errors_end() -> None:
     with pytest.raises(SourceError) as caught:
         core_of(HEADER + "out <- a\n" * 10_000)
     assert len(caught.value.diagnostics) == 20
+
+
+def test_numbers_are_not_compared_with_named_values() -> None:
+    header = "input q in {a, b}\ninput m in {a, 1}\noutput out in {0, 1}\nout <- 0\n"
+    for condition in ("q = 1", "0 != q", "q = out"):
+        with pytest.raises(SourceError) as caught:
+            elaborate(parse(f"{header}if {condition} then out <- 1 end"), {}, "mixed")
+        (found,) = caught.value.diagnostics
+        assert (found.kind, found.message) == (
+            "type error",
+            "a number is compared with a named value",
+        )
+    for condition in ("q = a", "q = m", "m = 1", "m = a"):
+        elaborate(parse(f"{header}if {condition} then out <- 1 end"), {}, "mixed")
+
+
+def test_chains_of_elif_are_no_nesting() -> None:
+    links = "".join(f"elif r < {k} then out <- {k % 2}\n" for k in range(1, 151))
+    chain = f"if r < 0 then out <- 0\n{links}else out <- 1 end\n"
+    nest = "if q[1] = 0 then\n" * 99 + chain + "else out <- 0 end\n" * 99
+    program = core_of(HEADER + "r <- Gauss(q[2], 1/eps)\n" + nest)
+    assert len(execute(program, False, Limits()).states) == 153
+    with pytest.raises(SourceError, match="more than 150 'elif' are open"):
+        core_of(
+            HEADER
+            + "r <- Gauss(0, 1)\n"
+            + chain.replace("else", "elif r < 200 then out <- 0\nelse")
+        )

@@ -101,6 +101,7 @@ def test_messages_about_dip_files(tmp_path: Path, text: str, message: str) -> No
     with pytest.raises(SourceError) as caught:
         load(path, {})
     assert caught.value.diagnostics[0].message.startswith(message)
+    assert "<-" not in caught.value.diagnostics[0].hint
 
 
 def test_line_ends_and_byte_order_marks_mean_nothing(tmp_path: Path) -> None:
