@@ -34,6 +34,9 @@ from dipapprox.numerics.method import Method
 from dipapprox.numerics.rounding import Array
 from dipapprox.semantics.state import FinalStates
 
+_REMEMBERED = 100_000
+"""About how many enclosures are kept for rows with the same events."""
+
 
 class OutputProbabilities:
     """The output distribution of a program as a function of the input row.
@@ -52,6 +55,7 @@ class OutputProbabilities:
         self._limits = limits
         self._catalogue = Catalogue(states, epsilon)
         self._store = EventStore(method, limits)
+        self._known: dict[tuple[int, tuple[tuple[int, Numbers], ...]], tuple[Enclosure, ...]] = {}
         self._outputs = len(self._catalogue.states_per_output)
         self._most_states = max(self._catalogue.states_per_output, default=1)
 
@@ -62,6 +66,8 @@ class OutputProbabilities:
 
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
         """Enclose the probability of every output, in the order of `FinalStates.outputs()`.
+
+        Rows with the same canonical events have the same distribution and get the same object.
 
         Args:
             row: One value per input cell.
@@ -77,6 +83,9 @@ class OutputProbabilities:
         """
         self._begin()
         states = self._catalogue.row(row)
+        key = bits, tuple(states)
+        if key in self._known:
+            return self._known[key]
         needed = {number for _, numbers in states for number in numbers}
         factors = max((len(numbers) for _, numbers in states), default=1)
         self._require(needed, bits, factors)
@@ -88,7 +97,11 @@ class OutputProbabilities:
             total, product = totals[output], self._product(numbers)
             totals[output] = product if total is None else _at_most_one(total + product)
         nothing = Enclosure.exact(0)
-        return tightened(tuple(nothing if total is None else total for total in totals))
+        found = tightened(tuple(nothing if total is None else total for total in totals))
+        if len(self._known) * self._outputs > _REMEMBERED:
+            self._known.clear()
+        self._known[key] = found
+        return found
 
     def state_counts(self, row: InputRow) -> tuple[int, ...]:
         """Count the final states of positive probability behind every output."""
@@ -138,6 +151,7 @@ class OutputProbabilities:
         self._limits.check()
         if self._catalogue.forget():
             self._store.forget()
+            self._known.clear()
 
     def _require(self, events: Iterable[int], bits: int, factors: int) -> None:
         wanted = bits + _bits_to_count(self._most_states) + _bits_to_count(factors)

@@ -38,6 +38,8 @@ class ProbabilitySource(Protocol):
     def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
         """Enclose the probability of every output for one input, in one fixed order.
 
+        Two inputs may get the same object only if their distributions are equal.
+
         Args:
             row: The input.
             bits: Wanted width of each enclosure: at most 2**-bits.
@@ -198,7 +200,9 @@ class Search:
         second = self.source.distribution(pair[1], bits)
         if isinstance(second, NotEnclosed):
             return _obstructed(second, Attempt(pair, bits, known, factor), before)
-        delta = divergence(first, second, factor)
+        # One object stands for one distribution: p - e^budget p <= 0 for every output.
+        same = first is second
+        delta = Enclosure.exact(0) if same else divergence(first, second, factor)
         if not known.meets(delta):
             raise BrokenInvariant("enclosures of one delta at two precisions are disjoint")
         return Attempt(pair, bits, known.intersect(delta), factor, first, second)

@@ -10,6 +10,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, UserError
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.search import Search
@@ -156,3 +157,21 @@ def test_every_epsilon_of_an_interval() -> None:
     assert short.answer is Answer.NOT_DP
     with pytest.raises(UserError):
         dipapprox.verify_interval(program, (1, Fraction(1, 10)), 0)
+
+
+def test_what_ignores_its_input_tells_nothing() -> None:
+    """At budget 0 and delta 0 only equality of the events decides, no precision does."""
+    text = """
+    input q in {0, 1}
+    output out in {0, 1}
+    adjacent all
+    x <- Gauss(q, 1 / eps)
+    y <- Gauss(q, 2 / eps)
+    if x < y + 1 then out <- 1 else out <- 0 end
+    """
+    zero = Fraction(0)
+    verdict = dipapprox.verify(dipapprox.parse(text), Claim(Fraction(1), zero, zero))
+    assert verdict.answer is Answer.DP and verdict.delta_enclosure == Enclosure.exact(0)
+    other = dipapprox.parse(text.replace("Gauss(q, 2", "Gauss(0, 2"))
+    depends = dipapprox.verify(other, Claim(Fraction(1), zero, zero))
+    assert depends.answer is Answer.NOT_DP
