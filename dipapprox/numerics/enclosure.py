@@ -24,7 +24,7 @@ class Enclosure:
     upper: Fraction
 
     def __post_init__(self) -> None:
-        if self.lower > self.upper:
+        if not _at_most(self.lower, self.upper):
             raise ValueError(f"empty enclosure: {self.lower} > {self.upper}")
 
     @classmethod
@@ -45,7 +45,7 @@ class Enclosure:
 
     def meets(self, other: Enclosure) -> bool:
         """Whether the two intervals share a point."""
-        return self.lower <= other.upper and other.lower <= self.upper
+        return _at_most(self.lower, other.upper) and _at_most(other.lower, self.upper)
 
     def intersect(self, other: Enclosure) -> Enclosure:
         """The common part of two enclosures of the same number.
@@ -58,7 +58,14 @@ class Enclosure:
                 f"disjoint enclosures of one number: [{float(self.lower)}, {float(self.upper)}] "
                 f"and [{float(other.lower)}, {float(other.upper)}]"
             )
-        return Enclosure(max(self.lower, other.lower), min(self.upper, other.upper))
+        lower = self.lower if _at_most(other.lower, self.lower) else other.lower
+        upper = self.upper if _at_most(self.upper, other.upper) else other.upper
+        return self if lower is self.lower and upper is self.upper else Enclosure(lower, upper)
+
+
+def _at_most(left: Fraction, right: Fraction) -> bool:
+    """left <= right, in integers: `Fraction` takes several times longer to compare."""
+    return left.numerator * right.denominator <= right.numerator * left.denominator
 
 
 UNIT = Enclosure(Fraction(0), Fraction(1))

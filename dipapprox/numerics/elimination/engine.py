@@ -150,9 +150,10 @@ class Eliminated:
                 answers += (
                     alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
                 )
+        wanted = Fraction(1, 2**batch.bits)
         for place, answer in zip(list(pending), answers, strict=True):
             best = found[place] = _better(found.get(place), answer)
-            if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**batch.bits):
+            if isinstance(best, Enclosure) and best.width <= wanted:
                 del pending[place]
         if any(isinstance(answer, Enclosure) for answer in answers):
             self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
