@@ -47,20 +47,23 @@ class Enclosure:
         """Whether the two intervals share a point."""
         return _at_most(self.lower, other.upper) and _at_most(other.lower, self.upper)
 
-    def intersect(self, other: Enclosure) -> Enclosure:
-        """The common part of two enclosures of the same number.
+    def intersect(self, other: Enclosure, source: str = "") -> Enclosure:
+        """The common part of two enclosures of the same number; `source` said so of one of them.
 
         Raises:
             BrokenInvariant: If they share no point: then one of them is wrong.
         """
-        if not self.meets(other):
-            raise BrokenInvariant(
-                f"disjoint enclosures of one number: [{float(self.lower)}, {float(self.upper)}] "
-                f"and [{float(other.lower)}, {float(other.upper)}]"
-            )
         lower = self.lower if _at_most(other.lower, self.lower) else other.lower
         upper = self.upper if _at_most(self.upper, other.upper) else other.upper
-        return self if lower is self.lower and upper is self.upper else Enclosure(lower, upper)
+        if lower is self.lower and upper is self.upper:
+            return self
+        if not _at_most(lower, upper):
+            raise BrokenInvariant(
+                f"{source}{': ' if source else ''}disjoint enclosures of one number: "
+                f"[{float(self.lower)}, {float(self.upper)}] "
+                f"and [{float(other.lower)}, {float(other.upper)}]"
+            )
+        return Enclosure(lower, upper)
 
 
 def _at_most(left: Fraction, right: Fraction) -> bool:
