@@ -5,7 +5,7 @@ Adding a family means adding it here and in `numerics/densities.py`; a test comp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
@@ -32,10 +32,17 @@ class Distribution:
     family: Family
     mean: Fraction
     scale: Fraction
+    # Laws are looked up by the thousand and fractions hash slowly. The family, whose hash differs
+    # between processes, is left out: a pickled law keeps its hash.
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.scale <= 0:
             raise ValueError(f"scale must be > 0, got {self.scale}")
+        object.__setattr__(self, "_hash", hash((self.mean, self.scale)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)

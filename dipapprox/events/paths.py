@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, are_opposite
 from dipapprox.semantics.state import Path
 
 _ONE, _NOTHING = Fraction(1), LinearForm.constant_form(0)
@@ -61,6 +61,7 @@ class StarReader:
     def __init__(self, number: Callable[[Change], int]) -> None:
         self._number = number
         self._found: dict[int, Twig | None] = {}
+        self._plain: dict[int, int] = {}  # by sample, the number of its unchanged self
         self._single: dict[tuple[int, int], Twig] = {}
         self._paths: list[Path] = []  # keeps the identities in `_found` alive
 
@@ -101,7 +102,7 @@ class StarReader:
         if key not in self._single:
             sample = ends[0] if ends[1] == centre else ends[1]
             leaf, above = self._leaf(node.guard.form, centre, sample)
-            hub = self._number(Change(centre, _ONE, _NOTHING))
+            hub = self._unchanged(centre)
             self._single[key] = Twig(None, centre, hub, leaf, above, 1 << centre | 1 << sample)
             self._paths.append(node)
         return self._single[key]
@@ -118,11 +119,18 @@ class StarReader:
 
     def _leaf(self, form: LinearForm, centre: int, sample: int) -> tuple[int, bool]:
         a, b = form.coefficient(centre), form.coefficient(sample)
-        if len(form.terms) == 2 and a == -b and not form.constant:
-            return self._number(Change(sample, _ONE, _NOTHING)), a > 0
+        above = a.numerator > 0
+        if len(form.terms) == 2 and are_opposite(a, b) and not form.constant:
+            return self._unchanged(sample), above
         inputs = tuple(term for term in form.terms if isinstance(term[0], str))
         shift = LinearForm(inputs, form.constant).scaled(-1 / a)
-        return self._number(Change(sample, -b / a, shift)), a > 0
+        return self._number(Change(sample, -b / a, shift)), above
+
+    def _unchanged(self, sample: int) -> int:
+        number = self._plain.get(sample)
+        if number is None:
+            number = self._plain[sample] = self._number(Change(sample, _ONE, _NOTHING))
+        return number
 
 
 def _ends(form: LinearForm) -> tuple[int, int] | None:

@@ -69,6 +69,7 @@ class Cascade:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
         found = self._first.enclose_many(events, bits, limits)
         waiting = sum(isinstance(answer, NotEnclosed) for answer in found)
+        wanted = Fraction(1, 2**bits)
         for place, answer in enumerate(found):
             if not isinstance(answer, Enclosure):
                 waiting -= 1
@@ -76,7 +77,7 @@ class Cascade:
                 found[place] = self._second_answer(events[place], bits, limits, answer, share)
                 continue
             self._held = True
-            if self._again and answer.width > Fraction(1, 2**bits):
+            if self._again and answer.width > wanted:
                 found[place] = self._narrowed(events[place], bits, limits, answer)
         return found
 

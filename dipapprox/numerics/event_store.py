@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -80,10 +79,8 @@ class EventStore:
             self._obstacles[number] = found.reason
             return
         self._obstacles.pop(number, None)
-        known = self._known[number]
-        if not found.meets(known):
-            raise BrokenInvariant(f"{self._method.name}: disjoint enclosures of one probability")
-        known = self._known[number] = found.intersect(known)
+        known = found.intersect(self._known[number], self._method.name)
+        self._known[number] = known
         self.lower[number], self.upper[number] = below(known.lower), above(known.upper)
 
     def _grow(self, size: int) -> None:

@@ -158,13 +158,11 @@ class OutputProbabilities:
         self._store.require(self._catalogue.events, sorted(events), wanted)
 
     def _product(self, numbers: Numbers) -> Enclosure:
-        product = Enclosure.exact(1)
-        for k, number in enumerate(numbers):
-            found = self._store.enclosure(number)
-            if k == 0:
-                product = found
-            else:
-                product = Enclosure(product.lower * found.lower, product.upper * found.upper)
+        if not numbers:
+            return Enclosure.exact(1)
+        product, *others = map(self._store.enclosure, numbers)
+        for found in others:
+            product = Enclosure(product.lower * found.lower, product.upper * found.upper)
         return product
 
     def _solutions(self, columns: Sequence[StateColumn], bits: int) -> _Solutions:

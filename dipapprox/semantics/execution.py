@@ -134,7 +134,8 @@ class _Run:
             state.store[name] = self.evaluator.evaluate(statement.value, state)
             return
         value = self.evaluator.concrete(statement.value, state)
-        if value not in domain:
+        found = domain.get(value)
+        if found is None:
             raise PathFault(
                 "value error",
                 f"'{name}' gets {value}, which is not in its domain",
@@ -142,12 +143,13 @@ class _Run:
                 f"allowed are {', '.join(map(str, domain))}",
                 name,
             )
-        state.set_output(name, domain[value])
+        state.set_output(name, found)
 
     def draw(self, statement: core.Draw, state: State) -> None:
         name = self.target(state, statement.target)
         mean = self.evaluator.mean(statement.mean, state)
-        key = (statement.site, statement.family, mean, statement.scale)
+        # By identity, which is equality for what an evaluator returns: forms hash slowly.
+        key = (statement.site, statement.family, id(mean), statement.scale)
         symbol = self.drawn.get(key)
         if symbol is None:
             self.samples[key] = Sample(

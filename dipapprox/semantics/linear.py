@@ -12,7 +12,7 @@ from fractions import Fraction
 
 Symbol = int | str
 
-_ZERO = Fraction(0)
+_ZERO, _ONE, _MINUS_ONE = Fraction(0), Fraction(1), Fraction(-1)
 
 
 def _order(item: tuple[Symbol, Fraction]) -> tuple[bool, Symbol]:
@@ -41,7 +41,7 @@ class LinearForm:
     @classmethod
     def symbol(cls, symbol: Symbol) -> LinearForm:
         """The form that is just `symbol`."""
-        return cls(((symbol, Fraction(1)),), _ZERO)
+        return cls(((symbol, _ONE),), _ZERO)
 
     @property
     def is_constant(self) -> bool:
@@ -62,16 +62,16 @@ class LinearForm:
 
     def __add__(self, other: LinearForm) -> LinearForm:
         if not other.terms:
-            return LinearForm(self.terms, self.constant + other.constant)
+            return LinearForm(self.terms, _plus(self.constant, other.constant))
         if not self.terms:
-            return LinearForm(other.terms, self.constant + other.constant)
+            return LinearForm(other.terms, _plus(self.constant, other.constant))
         total = dict(self.terms)
         for symbol, coefficient in other.terms:
-            total[symbol] = total.get(symbol, _ZERO) + coefficient
-        return LinearForm.of(total, self.constant + other.constant)
+            total[symbol] = _plus(total.get(symbol, _ZERO), coefficient)
+        return LinearForm.of(total, _plus(self.constant, other.constant))
 
     def __neg__(self) -> LinearForm:
-        return LinearForm(tuple((s, -c) for s, c in self.terms), -self.constant)
+        return LinearForm(tuple([(s, _minus(c)) for s, c in self.terms]), _minus(self.constant))
 
     def __sub__(self, other: LinearForm) -> LinearForm:
         return self + (-other)
@@ -116,8 +116,35 @@ class LinearForm:
         """Divide by the absolute value of the leading coefficient (no-op on constants)."""
         if not self.terms:
             return self
-        leading = abs(self.terms[0][1])
-        return self if leading == 1 else self.scaled(1 / leading)
+        leading = self.terms[0][1]
+        return self if is_unit(leading) else self.scaled(1 / abs(leading))
+
+
+def is_unit(coefficient: Fraction) -> bool:
+    """Whether a coefficient is 1 or -1; fractions take much longer to compare."""
+    return coefficient.denominator == 1 and coefficient.numerator in (1, -1)
+
+
+def are_opposite(left: Fraction, right: Fraction) -> bool:
+    """Whether left == -right; fractions take much longer to negate and to compare."""
+    return left.numerator == -right.numerator and left.denominator == right.denominator
+
+
+# Nearly all numbers in forms are 0, 1 and -1, and no new fraction is needed for those.
+
+
+def _plus(left: Fraction, right: Fraction) -> Fraction:
+    if not right:
+        return left
+    return left + right if left else right
+
+
+def _minus(number: Fraction) -> Fraction:
+    if number is _ONE:
+        return _MINUS_ONE
+    if number is _MINUS_ONE:
+        return _ONE
+    return -number if number else number
 
 
 def linear_sum(forms: Iterable[LinearForm]) -> LinearForm:

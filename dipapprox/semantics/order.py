@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.state import Guard
 
 _ONE = Fraction(1)
@@ -58,18 +58,19 @@ class Points:
         terms, constant = guard.form.terms, guard.form.constant
         (first, slope), rest = terms[0], terms[1:]
         assert isinstance(first, int)
-        if abs(slope) != 1:
+        if not is_unit(slope):
             return None
+        rising = slope.numerator > 0
         if not rest or isinstance(rest[0][0], str):
             fixed = LinearForm(rest, constant)
-            if slope > 0:
+            if rising:
                 return self._number(first), self._number(-fixed)
             return self._number(fixed), self._number(first)
         second, other = rest[0]
-        if len(rest) > 1 or constant or other != -slope:
+        if len(rest) > 1 or constant or not are_opposite(other, slope):
             return None
         assert isinstance(second, int)
-        if slope > 0:
+        if rising:
             return self._number(first), self._number(second)
         return self._number(second), self._number(first)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import isfinite
 
 import numpy as np
@@ -65,15 +66,14 @@ class Float64Algebra:
         Raises:
             ValueError: If a width or a scale is out of range.
         """
-        widths = [
-            high - low for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
-        ]
-        lengths = [*widths, *(law.scale for law in grid.spans)]
+        widths = [high - low for low, high in pairwise(grid.marks)]
+        lengths = [Fraction(min(widths), grid.unit), Fraction(max(widths), grid.unit)]
+        lengths += [law.scale for law in grid.spans]
         if not 2.0**-59 <= min(lengths) <= max(lengths) <= 2.0**60:
             raise ValueError("panel widths or scales are out of the range of doubles")
         self.grid = grid
         self._rule: Rule = legendre_rule(nodes, ratios)
-        self._half = np.array([float(width / 2) for width in widths])
+        self._half = np.array([width / (2 * grid.unit) for width in widths])
         self._scratch: Array | None = None
         self._leaves: dict[tuple[Sampler, Distribution], Sampled] = {}
 

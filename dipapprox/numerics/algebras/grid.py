@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import lcm
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.numerics.densities import cutoff
@@ -50,10 +51,20 @@ class Grid:
     Attributes:
         boundaries: Exact, strictly increasing; at least two.
         spans: The laws that may be used on the grid. The means of Laplace laws are boundaries.
+        unit: A common denominator of the boundaries.
+        marks: The boundaries times `unit`: integers, for bulk work.
     """
 
     boundaries: tuple[Fraction, ...]
     spans: Mapping[Distribution, Span]
+    unit: int = field(init=False)
+    marks: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        unit = lcm(*{mark.denominator for mark in self.boundaries})
+        marks = tuple(mark.numerator * (unit // mark.denominator) for mark in self.boundaries)
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "marks", marks)
 
     @property
     def panels(self) -> int:
@@ -105,24 +116,35 @@ def build_grid(
         return NotEnclosed("the samples' scales or means are beyond the range of doubles")
     if min(shape.scale for shape in shapes) < span * 2.0**-200:
         return NotEnclosed("the samples' scales are too far apart")
+    # Integers over one denominator: fractions take much longer to add and to halve.
+    first = {left, right} | kinks | inside
+    unit = lcm(*(mark.denominator for mark in first)) << _HALVINGS
     # Depth first from the left, so that the boundaries come out in order.
-    stack = sorted({left, right} | kinks | inside, reverse=True)
+    stack = sorted((mark.numerator * (unit // mark.denominator) for mark in first), reverse=True)
     boundaries = [stack.pop()]
     while stack:
-        width = float(stack[-1] - boundaries[-1])
-        if _narrow_enough(shapes, float(boundaries[-1]), width):
+        low, high = boundaries[-1], stack[-1]
+        if _narrow_enough(shapes, low / unit, (high - low) / unit):
             boundaries.append(stack.pop())
+        elif (low + high) % 2 == 0:
+            stack.append((low + high) // 2)
         else:
-            stack.append((boundaries[-1] + stack[-1]) / 2)
+            unit *= 2
+            stack, boundaries = [2 * mark for mark in stack], [2 * mark for mark in boundaries]
+            continue
         if len(boundaries) + len(stack) > max_panels + 1:
             return NotEnclosed(f"the samples' scales and means need more than {max_panels} panels")
-    marks = tuple(boundaries)
+    marks = tuple(Fraction(mark, unit) for mark in boundaries)
     lost = Fraction(2, 2**bits)
     spans = {
         law: Span(bisect_right(marks, low) - 1, bisect_left(marks, high), lost)
         for law, (low, high) in kept.items()
     }
     return Grid(marks, spans)
+
+
+_HALVINGS = 12
+"""How often a panel can be halved before the common denominator has to grow."""
 
 
 def _cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from math import lcm
 
 import numpy as np
 from flint import arb
@@ -97,9 +96,7 @@ def _standard_panels(law: Distribution, grid: Grid) -> tuple[Array, Array]:
     scale = s / t, a centre is ((low + high) / (2 d) - m / n) t / s.
     """
     span = grid.spans[law]
-    kept = grid.boundaries[span.first : span.last + 1]
-    denominator = lcm(*(mark.denominator for mark in kept))
-    marks = [mark.numerator * (denominator // mark.denominator) for mark in kept]
+    marks, denominator = grid.marks[span.first : span.last + 1], grid.unit
     (m, n), (s, t) = law.mean.as_integer_ratio(), law.scale.as_integer_ratio()
     below, shift, wide = 2 * denominator * n * s, 2 * denominator * m, 2 * denominator * s
     center = [((low + high) * n - shift) * t / below for low, high in pairwise(marks)]

@@ -76,11 +76,12 @@ class Bench:
             values = self._evaluation.values(terms, limits)
         else:
             values = [self._alone(each, limits) for each in terms]
+        # The mass that the restricted laws of the samples lack, for every number of samples.
+        lost = {count: self._lost * count for count in {plan.samples for plan in plans}}
         return [
             value
             if isinstance(value, NotEnclosed)
-            # The mass that the restricted laws of the samples lack.
-            else Enclosure(value.lower, value.upper + self._lost * plan.samples)
+            else Enclosure(value.lower, value.upper + lost[plan.samples])
             for value, plan in zip(values, plans, strict=True)
         ]
 

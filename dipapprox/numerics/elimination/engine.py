@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Star, spelled_out
 from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
@@ -150,9 +150,10 @@ class Eliminated:
                 answers += (
                     alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
                 )
+        wanted = Fraction(1, 2**batch.bits)
         for place, answer in zip(list(pending), answers, strict=True):
             best = found[place] = _better(found.get(place), answer)
-            if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**batch.bits):
+            if isinstance(best, Enclosure) and best.width <= wanted:
                 del pending[place]
         if any(isinstance(answer, Enclosure) for answer in answers):
             self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
@@ -194,11 +195,7 @@ def _better(
 ) -> Enclosure | NotEnclosed:
     if isinstance(found, NotEnclosed):
         return found if known is None else known
-    if not isinstance(known, Enclosure):
-        known = UNIT
-    if not found.meets(known):
-        raise BrokenInvariant("elimination: disjoint enclosures of one probability")
-    return found.intersect(known)
+    return found.intersect(known if isinstance(known, Enclosure) else UNIT, "elimination")
 
 
 def _cycles(event: Connected) -> int:

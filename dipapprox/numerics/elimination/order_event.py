@@ -47,12 +47,13 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         if len(guard.terms) == 2:
             for sample in guard.samples():
                 linked[sample].append(guard)
-    change = _changes(size, linked)
+    plain = [_is_plain(guard) for guard in event.guards]
+    change = [_SAME] * size if all(plain) else _changes(size, linked)
     lower: list[Fraction | None] = [None] * size
     upper: list[Fraction | None] = [None] * size
     edges: set[Edge] = set()
-    for guard in event.guards:
-        if _is_plain(guard) and all(change[i] is _SAME for i in guard.samples()):
+    for guard, compares in zip(event.guards, plain, strict=True):
+        if compares and all(change[i] is _SAME for i in guard.samples()):
             (i, a), (j, _) = guard.terms
             edges.add((int(i), int(j)) if a > 0 else (int(j), int(i)))
             continue

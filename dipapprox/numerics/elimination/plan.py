@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
+from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
@@ -54,13 +55,14 @@ Terms = tuple[tuple[int, Factors], ...]
 class FunctionTable:
     """The functions of many plans, each once, numbered; a function's factors come before it."""
 
-    __slots__ = ("_leaves", "_numbers", "functions")
+    __slots__ = ("_laws", "_leaves", "_numbers", "functions")
 
     def __init__(self) -> None:
         self.functions: list[Function] = []
         self._numbers: dict[Function, int] = {}
         # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
         self._leaves: dict[tuple[int, int, int], tuple[Sample, int]] = {}
+        self._laws: dict[tuple[int, bool | None], tuple[Distribution, int]] = {}
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -80,6 +82,18 @@ class FunctionTable:
             if len(self._leaves) > _LEAVES:
                 self._leaves.clear()
             known = self._leaves[key] = sample, self.number(Restricted(sample))
+        return known[1]
+
+    def law(self, law: Distribution, from_left: bool | None) -> int:
+        """Return the number of a law's density (None) or of its integral from an end."""
+        known = self._laws.get((id(law), from_left))
+        if known is None:
+            if len(self._laws) > _LEAVES:
+                self._laws.clear()
+            number = self.leaf(Sample(law, None, None))
+            if from_left is not None:
+                number = self.number(Running(((number, 1),), from_left))
+            known = self._laws[id(law), from_left] = law, number
         return known[1]
 
 
@@ -139,11 +153,9 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
 
 def eliminate_star(star: Star, table: FunctionTable) -> Terms:
     """Integrate out the leaves of a star, then its centre: one term."""
-    factors = [(table.leaf(Sample(star.centre, None, None)), 1)]
+    factors = [(table.law(star.centre, None), 1)]
     for leaves, from_left in ((star.below, True), (star.above, False)):
-        for law, count in leaves:
-            leaf = ((table.leaf(Sample(law, None, None)), 1),)
-            factors.append((table.number(Running(leaf, from_left)), count))
+        factors += [(table.law(law, from_left), count) for law, count in leaves]
     return ((1, tuple(sorted(factors))),)
 
 
