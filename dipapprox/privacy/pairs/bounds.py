@@ -93,11 +93,13 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
     Raises:
         BrokenInvariant: If the probabilities were not those of distributions: a bug.
     """
-    assert additions <= MOST_ADDITIONS
+    if additions > MOST_ADDITIONS:
+        raise BrokenInvariant("more additions than the rounding of sums is proved for")
     if scale is not None:
         assert isinstance(lower, int) and isinstance(upper, int)
         low, high = Fraction(lower, 2**scale), Fraction(upper, 2**scale)
     else:
+        # float() turns numpy's doubles into Python's: exact, and Fraction takes only those.
         low = Fraction(float(lower)) * (2 - stretch(additions))  # type: ignore[arg-type]
         high = Fraction(float(upper)) * stretch(additions)  # type: ignore[arg-type]
     if low > min(high, _ONE):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -84,18 +85,18 @@ class Run:
         )
 
 
-class _Answer:
+class _Answer(ABC):
     """What all answers share: JSON text and a table for notebooks."""
 
     __slots__ = ()
 
+    @abstractmethod
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `profile --json`, a contract with other tools."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
-        raise NotImplementedError
 
     def to_json(self) -> str:
         """Return `to_dict` as one line of JSON text."""
