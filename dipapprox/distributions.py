@@ -9,16 +9,24 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.exponentials import ExponentialRatio
+
 
 class Family(Enum):
-    """A location-scale family of continuous distributions on the whole real line.
+    """A location-scale family; the value is the name in programs.
 
-    The value is the name in programs. `GAUSSIAN`: scale is the standard deviation.
-    `LAPLACE`: scale is b in exp(-|x - mean| / b) / (2 b).
+    GAUSSIAN: scale is the standard deviation.
+    LAPLACE: scale is b in exp(-|x - mean| / b) / (2 b).
+    EXPONENTIAL: one-sided, density exp(-(x - mean) / b) / b for x >= mean.
+    REFLECTED_EXPONENTIAL: its mirror image, density exp(-(mean - x) / b) / b for x <= mean.
+    DISCRETE_LAPLACE: on the integers, Pr[x] proportional to exp(-|x - mean| / b), mean an integer.
     """
 
     GAUSSIAN = "Gauss"
     LAPLACE = "Lap"
+    EXPONENTIAL = "LapPlus"
+    REFLECTED_EXPONENTIAL = "LapMinus"
+    DISCRETE_LAPLACE = "DLap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +73,31 @@ class Scale:
     def at(self, epsilon: Fraction) -> Fraction:
         """Return the exact scale at `epsilon` > 0."""
         return self.coefficient * epsilon**self.power
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteLaw:
+    """Outcome k has the probability weights[k], a function of the program's epsilon.
+
+    That the weights are >= 0 and add up to 1 is checked where epsilon is known (`exact`).
+    """
+
+    weights: tuple[ExponentialRatio, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLaw:
+    """Where a finite Markov chain that starts in state 0 is absorbed.
+
+    Attributes:
+        transitions: For every state, (next state, probability as a function of epsilon) with no
+            next state twice; none for absorbing states.
+        outcomes: Outcome k is to be absorbed in state outcomes[k].
+    """
+
+    transitions: tuple[tuple[tuple[int, ExponentialRatio], ...], ...]
+    outcomes: tuple[int, ...]
+
+
+ChoiceLaw = FiniteLaw | ChainLaw
+"""The law of a choice among finitely many outcomes, numbered from 0."""

@@ -23,6 +23,7 @@ LAYERS = (
     "source",
     "errors",
     "limits",
+    "exponentials",
     "distributions",
     "graphs",
     "language",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import ChoiceLaw, Distribution
 from dipapprox.semantics.linear import LinearForm
 
 
@@ -49,11 +49,26 @@ class Star:
     above: Leaves
 
 
-Connected = Event | Star
-"""A connected event in one of two spellings; stars may be spelled as `Event` as well."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A choice has one of some outcomes.
+
+    Attributes:
+        law: With probabilities as functions of the program's epsilon.
+        outcomes: Numbers of outcomes, at least one.
+        epsilon: Where the program runs, exact and > 0.
+    """
+
+    law: ChoiceLaw
+    outcomes: frozenset[int]
+    epsilon: Fraction
 
 
-def spelled_out(event: Connected) -> Event:
+Connected = Event | Star | Chosen
+"""A connected event in one of three spellings; stars may be spelled as `Event` as well."""
+
+
+def spelled_out(event: Event | Star) -> Event:
     """Return the event with one sample per leaf; x[0] is the centre."""
     match event:
         case Event():

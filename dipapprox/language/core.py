@@ -142,7 +142,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """r <- Gauss(mean, scale) or Lap(mean, scale): a fresh independent sample.
+    """r <- Gauss(mean, scale), Lap(mean, scale), …: a fresh independent sample.
 
     `site` numbers the draws of the unrolled program: each is executed at most once on a path.
     """
@@ -172,7 +172,77 @@ class Exit:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Statement = Assign | Draw | If | Exit
+# Weights: expressions in eps. `Ratio`, `Power`, … occur nowhere else.
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """The program's eps."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSum:
+    """left + right."""
+
+    left: Weight
+    right: Weight
+
+
+@dataclass(frozen=True, slots=True)
+class WeightProduct:
+    """left * right."""
+
+    left: Weight
+    right: Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    """1 / operand."""
+
+    operand: Weight
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """e ^ exponent; the exponent must come down to a rational multiple of eps."""
+
+    exponent: Weight
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Weight = Expression | Epsilon | WeightSum | WeightProduct | Inverse | Exponential
+"""An expression in eps and finite-domain values: an exponential ratio once the values are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """x <- one of finitely many values, at random.
+
+    Attributes:
+        options: (value, weight): the value is taken with the probability `weight`.
+        proportional: Whether the weights are first divided by their sum (exponential mechanism).
+        site: Numbers draws and choices of the unrolled program.
+    """
+
+    target: Variable | Element
+    options: tuple[tuple[Expression, Weight], ...]
+    proportional: bool
+    site: int
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """while condition do … end."""
+
+    condition: Condition
+    body: Block
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Statement = Assign | Draw | Choose | If | While | Exit
 Block = tuple[Statement, ...]
 
 # --- adjacency ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dipapprox.distributions import Family, Scale
+from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.language.core import Program, Value
 from dipapprox.semantics.linear import LinearForm
 
@@ -27,11 +27,31 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """An independent draw from finitely many outcomes, numbered from 0.
+
+    Attributes:
+        law: Closed: it depends on epsilon only. A choice whose law depends on inputs is one
+            `Choice` for each law.
+        site: Of the `Choose` or `While`.
+        label: The variable that was assigned, for people.
+    """
+
+    law: ChoiceLaw
+    site: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """form <= 0, or form < 0 if `strict`; at least one sample occurs in `form`.
 
     `form` is over samples and input cells, `normalised()`. For continuous samples strictness does
-    not change a probability; it is kept so that complements are exact.
+    not change a probability; it is kept so that complements are exact. Between integer samples
+    (discrete Laplace) the constant is moved to the middle of two neighbouring values of the form:
+    z1 <= z2 is z1 - z2 - 1/2 <= 0 and z1 < z2 is z1 - z2 + 1/2 <= 0. No integer point lies on a
+    boundary, so what holds up to null sets for the reals (complements, implication, an interior)
+    holds exactly for integers.
     """
 
     form: LinearForm
@@ -87,12 +107,15 @@ class FinalState:
         decisions: The conditions that were decided on the way, as written: numbers of the `If`
             and which branch was taken. A compound condition is one decision. Finite-domain
             conditions that were constant are not decisions. Empty on merged states.
+        choices: (index in `FinalStates.choices`, outcomes): the state needs every one of these
+            independent choices to have one of its outcomes.
     """
 
     outputs: tuple[Value, ...]
     conditions: tuple[InputCondition, ...]
     path: Path | None
     decisions: tuple[tuple[int, bool], ...] = ()
+    choices: tuple[tuple[int, frozenset[int]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,12 +127,14 @@ class FinalStates:
         states: In the order of execution, then-branches first. States with equal outputs share
             one tuple object, so outputs may be told apart by identity.
         merged: Whether states were merged at join points (else: the paper's states).
+        choices: States refer to them by index.
     """
 
     program: Program
     samples: tuple[Sample, ...]
     states: tuple[FinalState, ...]
     merged: bool
+    choices: tuple[Choice, ...] = ()
 
     def outputs(self) -> tuple[tuple[Value, ...], ...]:
         """The distinct output valuations of the states, in order of first appearance."""

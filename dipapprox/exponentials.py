@@ -1,0 +1,207 @@
+"""Exponential polynomials in the privacy parameter: Σ c ε^n e^{qε}, exact.
+
+They are the probabilities of programs with Laplace noise of scales a/ε (DiPC paper, section 3.2,
+"pseudo-polynomials"). The functions ε^n e^{qε}, n a natural and q a rational number, are linearly
+independent over the rationals, so a sum is the zero function exactly if it has no terms. At a
+fixed rational ε its value is a sum of c e^q, whose equality to 0 is as easy to see (Lindemann).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+Exponent = tuple[int, Fraction]
+"""(n, q) of ε^n e^{qε}."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialPolynomial:
+    """Σ c ε^n e^{qε}. Build with `of`, `constant` or `monomial`.
+
+    Attributes:
+        terms: ((n, q), c) with c != 0, each exponent once, ascending.
+    """
+
+    terms: tuple[tuple[Exponent, Fraction], ...]
+
+    @classmethod
+    def of(cls, terms: Mapping[Exponent, Fraction]) -> ExponentialPolynomial:
+        """Normalise a mapping of coefficients."""
+        return cls(tuple(sorted((exponent, c) for exponent, c in terms.items() if c)))
+
+    @classmethod
+    def constant(cls, value: Fraction | int) -> ExponentialPolynomial:
+        """The constant function `value`."""
+        return cls.monomial(value)
+
+    @classmethod
+    def monomial(
+        cls, coefficient: Fraction | int, power: int = 0, rate: Fraction | int = 0
+    ) -> ExponentialPolynomial:
+        """coefficient * ε^power * e^{rate ε}, power >= 0."""
+        return cls.of({(power, Fraction(rate)): Fraction(coefficient)})
+
+    def __bool__(self) -> bool:
+        """Whether this is not the zero function."""
+        return bool(self.terms)
+
+    def __add__(self, other: ExponentialPolynomial) -> ExponentialPolynomial:
+        return exponential_sum((self, other))
+
+    def __neg__(self) -> ExponentialPolynomial:
+        return ExponentialPolynomial(tuple((exponent, -c) for exponent, c in self.terms))
+
+    def __sub__(self, other: ExponentialPolynomial) -> ExponentialPolynomial:
+        return exponential_sum((self, -other))
+
+    def __mul__(self, other: ExponentialPolynomial) -> ExponentialPolynomial:
+        total: dict[Exponent, Fraction] = {}
+        for (n, q), c in self.terms:
+            for (m, r), d in other.terms:
+                exponent = n + m, q + r
+                total[exponent] = total.get(exponent, Fraction(0)) + c * d
+        return ExponentialPolynomial.of(total)
+
+    def __pow__(self, exponent: int) -> ExponentialPolynomial:
+        result, square = ExponentialPolynomial.constant(1), self
+        while exponent:
+            if exponent & 1:
+                result = result * square
+            square, exponent = (square * square if exponent > 1 else square), exponent >> 1
+        return result
+
+    def scaled(self, factor: Fraction | int) -> ExponentialPolynomial:
+        """factor * self."""
+        if not factor:
+            return ExponentialPolynomial(())
+        return ExponentialPolynomial(tuple((exponent, c * factor) for exponent, c in self.terms))
+
+    def dilated(self, factor: Fraction) -> ExponentialPolynomial:
+        """ε -> self(factor * ε), factor > 0."""
+        return ExponentialPolynomial.of(
+            {(n, q * factor): c * factor**n for (n, q), c in self.terms}
+        )
+
+    def at(self, epsilon: Fraction) -> ExponentialPolynomial:
+        """The value at a rational `epsilon` > 0, as Σ c e^{qε'} at ε' = 1: no powers are left.
+
+        It is 0 exactly if the result has no terms.
+        """
+        total: dict[Exponent, Fraction] = {}
+        for (n, q), c in self.terms:
+            exponent = 0, q * epsilon
+            total[exponent] = total.get(exponent, Fraction(0)) + c * epsilon**n
+        return ExponentialPolynomial.of(total)
+
+    def as_constant(self) -> Fraction | None:
+        """The value of a constant function; None if this is none."""
+        match self.terms:
+            case ():
+                return Fraction(0)
+            case (((0, rate), value),) if not rate:
+                return value
+            case _:
+                return None
+
+
+def exponential_sum(functions: Iterable[ExponentialPolynomial]) -> ExponentialPolynomial:
+    """Add up any number of exponential polynomials."""
+    total: dict[Exponent, Fraction] = {}
+    for function in functions:
+        for exponent, c in function.terms:
+            known = total.get(exponent)
+            total[exponent] = c if known is None else known + c
+    return ExponentialPolynomial.of(total)
+
+
+ZERO = ExponentialPolynomial(())
+ONE = ExponentialPolynomial.constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialRatio:
+    """numerator / Π factor^exponent.
+
+    Discrete Laplace noise, exponential mechanisms and finite distributions need denominators.
+
+    Attributes:
+        numerator: Any exponential polynomial.
+        denominator: (factor, exponent >= 1), each factor once, none constant. Whoever makes a
+            ratio sees to it that no factor is 0 for any ε that it is used with.
+    """
+
+    numerator: ExponentialPolynomial
+    denominator: tuple[tuple[ExponentialPolynomial, int], ...] = ()
+
+    @classmethod
+    def of(
+        cls, numerator: ExponentialPolynomial, factors: Mapping[ExponentialPolynomial, int]
+    ) -> ExponentialRatio:
+        """Normalise: constant factors go into the numerator.
+
+        Raises:
+            ZeroDivisionError: If a factor is the zero function.
+        """
+        kept: dict[ExponentialPolynomial, int] = {}
+        for factor, exponent in factors.items():
+            value = factor.as_constant()
+            if value is None:
+                kept[factor] = kept.get(factor, 0) + exponent
+            else:
+                numerator = numerator.scaled(1 / value**exponent)
+        order = sorted(((f, e) for f, e in kept.items() if e), key=lambda each: each[0].terms)
+        return cls(numerator, tuple(order) if numerator else ())
+
+    @classmethod
+    def constant(cls, value: Fraction | int) -> ExponentialRatio:
+        """The constant function `value`."""
+        return cls(ExponentialPolynomial.constant(value))
+
+    def __add__(self, other: ExponentialRatio) -> ExponentialRatio:
+        if self.denominator == other.denominator:
+            return ExponentialRatio.of(self.numerator + other.numerator, dict(self.denominator))
+        ours, theirs = dict(self.denominator), dict(other.denominator)
+        common = {f: max(ours.get(f, 0), theirs.get(f, 0)) for f in {**ours, **theirs}}
+        numerator = self._over(common) + other._over(common)
+        return ExponentialRatio.of(numerator, common)
+
+    def _over(self, common: Mapping[ExponentialPolynomial, int]) -> ExponentialPolynomial:
+        """The numerator over a multiple of the denominator."""
+        own, numerator = dict(self.denominator), self.numerator
+        for factor, exponent in common.items():
+            numerator = numerator * factor ** (exponent - own.get(factor, 0))
+        return numerator
+
+    def __neg__(self) -> ExponentialRatio:
+        return ExponentialRatio(-self.numerator, self.denominator)
+
+    def __sub__(self, other: ExponentialRatio) -> ExponentialRatio:
+        return self + (-other)
+
+    def __mul__(self, other: ExponentialRatio) -> ExponentialRatio:
+        factors = dict(self.denominator)
+        for factor, exponent in other.denominator:
+            factors[factor] = factors.get(factor, 0) + exponent
+        return ExponentialRatio.of(self.numerator * other.numerator, factors)
+
+    def inverse(self) -> ExponentialRatio:
+        """1 / self, for a function that is not 0 for any ε that it is used with."""
+        product = ONE
+        for factor, exponent in self.denominator:
+            product = product * factor**exponent
+        return ExponentialRatio.of(product, {self.numerator: 1})
+
+    def dilated(self, factor: Fraction) -> ExponentialRatio:
+        """ε -> self(factor * ε), factor > 0."""
+        denominator = {f.dilated(factor): e for f, e in self.denominator}
+        return ExponentialRatio.of(self.numerator.dilated(factor), denominator)
+
+    def at(self, epsilon: Fraction) -> ExponentialRatio:
+        """The value at a rational `epsilon` > 0, as a ratio without powers at ε' = 1."""
+        factors: dict[ExponentialPolynomial, int] = {}
+        for factor, exponent in self.denominator:
+            value = factor.at(epsilon)
+            factors[value] = factors.get(value, 0) + exponent
+        return ExponentialRatio.of(self.numerator.at(epsilon), factors)
