@@ -1,36 +1,109 @@
-"""A rigorous verifier of differential privacy for programs with Gaussian and Laplace noise."""
+"""A rigorous verifier of differential privacy for programs with Gaussian and Laplace noise.
 
-from dipapprox.checking.check import check
-from dipapprox.checking.result import CheckResult, Outcome
-from dipapprox.errors import LimitReached, SourceError, UserError
-from dipapprox.language.core import Program
-from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.interface import (
-    calibrate,
-    certify,
-    pair_distributions,
-    parse,
-    probabilities,
-    profile,
-    verify,
-    verify_interval,
-)
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
-from dipapprox.privacy.profiles.calibration_result import Calibration
-from dipapprox.privacy.profiles.loss import PairDistributions
-from dipapprox.privacy.profiles.profile_result import (
-    LeastBudget,
-    LeastDelta,
-    PrivacyCurve,
-    RenyiProfile,
-)
-from dipapprox.privacy.profiles.question import AtBudget, AtDelta, AtOrders, OnCurve
-from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+The names are loaded when they are first used: the command line starts with what it needs.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dipapprox.checking.check import check
+    from dipapprox.checking.result import CheckResult, Outcome
+    from dipapprox.errors import LimitReached, SourceError, UserError
+    from dipapprox.language.core import Program
+    from dipapprox.limits import Limits
+    from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+    from dipapprox.privacy.certificate import Certificate, ProgramText
+    from dipapprox.privacy.claim import Claim
+    from dipapprox.privacy.interface import (
+        calibrate,
+        certify,
+        pair_distributions,
+        parse,
+        probabilities,
+        profile,
+        verify,
+        verify_interval,
+    )
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.options import Engine, Options
+    from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+    from dipapprox.privacy.profiles.calibration_result import Calibration
+    from dipapprox.privacy.profiles.loss import PairDistributions
+    from dipapprox.privacy.profiles.profile_result import (
+        LeastBudget,
+        LeastDelta,
+        PrivacyCurve,
+        RenyiProfile,
+    )
+    from dipapprox.privacy.profiles.question import AtBudget, AtDelta, AtOrders, OnCurve
+    from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+
+_HOMES = {
+    "dipapprox.checking.check": ("check",),
+    "dipapprox.checking.result": (
+        "CheckResult",
+        "Outcome",
+    ),
+    "dipapprox.errors": (
+        "LimitReached",
+        "SourceError",
+        "UserError",
+    ),
+    "dipapprox.language.core": ("Program",),
+    "dipapprox.limits": ("Limits",),
+    "dipapprox.numerics.enclosure": (
+        "Enclosure",
+        "NotEnclosed",
+    ),
+    "dipapprox.privacy.certificate": (
+        "Certificate",
+        "ProgramText",
+    ),
+    "dipapprox.privacy.claim": ("Claim",),
+    "dipapprox.privacy.interface": (
+        "calibrate",
+        "certify",
+        "pair_distributions",
+        "parse",
+        "probabilities",
+        "profile",
+        "verify",
+        "verify_interval",
+    ),
+    "dipapprox.privacy.intervals.verdict": ("IntervalVerdict",),
+    "dipapprox.privacy.options": (
+        "Engine",
+        "Options",
+    ),
+    "dipapprox.privacy.probabilities": (
+        "OutputDistribution",
+        "OutputProbability",
+    ),
+    "dipapprox.privacy.profiles.calibration_result": ("Calibration",),
+    "dipapprox.privacy.profiles.loss": ("PairDistributions",),
+    "dipapprox.privacy.profiles.profile_result": (
+        "LeastBudget",
+        "LeastDelta",
+        "PrivacyCurve",
+        "RenyiProfile",
+    ),
+    "dipapprox.privacy.profiles.question": (
+        "AtBudget",
+        "AtDelta",
+        "AtOrders",
+        "OnCurve",
+    ),
+    "dipapprox.privacy.verdict": (
+        "Answer",
+        "Verdict",
+        "Witness",
+        "WitnessRow",
+    ),
+}
+"""Where the public names live, the same as above."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Answer",
@@ -74,3 +147,16 @@ __all__ = [
     "verify",
     "verify_interval",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name (PEP 562)."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dipapprox' has no attribute {name!r}")
+    found: object = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

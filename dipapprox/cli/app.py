@@ -9,18 +9,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
+from typing import Any
 
 from rich.console import Console
 
-from dipapprox.cli import arguments, calibrate, check, explain, probability, profile, verify
+from dipapprox.cli import arguments
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
 
 BAD_INPUT = 2
 UNKNOWN = 3
 INTERRUPTED = 130
 
-_COMMANDS = (verify, probability, profile, calibrate, explain, check)
+_COMMANDS = ("verify", "probability", "profile", "calibrate", "explain", "check")
+"""The commands, each the name of a module beside this one; loading them all takes a while."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     words = arguments.join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
-        parsed = build_parser().parse_args(words)
+        parsed = build_parser(words).parse_args(words)
     except SystemExit as end:  # argparse has printed help, the version or the usage
         return end.code if isinstance(end.code, int) else BAD_INPUT
     return run(parsed, Console(highlight=False))
@@ -67,19 +69,32 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
         return _fail(f"{message} ({hint})", UNKNOWN)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands."""
+def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Build the parser of the command that `words` begin with; of all commands if with none."""
     parser = argparse.ArgumentParser(
         prog="dipapprox",
         description="Verify differential privacy of programs with Gaussian and Laplace noise. "
         "DP and Not_DP are proved; what cannot be decided is Unknown, with the reason.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"dipapprox {_version()}")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    for command in words[:1] if words and words[0] in _COMMANDS else _COMMANDS:
+        import_module(f"dipapprox.cli.{command}").add_parser(commands)
     return parser
+
+
+class _ShowVersion(argparse.Action):
+    """Like the action "version", but the version is looked up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        metadata = import_module("importlib.metadata")
+        try:
+            found = metadata.version("dipapprox")
+        except metadata.PackageNotFoundError:
+            found = "(not installed)"
+        print(f"dipapprox {found}")
+        parser.exit()
 
 
 def _fail(message: str, status: int) -> int:
@@ -88,10 +103,3 @@ def _fail(message: str, status: int) -> int:
     except OSError:  # nobody reads standard error: the status still tells
         sys.stderr = None
     return status
-
-
-def _version() -> str:
-    try:
-        return version("dipapprox")
-    except PackageNotFoundError:
-        return "(not installed)"

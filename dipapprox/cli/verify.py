@@ -7,12 +7,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 from rich.console import Console
 
-from dipapprox.cli import arguments, certificate, claims
+from dipapprox.cli import arguments, claims
 from dipapprox.cli.interval_report import interval_report
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.pairs import select
@@ -104,7 +105,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
 def run(command: VerifyCommand, console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     if command.certificate is not None:
-        certificate.check_place(command.certificate)
+        _certificates().check_place(command.certificate)
         if not isinstance(command.claim, Claim):
             raise UserError("--certificate needs one eps and a claim of rational numbers")
     program = load(command.file, command.parameters)
@@ -124,7 +125,7 @@ def run(command: VerifyCommand, console: Console) -> int:
             case _:
                 assert_never(command.claim)
     if command.certificate is not None:
-        certificate.write(
+        _certificates().write(
             command.certificate, command.file, program, verdict, selection, command.options
         )
     if command.json:
@@ -132,6 +133,11 @@ def run(command: VerifyCommand, console: Console) -> int:
     else:
         show(console, verdict_report(verdict))
     return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
+
+
+def _certificates() -> Any:
+    """The module that writes certificates, and all that it needs: loaded for those who ask."""
+    return import_module("dipapprox.cli.certificate")
 
 
 def _run_interval(

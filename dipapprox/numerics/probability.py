@@ -132,7 +132,7 @@ class OutputProbabilities:
         self._begin()
         wanted = np.asarray(outputs, np.int64)
         asked = []
-        for output in np.unique(wanted).tolist():
+        for output in sorted(set(outputs)):
             places = np.flatnonzero(wanted == output)
             chosen = [rows[k] for k in places.tolist()]
             asked.append((places, self._catalogue.columns(chosen, (output,))))

@@ -1,0 +1,51 @@
+"""The public names: all there, loaded when asked for, and known to type checkers."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+
+INIT = Path(dipapprox.__file__)
+
+
+def test_type_checkers_see_the_names_where_they_are_loaded_from() -> None:
+    tree = ast.parse(INIT.read_text(encoding="utf-8"))
+    (seen,) = [node.body for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        (node.module, alias.name)
+        for node in seen
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == {(home, name) for name, home in dipapprox._HOME_OF.items()}
+    assert sorted(name for _, name in imported) == sorted(dipapprox.__all__)
+
+
+def test_every_public_name_is_what_its_module_defines() -> None:
+    for name in dipapprox.__all__:
+        assert getattr(dipapprox, name).__name__ == name
+    assert set(dipapprox.__all__) <= set(dir(dipapprox))
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'verrify'"):
+        _ = dipapprox.verrify  # type: ignore[attr-defined]
+
+
+def test_a_command_loads_only_what_it_needs() -> None:
+    script = (
+        "import json, sys; from dipapprox.cli import app; app.main(['verify', '--help']); "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run((sys.executable, "-c", script), check=True, capture_output=True, text=True)
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "dipapprox.cli.verify" in loaded
+    assert not {name for name in loaded if name.startswith("dipapprox.checking")}
+    assert not loaded & {"dipapprox.cli.profile", "dipapprox.cli.explain", "importlib.metadata"}
