@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.cli.pairs import select
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.verifier import verify
 
 PROGRAMS = Path(__file__).parent.parent / "programs"

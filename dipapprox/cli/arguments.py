@@ -13,6 +13,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.privacy.intervals.claim_text import read_epsilon
 from dipapprox.privacy.options import FIRST_PRECISION, LAST_PRECISION, Engine, Options
 
 _MEMORY_SHARE = 0.6
@@ -178,10 +179,7 @@ def epsilon_of(arguments: argparse.Namespace) -> Fraction:
     Raises:
         UserError: If it is not a number > 0.
     """
-    epsilon = parse_rational(arguments.eps, "eps")
-    if epsilon <= 0:
-        raise UserError(f"eps must be > 0, got {epsilon}")
-    return epsilon
+    return read_epsilon(arguments.eps)
 
 
 def strategy_of(arguments: argparse.Namespace) -> Strategy:

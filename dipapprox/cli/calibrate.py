@@ -12,7 +12,6 @@ from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.output import show, show_json
-from dipapprox.cli.pairs import select
 from dipapprox.cli.profile_report import calibration_report
 from dipapprox.cli.progress import Reporter
 from dipapprox.errors import UserError
@@ -20,6 +19,7 @@ from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.profiles.calibration import calibrate
 
 UNKNOWN = 3

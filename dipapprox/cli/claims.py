@@ -1,43 +1,8 @@
-"""The values of --eps, --eps-prv and --delta: what is claimed, and for which epsilons."""
+"""The flags --eps, --eps-prv and --delta: what is claimed, and for which epsilons."""
 
 from __future__ import annotations
 
 import argparse
-import re
-from dataclasses import dataclass
-from fractions import Fraction
-
-from dipapprox.cli import arguments
-from dipapprox.errors import UserError
-from dipapprox.language.diagnosis import shorten
-from dipapprox.language.values import parse_rational
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim, read_formula_claim
-
-_FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
-"""What numbers never contain; the sign of an exponent is taken out first."""
-
-_EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?\d+", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class PointClaim:
-    """A claim by formulas at one epsilon."""
-
-    formulas: FormulaClaim
-    epsilon: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalClaim:
-    """A claim for every epsilon between two numbers, both included."""
-
-    formulas: FormulaClaim
-    lower: Fraction
-    upper: Fraction
-
-
-AnyClaim = Claim | PointClaim | IntervalClaim
 
 
 def add_claim(parser: argparse.ArgumentParser) -> None:
@@ -56,55 +21,3 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delta", required=True, metavar="D", help="the claimed δ in [0, 1], or a formula in eps"
     )
-
-
-def claim_of(words: argparse.Namespace) -> AnyClaim:
-    """Read the three flags.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    budget, delta = words.eps_prv, words.delta
-    if ".." in words.eps:
-        lower, upper = _interval(words.eps)
-        return IntervalClaim(_formulas(budget, delta), lower, upper)
-    epsilon = arguments.epsilon_of(words)
-    if is_formula(delta) or (budget is not None and is_formula(budget)):
-        return PointClaim(_formulas(budget, delta), epsilon)
-    return Claim(
-        epsilon=epsilon,
-        delta=parse_rational(delta, "delta"),
-        epsilon_prv=None if budget is None else parse_rational(budget, "eps_prv"),
-    )
-
-
-def is_formula(text: str) -> bool:
-    """Tell formulas from what is, or was meant to be, a number."""
-    return bool(_FORMULA.search(_EXPONENT.sub("", text.strip())))
-
-
-def _formulas(budget: str | None, delta: str) -> FormulaClaim:
-    # Numbers are read as numbers, with their limits and messages.
-    if not is_formula(delta):
-        delta = _plain(delta, "delta")
-    if budget is not None and not is_formula(budget):
-        budget = _plain(budget, "eps_prv")
-    return read_formula_claim(budget, delta)
-
-
-def _plain(text: str, what: str) -> str:
-    value = parse_rational(text, what)
-    if value < 0 or (what == "delta" and value > 1):
-        allowed = "in [0, 1]" if what == "delta" else ">= 0"
-        raise UserError(f"{what} must be {allowed}, got {value}")
-    return str(value)
-
-
-def _interval(text: str) -> tuple[Fraction, Fraction]:
-    low, _, high = text.partition("..")
-    if not low.strip() or not high.strip() or ".." in high:
-        raise UserError(
-            f"eps must be a number or an interval LO..HI, got '{shorten(text)}'",
-            "for example --eps 0.1..1",
-        )
-    return parse_rational(low, "eps"), parse_rational(high, "eps")

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.output import show, show_json, write
-from dipapprox.cli.pairs import select
 from dipapprox.cli.plot import plot_curve, plot_format
 from dipapprox.cli.profile_report import profile_report
 from dipapprox.cli.progress import Reporter
@@ -23,6 +22,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.load import load
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,

@@ -13,20 +13,27 @@ from typing import Any, assert_never
 
 from rich.console import Console
 
-from dipapprox.cli import arguments, claims
+from dipapprox.cli import arguments
+from dipapprox.cli.claims import add_claim
 from dipapprox.cli.interval_report import interval_report
 from dipapprox.cli.output import show, show_json
-from dipapprox.cli.pairs import select
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.intervals.claim_text import (
+    AnyClaim,
+    IntervalClaim,
+    PointClaim,
+    read_claim,
+)
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
+from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 
@@ -53,7 +60,7 @@ class VerifyCommand:
 
     file: Path
     parameters: Mapping[str, Fraction]
-    claim: claims.AnyClaim
+    claim: AnyClaim
     pairs: str
     options: Options
     json: bool
@@ -71,7 +78,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         allow_abbrev=False,
     )
     arguments.add_program(parser)
-    claims.add_claim(parser)
+    add_claim(parser)
     arguments.add_pairs(parser)
     arguments.add_computing(parser)
     arguments.add_max_precision(parser)
@@ -94,7 +101,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
     return VerifyCommand(
         file=Path(words.file),
         parameters=arguments.parameters_of(words),
-        claim=claims.claim_of(words),
+        claim=read_claim(words.eps, words.eps_prv, words.delta),
         pairs=words.pairs,
         options=arguments.options_of(words, words.max_precision),
         json=words.json,
@@ -112,13 +119,13 @@ def run(command: VerifyCommand, console: Console) -> int:
     selection = select(command.pairs, program)
     if count_selected(program, selection) == 0:
         print(_VACUOUS, file=sys.stderr)
-    if isinstance(command.claim, claims.IntervalClaim):
+    if isinstance(command.claim, IntervalClaim):
         return _run_interval(command, command.claim, program, selection, console)
     with Reporter() as reporter:
         match command.claim:
             case Claim():
                 verdict = verify(program, command.claim, selection, command.options, reporter)
-            case claims.PointClaim(formulas, epsilon):
+            case PointClaim(formulas, epsilon):
                 verdict = verify_formula(
                     program, formulas, epsilon, selection, command.options, reporter
                 )
@@ -142,7 +149,7 @@ def _certificates() -> Any:
 
 def _run_interval(
     command: VerifyCommand,
-    claim: claims.IntervalClaim,
+    claim: IntervalClaim,
     program: Program,
     selection: PairSelection,
     console: Console,

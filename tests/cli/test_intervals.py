@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from dipapprox.cli.claims import is_formula
 from dipapprox.cli.progress import Reporter
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.intervals.claim_text import is_formula
 from tests.cli.running import enclosure, run, run_json
 
 pytestmark = pytest.mark.usefixtures("files")
