@@ -15,13 +15,14 @@ from dipapprox.cli import arguments
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.report import distribution_report
 from dipapprox.language.load import load
-from dipapprox.language.values import parse_row
+from dipapprox.language.values import parse_rational, parse_row
 from dipapprox.privacy.options import LARGEST_PRECISION, Options
 from dipapprox.privacy.probabilities import output_distribution
 
 _EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
   dipapprox probability monitor.dpg --eps 1 --input -1,0 --precision 200 --json
+  dipapprox probability chain.dpg --eps 1 --relative-width 1e-6   six digits, however small
 
 exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
 """
@@ -39,6 +40,7 @@ class ProbabilityCommand:
     epsilon: Fraction
     input: str
     options: Options
+    relative_width: Fraction | None
     json: bool
 
 
@@ -62,6 +64,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="ROW",
         help="values of all input cells in order of declaration: 0,1 or bot,top",
     )
+    parser.add_argument(
+        "--relative-width",
+        metavar="W",
+        help="refine until every enclosure is at most W times its probability wide, "
+        "in (0, 1): 1e-6 for six digits (--precision is absolute)",
+    )
     arguments.add_computing(parser)
     arguments.add_output(parser)
     parser.set_defaults(read=read, run=run)
@@ -73,12 +81,14 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
     Raises:
         UserError: If a value is malformed or out of range.
     """
+    width = words.relative_width
     return ProbabilityCommand(
         file=Path(words.file),
         parameters=arguments.parameters_of(words),
         epsilon=arguments.epsilon_of(words),
         input=words.input,
         options=arguments.options_of(words, LARGEST_PRECISION),
+        relative_width=None if width is None else parse_rational(width, "the relative width"),
         json=words.json,
     )
 
@@ -87,7 +97,9 @@ def run(command: ProbabilityCommand, console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
     program = load(command.file, command.parameters)
     row = parse_row(command.input, program)
-    result = output_distribution(program, command.epsilon, row, command.options)
+    result = output_distribution(
+        program, command.epsilon, row, command.options, command.relative_width
+    )
     if command.json:
         show_json(console, result.to_dict())
     elif result.outputs:

@@ -105,15 +105,28 @@ def verify_interval(
 
 
 def probabilities(
-    program: Program, epsilon: Number, row: Row = (), options: Options | None = None
+    program: Program,
+    epsilon: Number,
+    row: Row = (),
+    options: Options | None = None,
+    relative_width: Number | None = None,
 ) -> OutputDistribution:
     """Enclose the probability of every output for one input; what is wider has a `reason`.
 
+    Args:
+        program: Elaborated.
+        epsilon: The program's privacy parameter.
+        row: One value per input cell.
+        options: `precision` is absolute: enclosures at most 2**-precision wide.
+        relative_width: Refine until each is at most this share of its probability wide, too.
+
     Raises:
-        UserError: If `epsilon` <= 0 or the input is not in the domains.
+        UserError: If `epsilon` <= 0, the input is not in the domains, or the relative width is not
+            in (0, 1).
     """
     exact = _exact(epsilon, "eps")
-    return output_distribution(program, exact, _row(program, row), options or Options())
+    share = None if relative_width is None else _exact(relative_width, "the relative width")
+    return output_distribution(program, exact, _row(program, row), options or Options(), share)
 
 
 def profile(

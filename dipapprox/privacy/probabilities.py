@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from math import ceil
 
 from dipapprox.errors import LimitReached, UserError, was_interrupted
 from dipapprox.events.instantiate import Instantiator
@@ -36,7 +37,7 @@ class OutputDistribution:
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
-        precision: Bits that were asked for.
+        precision: Bits that were asked for; with a relative width, those of the last attempt.
         seconds: From parsed arguments to the result.
         reason: Why the probabilities are not enclosed as narrowly as asked; None if they are.
             Without any enclosure they are in [0, 1]; `outputs` is empty if the program was not
@@ -90,32 +91,57 @@ class OutputDistribution:
 
 
 def output_distribution(
-    program: Program, epsilon: Fraction, row: InputRow, options: Options
+    program: Program,
+    epsilon: Fraction,
+    row: InputRow,
+    options: Options,
+    relative_width: Fraction | None = None,
 ) -> OutputDistribution:
     """Enclose the probability of every output for one input, as far as the limits allow.
 
+    Args:
+        program: Elaborated.
+        epsilon: The program's privacy parameter.
+        row: One value per input cell.
+        options: `precision` is the absolute width that is asked for.
+        relative_width: Each enclosure's width shall also be at most this share of the probability,
+            as far as `max_precision` allows; None: however small the probabilities are, the
+            absolute width is enough.
+
     Raises:
-        UserError: If `epsilon` <= 0 or `row` is not in the domains of the inputs.
+        UserError: If `epsilon` <= 0, `row` is not in the domains of the inputs, or the relative
+            width is not in (0, 1).
         BrokenInvariant: If enclosures contradict each other.
     """
     if epsilon <= 0:
         raise UserError(f"eps must be > 0, got {epsilon}")
+    if relative_width is not None and not 0 < relative_width < 1:
+        raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
     check_row(program, row)
     states: FinalStates | None = None
     source: ProbabilitySource | None = None
-    found: Probabilities | NotEnclosed
+    found: Probabilities | NotEnclosed = NotEnclosed("nothing was computed")
+    bits, wanted, obstacle = options.precision, options.precision, None
     try:
         states = execute(program, options.merge, options.limits)
         source = open_source(states, epsilon, options)
-        found = source.distribution(row, options.precision)
+        found = source.distribution(row, bits)
+        while relative_width is not None and not isinstance(found, NotEnclosed):
+            wanted = min(_bits_for(relative_width, found, bits), options.max_precision)
+            if wanted <= bits:
+                break
+            bits = wanted
+            found = _narrower(found, source.distribution(row, bits))
     except LimitReached as limit:
-        found = NotEnclosed(limit.reason)
+        obstacle = limit.reason
     except MemoryError:
-        found = NotEnclosed("memory limit: no memory left")
+        obstacle = "memory limit: no memory left"
     except (KeyboardInterrupt, SystemError) as error:
         if not was_interrupted(error):
             raise
-        found = NotEnclosed(INTERRUPTED)
+        obstacle = INTERRUPTED
+    if isinstance(found, NotEnclosed) and obstacle is not None:
+        found = NotEnclosed(obstacle)
     return OutputDistribution(
         program=program.name,
         epsilon=epsilon,
@@ -123,11 +149,11 @@ def output_distribution(
         output_cells=program.outputs,
         row=row,
         outputs=() if states is None else _outputs(states, epsilon, row, found),
-        precision=options.precision,
+        precision=bits,
         engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
-        reason=_shortfall(found, options.precision),
-        interrupted=found == NotEnclosed(INTERRUPTED),
+        reason=obstacle or _shortfall(found, options.precision, relative_width),
+        interrupted=obstacle == INTERRUPTED,
     )
 
 
@@ -143,14 +169,41 @@ def _outputs(
     )
 
 
-def _shortfall(found: Probabilities | NotEnclosed, bits: int) -> str | None:
-    """Say why the probabilities are not enclosed to 2^-bits; None if they are."""
+def _bits_for(relative_width: Fraction, found: Probabilities, bits: int) -> int:
+    """Return how many bits make all enclosures relatively narrow, as far as `found` at `bits` tells.
+
+    A probability p needs an absolute width of relative_width * p. Of what may still be 0 the size
+    is unknown: twice the bits tell it, or that it is very small.
+    """
+    wide = [each for each in found if each.width > relative_width * each.lower]
+    known = [each.lower for each in wide if each.lower]
+    needed = ceil(1 / (relative_width * min(known))).bit_length() if known else 0
+    return max(needed, 2 * bits if len(known) < len(wide) else 0)
+
+
+def _narrower(
+    found: Probabilities, again: Probabilities | NotEnclosed
+) -> Probabilities | NotEnclosed:
+    if isinstance(again, NotEnclosed):
+        return again
+    return tuple(old.intersect(new) for old, new in zip(found, again, strict=True))
+
+
+def _shortfall(
+    found: Probabilities | NotEnclosed, bits: int, relative_width: Fraction | None
+) -> str | None:
+    """Say why the probabilities are not enclosed as narrowly as asked; None if they are."""
     if isinstance(found, NotEnclosed):
         return found.reason
     wide = sum(each.width * 2**bits > 1 for each in found)
-    if not wide:
-        return None
-    return f"{wide} of {len(found)} enclosures are wider than 2^-{bits}"
+    if wide:
+        return f"{wide} of {len(found)} enclosures are wider than 2^-{bits}"
+    if relative_width is not None:
+        wide = sum(each.width > relative_width * each.lower for each in found)
+        if wide:
+            share = f"{float(relative_width):g}"
+            return f"{wide} of {len(found)} enclosures are wider than {share} times their number"
+    return None
 
 
 def check_row(program: Program, row: InputRow) -> None:

@@ -188,6 +188,14 @@ class TestProbability:
         for each in fields["outputs"]:
             assert enclosure(each["probability"]).width <= Fraction(1, 2**150)
 
+    def test_a_relative_width_refines_small_probabilities(self) -> None:
+        words = ("probability", "svt.dpg", "--eps", "1/2", "--input", "0,1", "--precision", "2")
+        status, fields = run_json(*words, "--relative-width", "1e-9")
+        assert status == 0
+        for each in fields["outputs"]:
+            found = enclosure(each["probability"])
+            assert found.width <= found.lower / 10**9
+
     def test_named_outputs_and_negative_inputs(self) -> None:
         for words in (["--input", "-1,0"], ["--input=-1,0"]):
             _, fields = run_json("probability", "signed.dpg", "--eps", "1", *words)

@@ -1,0 +1,86 @@
+"""Probabilities to a relative width: digits, however small the number is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import factorial
+
+import pytest
+
+import dipapprox
+from dipapprox import LimitReached, Options, UserError
+from dipapprox.numerics.probability import OutputProbabilities
+
+CHAIN = """
+param N = 3
+input q in {0, 1}
+output out in {0, 1, 2}
+adjacent all
+out <- 0
+if q >= 2 then out <- 2 end
+for i in 1..N do
+    v[i] <- Gauss(0, 1 / eps)
+end
+for i in 2..N do
+    if v[i] <= v[i-1] then
+        exit
+    end
+end
+out <- 1
+"""
+MILLIONTH = Fraction(1, 10**6)
+
+
+def ascending(n: int, relative_width: Fraction | None, options: Options) -> dipapprox.Enclosure:
+    """Pr[n equal samples come in ascending order]."""
+    program = dipapprox.parse(CHAIN, {"N": n})
+    found = dipapprox.probabilities(program, 1, (0,), options, relative_width)
+    assert found.reason is None
+    by_output = {int(each.output[0]): each.probability for each in found.outputs}
+    assert by_output.get(2, dipapprox.Enclosure.exact(0)) == dipapprox.Enclosure.exact(0)
+    return by_output[1]
+
+
+@pytest.mark.parametrize("n", [3, 9, 16])
+def test_a_chain_has_six_digits(n: int) -> None:
+    truth = Fraction(1, factorial(n))
+    found = ascending(n, MILLIONTH, Options())
+    assert truth in found
+    assert found.width <= MILLIONTH * truth
+
+
+def test_without_it_the_precision_is_absolute() -> None:
+    found = ascending(16, None, Options(precision=20))
+    assert Fraction(1, factorial(16)) in found
+    assert found.width > MILLIONTH * found.upper
+
+
+def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
+    program = dipapprox.parse(CHAIN, {"N": 16})
+    options = Options(precision=20, max_precision=30)
+    found = dipapprox.probabilities(program, 1, (0,), options, Fraction(1, 10**30))
+    assert found.reason is not None and "1e-30 times" in found.reason
+    assert found.precision == 30
+    assert all(each.probability.width <= Fraction(1, 2**30) for each in found.outputs)
+
+
+def test_what_was_enclosed_before_the_time_ran_out_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = OutputProbabilities.distribution
+
+    def slow(self: OutputProbabilities, row: tuple[Fraction, ...], bits: int) -> object:
+        if bits > 40:
+            raise LimitReached("time limit: 1 s")
+        return first(self, row, bits)
+
+    monkeypatch.setattr(OutputProbabilities, "distribution", slow)
+    program = dipapprox.parse(CHAIN, {"N": 16})
+    found = dipapprox.probabilities(program, 1, (0,), Options(), MILLIONTH)
+    assert found.reason == "time limit: 1 s"
+    assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
+
+
+@pytest.mark.parametrize("width", [0, 1, -1, Fraction(3, 2)])
+def test_other_widths_are_refused(width: Fraction) -> None:
+    program = dipapprox.parse(CHAIN, {"N": 3})
+    with pytest.raises(UserError, match="relative width must be in"):
+        dipapprox.probabilities(program, 1, (0,), relative_width=width)
