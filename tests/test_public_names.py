@@ -44,7 +44,8 @@ def test_a_command_loads_only_what_it_needs() -> None:
         "import json, sys; from dipapprox.cli import app; app.main(['verify', '--help']); "
         "print(json.dumps(sorted(sys.modules)))"
     )
-    done = subprocess.run((sys.executable, "-c", script), check=True, capture_output=True, text=True)
+    command = (sys.executable, "-c", script)
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     loaded = set(json.loads(done.stdout.splitlines()[-1]))
     assert "dipapprox.cli.verify" in loaded
     assert not {name for name in loaded if name.startswith("dipapprox.checking")}

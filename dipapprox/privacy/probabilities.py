@@ -170,7 +170,7 @@ def _outputs(
 
 
 def _bits_for(relative_width: Fraction, found: Probabilities, bits: int) -> int:
-    """Return how many bits make all enclosures relatively narrow, as far as `found` at `bits` tells.
+    """Return how many bits make all enclosures relatively narrow, as far as `found` tells.
 
     A probability p needs an absolute width of relative_width * p. Of what may still be 0 the size
     is unknown: twice the bits tell it, or that it is very small.
