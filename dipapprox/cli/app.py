@@ -13,14 +13,23 @@ from importlib.metadata import PackageNotFoundError, version
 
 from rich.console import Console
 
-from dipapprox.cli import arguments, calibrate, check, explain, probability, profile, verify
+from dipapprox.cli import (
+    arguments,
+    calibrate,
+    check,
+    explain,
+    probability,
+    profile,
+    sweep,
+    verify,
+)
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
 
 BAD_INPUT = 2
 UNKNOWN = 3
 INTERRUPTED = 130
 
-_COMMANDS = (verify, probability, profile, calibrate, explain, check)
+_COMMANDS = (verify, probability, profile, calibrate, sweep, explain, check)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
