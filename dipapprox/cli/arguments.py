@@ -106,14 +106,13 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
         metavar="BITS",
         help="first attempt: enclosures at most 2^-BITS wide (default: %(default)s)",
     )
-    group.add_argument(
-        "--jobs",
-        type=_positive_int,
-        default=1,
-        metavar="N",
-        help="processes, for work that takes more than a second (default: %(default)s)",
-    )
+    add_jobs(group, "processes, for work that takes more than a second (default: %(default)s)")
     add_limits(parser)
+
+
+def add_jobs(group: argparse._ActionsContainer, meaning: str) -> None:
+    """Add --jobs."""
+    group.add_argument("--jobs", type=_positive_int, default=1, metavar="N", help=meaning)
 
 
 def add_structure(group: argparse._ActionsContainer) -> None:

@@ -1,0 +1,157 @@
+"""`dipapprox sweep`: many cases, resumable; and what a results file shows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from dipapprox.cli import arguments
+from dipapprox.cli.output import show
+from dipapprox.cli.progress import Reporter
+from dipapprox.cli.sweep_report import summary_report
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.experiments.sweep.ledger import read_records
+from dipapprox.experiments.sweep.plots import plot_groups
+from dipapprox.experiments.sweep.spec import read_spec
+from dipapprox.experiments.sweep.summary import groups_of
+from dipapprox.experiments.sweep.sweep import Sweep
+from dipapprox.experiments.sweep.worker import WorkerLost
+
+INTERRUPTED = 130
+
+_EXAMPLES = """examples:
+  dipapprox sweep grid.toml --out results.jsonl --jobs 2
+  dipapprox sweep grid.toml --out results.jsonl --cluster tcp://10.0.0.1:8786
+  dipapprox sweep --summary results.jsonl --plot pictures
+
+A spec is a TOML file; a case is one combination of the values of its axes:
+
+  [limits]                          # for each case
+  timeout = 60                      # seconds
+  memory = 2000                     # MiB
+
+  [[grid]]
+  task = "verify"                   # or profile, calibrate
+  programs = ["svt_gauss.dpg"]      # relative to the spec
+  parameters = { N = { from = 1, to = 5 } }
+  eps = [0.1, 0.5, 1]
+  delta = { from = 0.01, to = 0.1, step = 0.01 }
+
+Other axes: eps_prv, pairs, precision, max_precision, engine, tier, merge, width.
+
+An interrupted sweep goes on where it stopped when the same command is run again.
+
+exit status: 0 all cases are in the file (whatever their answers), 2 bad input or usage,
+3 processes kept dying, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCommand:
+    """The command line, read: a sweep to run, or a results file to show."""
+
+    spec: Path | None
+    out: Path | None
+    summary: Path | None
+    jobs: int
+    cluster: str | None
+    plot: Path | None
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "sweep",
+        help="run a grid of cases, resumably; show what came out",
+        description="Run all cases of a grid in processes of their own and write one line of "
+        "JSON for each.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("spec", nargs="?", metavar="SPEC", help="a TOML file that describes a grid")
+    parser.add_argument("--out", metavar="FILE", help="the results file, made or continued")
+    arguments.add_jobs(parser, "cases at the same time (default: %(default)s)")
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="run the cases on this Dask cluster (tcp://host:port)"
+    )
+    parser.add_argument("--summary", metavar="FILE", help="show a results file, run nothing")
+    parser.add_argument(
+        "--plot", metavar="FOLDER", help="with --summary: draw heat maps and times as SVG and PNG"
+    )
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> SweepCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If they ask for nothing, or for two things.
+    """
+    if words.summary is not None:
+        if words.spec is not None or words.out is not None or words.cluster is not None:
+            raise UserError("--summary shows a results file and runs nothing")
+    elif words.spec is None or words.out is None:
+        raise UserError(
+            "sweep needs a SPEC and --out FILE, or --summary FILE",
+            "dipapprox sweep grid.toml --out results.jsonl",
+        )
+    elif words.plot is not None:
+        raise UserError("--plot goes with --summary")
+    return SweepCommand(
+        spec=None if words.spec is None else Path(words.spec),
+        out=None if words.out is None else Path(words.out),
+        summary=None if words.summary is None else Path(words.summary),
+        jobs=words.jobs,
+        cluster=words.cluster,
+        plot=None if words.plot is None else Path(words.plot),
+    )
+
+
+def run(command: SweepCommand, console: Console) -> int:
+    """Run the sweep or show the file, and return the exit status."""
+    if command.summary is not None:
+        return _summary(command.summary, command.plot, console)
+    assert command.spec is not None
+    assert command.out is not None
+    sweep = Sweep(read_spec(command.spec), command.out, command.jobs, command.cluster)
+    with Reporter("cases") as reporter:
+        try:
+            summary = sweep.run(reporter)
+        except KeyboardInterrupt:
+            print(
+                f"interrupted: {sweep.before + sweep.done} cases are in {command.out}; "
+                "the same command goes on from there",
+                file=sys.stderr,
+            )
+            return INTERRUPTED
+        except WorkerLost as lost:
+            raise LimitReached(
+                f"{lost}; {sweep.before + sweep.done} cases are kept in {command.out}"
+            ) from lost
+    failed = f", {summary.failed} of them without an answer" if summary.failed else ""
+    show(
+        console,
+        f"{summary.cases} cases: {summary.before} finished before, {summary.done} now{failed}",
+    )
+    return 0
+
+
+def _summary(path: Path, plots: Path | None, console: Console) -> int:
+    groups = groups_of(read_records(path))
+    if not groups:
+        raise UserError(f"'{path}' has no finished cases")
+    show(console, *summary_report(groups))
+    if plots is not None:
+        try:
+            plots.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make '{plots}': {error.strerror}") from None
+        written = plot_groups(groups, plots)
+        names = "\n".join(map(str, written)) or "nothing to draw: no two numbers vary alone, no N"
+        show(console, names)
+    return 0

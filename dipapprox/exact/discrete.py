@@ -1,0 +1,69 @@
+"""Exact probabilities of events of discrete Laplace samples, as functions of ε.
+
+A forest of comparisons is summed sample by sample (`integer_trees`); any other linear system by
+general elimination (`integer_elimination`). Both add up weights Y^{rate |z - mean|}, which are
+then normalised: the probabilities of one sample are (1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.exact.integer_elimination import system_weight
+from dipapprox.exact.integer_systems import integer_system
+from dipapprox.exact.integer_trees import tree_weight
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+
+
+def is_discrete(event: Event | Star) -> bool:
+    """Whether all samples of an event are discrete Laplace samples."""
+    return all(law.family is Family.DISCRETE_LAPLACE for law in _laws(event))
+
+
+def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
+    """Return the exact probability of an event of discrete Laplace samples.
+
+    Args:
+        event: Guards may be any linear forms; means must be integers.
+        limits: `pieces` bounds the pieces of systems that are no forests.
+
+    Returns:
+        A function of ε': the probability if every scale s is replaced by s / ε', for any ε' > 0.
+        All factors of its denominator are positive for ε' > 0, and it has no powers of ε'. Or why
+        there is none.
+
+    Raises:
+        LimitReached: If the time or the memory of `limits` runs out.
+
+    References:
+        DiPC paper, Lemma 17.
+    """
+    system = integer_system(spelled_out(event))
+    if isinstance(system, NotEnclosed):
+        return system
+    weight = tree_weight(system, limits)
+    if weight is None:
+        found = system_weight(system, limits)
+        if isinstance(found, NotEnclosed):
+            return found
+        weight = found
+    # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
+    powers: dict[int, int] = {}
+    for rate in system.rates:
+        powers[rate] = powers.get(rate, 0) + 2
+        powers[2 * rate] = powers.get(2 * rate, 0) - 1
+    return weight.times_powers(powers).as_exponentials(system.steps)
+
+
+def _laws(event: Event | Star) -> tuple[Distribution, ...]:
+    match event:
+        case Event():
+            return event.samples
+        case Star(centre, below, above):
+            return (centre, *(law for law, _ in (*below, *above)))
+        case _:
+            assert_never(event)

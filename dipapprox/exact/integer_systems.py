@@ -1,0 +1,79 @@
+"""Systems of linear inequalities between independent discrete Laplace samples.
+
+In: an event whose samples are all discrete Laplace. Out: the same over the integers: rates as
+multiples of a common one, integer coefficients, every guard Σ a_i z_i <= b with an integer b. A
+guard with rational coefficients is multiplied up and its constant rounded down, which no integer
+point notices; so it does not matter where between two values of its form a guard was cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, gcd, lcm
+
+from dipapprox.distributions import Family
+from dipapprox.events.event import Event
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.linear import LinearForm
+
+
+@dataclass(frozen=True, slots=True)
+class Inequality:
+    """Σ a_i z_i <= bound.
+
+    Attributes:
+        terms: (i, a_i), ascending, every a_i != 0, without common divisor.
+    """
+
+    terms: tuple[tuple[int, int], ...]
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSystem:
+    """Inequalities over samples z_i with Pr[z_i] ∝ Y^{rates[i] * |z_i - means[i]|}.
+
+    Attributes:
+        steps: Y = e^{-ε / steps}.
+        rates: Positive.
+        means: One for each sample.
+        inequalities: Each with at least one term.
+    """
+
+    steps: int
+    rates: tuple[int, ...]
+    means: tuple[int, ...]
+    inequalities: tuple[Inequality, ...]
+
+
+def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
+    """Read an event of discrete Laplace samples as a system over the integers."""
+    if any(law.family is not Family.DISCRETE_LAPLACE for law in event.samples):
+        return NotEnclosed("outside-fragment: not all samples are discrete Laplace samples")
+    means = []
+    for law in event.samples:
+        if law.mean.denominator != 1:
+            return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
+        means.append(law.mean.numerator)
+    rates = [1 / law.scale for law in event.samples]
+    steps = lcm(*(rate.denominator for rate in rates))
+    multiples = tuple(int(rate * steps) for rate in rates)
+    common = gcd(*multiples)
+    if steps % common == 0:
+        steps, multiples = steps // common, tuple(m // common for m in multiples)
+    inequalities = tuple(_inequality(guard) for guard in event.guards)
+    return IntegerSystem(steps, multiples, tuple(means), inequalities)
+
+
+def _inequality(guard: LinearForm) -> Inequality:
+    """form <= 0, in integers."""
+    assert guard.terms, "a guard mentions a sample"
+    scale = lcm(*(a.denominator for _, a in guard.terms))
+    divisor = gcd(*(int(a * scale) for _, a in guard.terms))
+    factor = Fraction(scale, divisor)
+    terms = []
+    for sample, a in guard.terms:
+        assert isinstance(sample, int)
+        terms.append((sample, int(a * factor)))
+    return Inequality(tuple(terms), floor(-guard.constant * factor))

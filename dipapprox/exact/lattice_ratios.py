@@ -1,0 +1,153 @@
+"""Rational functions of Y = e^{-ε/N} whose denominators are products of 1 - Y^d.
+
+They are the coefficients in sums over integers: geometric series have denominators 1 - Y^d and no
+others, so a denominator is known in factors, each positive for 0 < Y < 1. Numerators are sparse:
+means, and with them exponents, may be huge. In: integers. Out: exponential ratios in ε.
+
+References:
+    DiPC paper, Lemma 17: such are the probabilities of events of discrete Laplace samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from dipapprox.exact.cyclotomic import Polynomial, lowest_terms
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+
+_CONTEXT = fmpq_mpoly_ctx.get(("Y",), Ordering.lex)
+
+Denominator = tuple[tuple[int, int], ...]
+"""(d, e), each d once, ascending, e >= 1: Π (1 - Y^d)^e."""
+
+
+def _rational(value: Fraction | int) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeRatio:
+    """Y^shift * numerator / Π (1 - Y^d)^e; it is 0 exactly if the numerator is."""
+
+    numerator: fmpq_mpoly
+    shift: int = 0
+    denominator: Denominator = ()
+
+    def __bool__(self) -> bool:
+        """Whether this is not the zero function."""
+        return bool(self.numerator)
+
+    def __neg__(self) -> LatticeRatio:
+        return LatticeRatio(-self.numerator, self.shift, self.denominator)
+
+    def __add__(self, other: LatticeRatio) -> LatticeRatio:
+        return lattice_sum((self, other))
+
+    def __mul__(self, other: LatticeRatio) -> LatticeRatio:
+        return LatticeRatio(
+            self.numerator * other.numerator,
+            self.shift + other.shift,
+            _product(self.denominator, other.denominator),
+        )
+
+    def scaled(self, factor: Fraction | int) -> LatticeRatio:
+        """factor * self."""
+        return LatticeRatio(self.numerator * _rational(factor), self.shift, self.denominator)
+
+    def shifted(self, exponent: int) -> LatticeRatio:
+        """Y^exponent * self."""
+        return LatticeRatio(self.numerator, self.shift + exponent, self.denominator)
+
+    def times_powers(self, powers: Mapping[int, int]) -> LatticeRatio:
+        """self * Π (1 - Y^d)^powers[d], exponents of any sign."""
+        exponents = dict(self.denominator)
+        for d, e in powers.items():
+            exponents[d] = exponents.get(d, 0) - e
+        above = tuple(sorted((d, -e) for d, e in exponents.items() if e < 0))
+        below = tuple(sorted((d, e) for d, e in exponents.items() if e > 0))
+        return LatticeRatio(self.numerator * _expanded(above), self.shift, below)
+
+    def as_exponentials(self, steps: int) -> ExponentialRatio:
+        """Substitute Y = e^{-ε/steps}; in lowest terms where that is cheap to reach."""
+        if not self.numerator:
+            return ExponentialRatio.constant(0)
+        terms = {int(k): Fraction(int(c.p), int(c.q)) for (k,), c in self.numerator.terms()}
+        lowest = lowest_terms(terms, dict(self.denominator))
+        if lowest is None:
+            factors: Sequence[tuple[Polynomial, int]] = [
+                (((0, 1), (d, -1)), e) for d, e in self.denominator
+            ]
+        else:
+            terms, factors = dict(lowest.numerator), lowest.denominator
+        numerator = {k + self.shift: c for k, c in terms.items()}
+        return ExponentialRatio.of(
+            _exponentials(numerator.items(), steps),
+            {_exponentials(factor, steps): e for factor, e in factors},
+        )
+
+
+def constant(value: Fraction | int) -> LatticeRatio:
+    """The constant function `value`."""
+    return LatticeRatio(_CONTEXT.constant(_rational(value)))
+
+
+ZERO = constant(0)
+ONE = constant(1)
+
+
+def inverse_of_one_minus(d: int) -> LatticeRatio:
+    """1 / (1 - Y^d), d >= 1."""
+    return LatticeRatio(ONE.numerator, 0, ((d, 1),))
+
+
+def lattice_sum(ratios: Iterable[LatticeRatio]) -> LatticeRatio:
+    """Add up any number of ratios over their least common denominator."""
+    found = [ratio for ratio in ratios if ratio.numerator]
+    if len(found) < 2:
+        return found[0] if found else ZERO
+    common: dict[int, int] = {}
+    for denominator in {ratio.denominator for ratio in found}:
+        for d, e in denominator:
+            common[d] = max(common.get(d, 0), e)
+    shift = min(ratio.shift for ratio in found)
+    # Numerators over the same denominator first: they need one multiplication together.
+    groups: dict[Denominator, fmpq_mpoly] = {}
+    for ratio in found:
+        numerator = ratio.numerator
+        if ratio.shift != shift:
+            numerator = numerator * _CONTEXT.from_dict({(ratio.shift - shift,): 1})
+        known = groups.get(ratio.denominator)
+        groups[ratio.denominator] = numerator if known is None else known + numerator
+    total = ZERO.numerator
+    for denominator, numerator in groups.items():
+        own = dict(denominator)
+        missing = ((d, e - own.get(d, 0)) for d, e in sorted(common.items()))
+        total = total + numerator * _expanded(tuple((d, e) for d, e in missing if e))
+    return LatticeRatio(total, shift, tuple(sorted(common.items()))) if total else ZERO
+
+
+@lru_cache(maxsize=4096)
+def _expanded(factors: Denominator) -> fmpq_mpoly:
+    """Π (1 - Y^d)^e."""
+    product = ONE.numerator
+    for d, e in factors:
+        product = product * _CONTEXT.from_dict({(0,): 1, (d,): -1}) ** e
+    return product
+
+
+def _product(left: Denominator, right: Denominator) -> Denominator:
+    if not left or not right:
+        return left or right
+    exponents = dict(left)
+    for d, e in right:
+        exponents[d] = exponents.get(d, 0) + e
+    return tuple(sorted(exponents.items()))
+
+
+def _exponentials(terms: Iterable[tuple[int, Fraction | int]], steps: int) -> ExponentialPolynomial:
+    return ExponentialPolynomial.of({(0, Fraction(-k, steps)): Fraction(c) for k, c in terms})

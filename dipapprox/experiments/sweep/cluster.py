@@ -1,0 +1,91 @@
+"""Running cases on a Dask cluster that exists already (`distributed`, an optional dependency).
+
+Dask moves the cases of a worker that dies to others. Each cluster worker runs its cases in
+children of fork servers of its own, so limits are enforced there as here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dipapprox.errors import UserError
+from dipapprox.experiments.sweep.case import Case
+from dipapprox.experiments.sweep.local import Answered
+from dipapprox.experiments.sweep.messages import case_fields, case_of, outcome_fields, outcome_of
+from dipapprox.experiments.sweep.worker import Worker, WorkerLost
+
+_AHEAD = 4
+"""Cases handed over for every thread of the cluster; more would only fill the scheduler."""
+
+_ATTEMPTS = 5
+"""Times that a case is handed over again if the workers that had it died."""
+
+_PATIENCE = "20s"
+
+_own = threading.local()
+
+
+def run_on_cluster(cases: Iterable[Case], address: str) -> Iterator[Answered]:
+    """Yield cases with their outcomes, in the order in which they finish.
+
+    Args:
+        cases: Taken as the cluster has room.
+        address: Of the scheduler, "tcp://host:8786".
+
+    Raises:
+        UserError: If `distributed` is not installed, or there is no scheduler at the address.
+        WorkerLost: If several workers died with the same case.
+    """
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError:
+        raise UserError(
+            "--cluster needs the package 'distributed'", "pip install 'dipapprox[cluster]'"
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise UserError(f"there is no Dask scheduler at '{address}': {error}") from None
+    with client:
+        yield from _run(distributed, client, iter(cases))
+
+
+def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[Answered]:
+    waiting: dict[str, tuple[Case, int]] = {}
+    finished = distributed.as_completed([], with_results=False)
+
+    def submit(case: Case, attempt: int) -> None:
+        # The attempt is part of the key: Dask remembers what failed.
+        key = f"{case.key}-{attempt}"
+        waiting[key] = case, attempt
+        finished.add(client.submit(run_remotely, case_fields(case), key=key, pure=False))
+
+    def fill() -> None:
+        room = _AHEAD * max(sum(client.nthreads().values()), 1) - len(waiting)
+        for case in itertools.islice(cases, max(room, 0)):
+            submit(case, 1)
+
+    fill()
+    while waiting:
+        future = next(finished)
+        case, attempt = waiting.pop(future.key)
+        error = future.exception()
+        if error is None:
+            yield case, outcome_of(future.result())
+        elif attempt < _ATTEMPTS and isinstance(error, distributed.KilledWorker | WorkerLost):
+            submit(case, attempt + 1)
+        else:
+            raise WorkerLost(f"case {case.key}: {type(error).__name__}: {error}") from error
+        fill()
+
+
+def run_remotely(fields: dict[str, object]) -> dict[str, object]:
+    """Run a case in the cluster worker that this is called in; one fork server for each thread."""
+    worker = getattr(_own, "worker", None)
+    if worker is None:
+        worker = _own.worker = Worker()
+    return outcome_fields(worker.run(case_of(fields)))

@@ -1,0 +1,51 @@
+"""Running one case, in whatever process this is called in."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.tasks import answer
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import parse_program
+from dipapprox.language.values import parse_rational
+from dipapprox.limits import Limits
+
+
+def run_case(case: Case) -> Outcome:
+    """Answer a case within its limits; errors are outcomes, too."""
+    limits = Limits(seconds=float(case.limits.seconds), memory=case.limits.memory)
+    started = time.monotonic()
+    result: dict[str, object] | None = None
+    failure: str | None = None
+    try:
+        program = elaborate(
+            parse_program(case.program.text, case.program.language, case.program.name),
+            parameters_of(case),
+            case.program.name.rpartition("/")[2].rpartition(".")[0] or case.program.name,
+        )
+        result = answer(program, case.task, case.fields, limits)
+        result.pop("seconds", None)
+    except UserError as error:
+        failure = f"error: {error.render()}"
+    except LimitReached as limit:
+        failure = limit.reason
+    except MemoryError:
+        failure = "memory limit: no memory left"
+    except Exception as bug:  # one bad case must not end a sweep of thousands
+        failure = f"internal error: {type(bug).__name__}: {bug} (a bug, please report)"
+    return Outcome(result, failure, time.monotonic() - started)
+
+
+def parameters_of(case: Case) -> dict[str, Fraction]:
+    """Return the program's parameters.
+
+    Raises:
+        UserError: If one is no number.
+    """
+    return {
+        name: parse_rational(value, f"parameter '{name}'")
+        for name, value in case.parameters.items()
+    }

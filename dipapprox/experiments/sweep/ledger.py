@@ -1,0 +1,159 @@
+"""The results file: a heading, then one line of JSON for every finished case.
+
+Every line is written in one piece, flushed and synced before the next case is counted as done.
+After a crash the last line may be torn: it is cut off, and its case runs again. One process at a
+time may hold the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dipapprox.errors import UserError
+
+FORMAT = 1
+"""Of the lines; in the heading."""
+
+
+class Ledger:
+    """A results file that is open for appending.
+
+    Args:
+        path: Made if it does not exist.
+        digest: Of all cases of the sweep; a file of other cases is refused.
+        size: The number of cases.
+
+    Raises:
+        UserError: If the file cannot be used: it is no results file, of another sweep, damaged,
+            held by another process, or not writable.
+    """
+
+    def __init__(self, path: Path, digest: str, size: int) -> None:
+        self.path = path
+        try:
+            # Without a buffer, nothing is left to be written later when the disk is full.
+            self._file = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise UserError(f"cannot write '{path}': {error.strerror}") from None
+        try:
+            self._hold()
+            self.finished = self._read(digest, size)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()  # and lets the lock go
+
+    def append(self, record: Mapping[str, object]) -> None:
+        """Write the line of a case, and wait until it is on the disk.
+
+        Raises:
+            UserError: If that fails, e.g. because the disk is full; the file is as before.
+        """
+        self._write(record)
+        self.finished.add(str(record["case"]))
+
+    def _hold(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"'{self.path}' is in use by another process", "wait for it, or use another --out"
+            ) from None
+        except OSError as error:
+            raise UserError(f"cannot lock '{self.path}': {error.strerror}") from None
+
+    def _read(self, digest: str, size: int) -> set[str]:
+        """Return the keys of the finished cases; write the heading of a new file."""
+        whole = 0
+        finished: set[str] = set()
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.endswith(b"\n"):
+                    break  # torn
+                fields = _fields(line, self.path, number)
+                if number == 1:
+                    _check_heading(fields, digest, self.path)
+                elif not isinstance(fields.get("case"), str):
+                    raise UserError(f"{self.path}:{number}: a line without a case")
+                else:
+                    finished.add(str(fields["case"]))
+                whole += len(line)
+        if self._file.seek(0, os.SEEK_END) > whole:
+            self._file.truncate(whole)
+        if not whole:
+            self._write({"sweep": FORMAT, "digest": digest, "cases": size})
+        return finished
+
+    def _write(self, record: Mapping[str, object]) -> None:
+        line = memoryview((json.dumps(record, ensure_ascii=False) + "\n").encode())
+        start = self._file.seek(0, os.SEEK_END)
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):  # if not now, the next run cuts the line off
+                self._file.truncate(start)
+            raise UserError(
+                f"cannot write '{self.path}': {error.strerror}",
+                "finished cases are kept: make room, then run the same command again",
+            ) from None
+
+
+def read_records(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the lines of finished cases.
+
+    Raises:
+        UserError: If the file cannot be read or is no results file.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    return
+                fields = _fields(line, path, number)
+                if number > 1:
+                    yield fields
+                else:
+                    _check_heading(fields, None, path)
+    except OSError as error:
+        raise UserError(f"cannot read '{path}': {error.strerror}") from None
+
+
+def _fields(line: bytes, path: Path, number: int) -> dict[str, object]:
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise UserError(
+            f"{path}:{number}: not a line of results", "the file was changed: use another --out"
+        )
+    return fields
+
+
+def _check_heading(fields: Mapping[str, object], digest: str | None, path: Path) -> None:
+    if fields.get("sweep") != FORMAT:
+        raise UserError(f"'{path}' is not a results file of a sweep", "use another --out")
+    if digest is not None and fields.get("digest") != digest:
+        raise UserError(
+            f"'{path}' holds results of another sweep: the spec or a program has changed",
+            "use another --out, or remove the file",
+        )

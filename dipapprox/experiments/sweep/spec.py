@@ -1,0 +1,197 @@
+"""Sweep specs: TOML files that describe grids of cases, checked before anything runs.
+
+    [limits]                            # for each case, in a process of its own
+    timeout = 60                        # seconds
+    memory = 2000                       # MiB
+
+    [[grid]]
+    task = "verify"                     # or profile, calibrate, decide
+    programs = ["svt_gauss.dpg"]        # beside the spec; * and ** as in shells
+    parameters = { N = [2, 5] }
+    eps = { from = 0.1, to = 1, count = 10 }
+    delta = [0.01, 0.05]
+
+A grid's cases are all combinations of the values of its axes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+
+from dipapprox.errors import UserError
+from dipapprox.experiments.sweep.axes import Axis, read_axis
+from dipapprox.experiments.sweep.tasks import TASKS
+from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.language.load import language_of, read_text
+
+MOST_CASES = 1_000_000
+
+_LARGEST_SPEC = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """A program: the file as the spec names it, its language and its text."""
+
+    name: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All combinations of programs, parameters and the other axes.
+
+    Attributes:
+        task: A key of `TASKS`.
+        parameters: Axes named like the programs' parameters.
+        axes: The other fields, in the order of the task.
+    """
+
+    task: str
+    programs: tuple[ProgramFile, ...]
+    parameters: tuple[Axis, ...]
+    axes: tuple[Axis, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of cases."""
+        return len(self.programs) * prod(len(a.values) for a in (*self.parameters, *self.axes))
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLimits:
+    """What one case may use: seconds of wall-clock time, MiB of memory."""
+
+    seconds: Fraction
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A sweep: limits, and at least one grid."""
+
+    limits: CaseLimits
+    grids: tuple[Grid, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of cases; one that two grids have in common counts twice."""
+        return sum(grid.size for grid in self.grids)
+
+
+def read_spec(path: Path) -> Spec:
+    """Read and check a spec file.
+
+    Raises:
+        UserError: If it cannot be read, is no TOML, has unknown keys, wrong types, missing
+            programs or more than `MOST_CASES` cases.
+    """
+    text = read_text(path, _LARGEST_SPEC)
+    try:
+        content = tomllib.loads(text, parse_float=_exact)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: not TOML: {error}") from None
+    except RecursionError:
+        raise UserError(f"{path}: not TOML: nested too deeply") from None
+    except ValueError as error:  # from parse_float
+        raise UserError(f"{path}: {error}") from None
+    _known(content, ("limits", "grid"), f"{path}")
+    grids = content.get("grid", [])
+    if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
+        raise UserError(f"{path}: 'grid' must be tables", "write [[grid]] above each")
+    if not grids:
+        raise UserError(f"{path}: there is no grid", 'begin with [[grid]] and task = "verify"')
+    spec = Spec(
+        _limits(content.get("limits", {}), path),
+        tuple(_grid(grid, path, f"{path}: grid {k}") for k, grid in enumerate(grids, 1)),
+    )
+    if spec.size > MOST_CASES:
+        raise UserError(f"{path}: {spec.size} cases; at most {MOST_CASES} are allowed")
+    return spec
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, OverflowError):  # nan, inf
+        raise ValueError(f"{text} is no number") from None
+
+
+def _known(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            hint = did_you_mean(key, allowed, f"known keys: {', '.join(allowed)}")
+            raise UserError(f"{where}: unknown key '{key}'", hint)
+
+
+def _limits(table: object, path: Path) -> CaseLimits:
+    if not isinstance(table, dict):
+        raise UserError(f"{path}: 'limits' must be a table", "write [limits] above its keys")
+    _known(table, ("timeout", "memory"), f"{path}: limits")
+    found: dict[str, Fraction] = {}
+    for key, default in (("timeout", 600), ("memory", 2000)):
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | Fraction) or value <= 0:
+            raise UserError(f"{path}: limits: {key} must be a number > 0, got {value}")
+        found[key] = Fraction(value)
+    if found["memory"].denominator != 1:
+        raise UserError(f"{path}: limits: memory must be whole MiB, got {found['memory']}")
+    return CaseLimits(found["timeout"], int(found["memory"]))
+
+
+def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
+    task = table.get("task")
+    if task is None:
+        raise UserError(f"{where} has no task", f"one of {', '.join(TASKS)}")
+    if not isinstance(task, str) or task not in TASKS:
+        hint = did_you_mean(str(task), list(TASKS), f"one of {', '.join(TASKS)}")
+        raise UserError(f"{where}: unknown task '{task}'", hint)
+    fields = TASKS[task].fields
+    names = tuple(field.name for field in fields)
+    _known(table, ("task", "programs", "parameters", *names), where)
+    axes = []
+    for field in fields:
+        if field.name in table:
+            axis = read_axis(field.name, table[field.name], f"{where}: {field.name}")
+            for value in axis.values:
+                field.check(value, f"{where}: {field.name}")
+            axes.append(axis)
+        elif field.required:
+            raise UserError(f"{where}: '{field.name}' is missing", f"{task} needs {field.meaning}")
+    missing = TASKS[task].missing({axis.name for axis in axes})
+    if missing is not None:
+        raise UserError(f"{where}: {missing}")
+    parameters = table.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise UserError(f"{where}: 'parameters' must be a table", "parameters = { N = [2, 5] }")
+    return Grid(
+        task,
+        _programs(table.get("programs"), path.parent, where),
+        tuple(read_axis(k, v, f"{where}: parameter '{k}'") for k, v in parameters.items()),
+        tuple(axes),
+    )
+
+
+def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise UserError(f"{where}: 'programs' must name files", 'programs = ["svt_gauss.dpg"]')
+    found: dict[str, ProgramFile] = {}
+    for name in names:
+        matches = [name]
+        if any(c in name for c in "*?["):
+            if Path(name).is_absolute():
+                raise UserError(f"{where}: '{name}': a pattern must be relative to the spec")
+            matches = sorted(str(p.relative_to(folder)) for p in folder.glob(name) if p.is_file())
+            if not matches:
+                raise UserError(f"{where}: no program matches '{name}'")
+        for match in matches:
+            path = folder / match
+            found[match] = ProgramFile(match, language_of(path), read_text(path))
+    return tuple(found.values())

@@ -1,0 +1,195 @@
+"""What a results file shows: groups of cases, tables, matrices and series. Data, not text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+Record = Mapping[str, object]
+
+_OWN = ("case", "task", "program", "params", "result", "failure", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case.
+
+    Attributes:
+        values: Of the fields and parameters, as texts.
+        answer: A word: the verdict, or the number that was asked for; "-" without an answer.
+        detail: The enclosure behind it, or why there is no answer.
+    """
+
+    values: Mapping[str, str]
+    answer: str
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The cases of one task and program.
+
+    Attributes:
+        fixed: What all have in common.
+        varying: The names of the other fields, in the order of the spec.
+        rows: By the values of `varying`, numbers by size.
+    """
+
+    task: str
+    program: str
+    fixed: Mapping[str, str]
+    varying: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def counts(self) -> Counter[str]:
+        """Count the answers, those with numbers as one."""
+        return Counter(row.answer if _is_word(row.answer) else "answered" for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The cases of a group in which just two fields vary, both numbers: None where there is none.
+
+    Attributes:
+        cells: One row for every value of `down`, one column for every value of `across`.
+    """
+
+    down: tuple[str, tuple[Fraction, ...]]
+    across: tuple[str, tuple[Fraction, ...]]
+    cells: tuple[tuple[Row | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Seconds against a whole-numbered parameter, everything else fixed: (value, seconds)."""
+
+    label: str
+    points: tuple[tuple[int, float], ...]
+
+
+def groups_of(records: Iterable[Record]) -> tuple[Group, ...]:
+    """Group the lines of a results file, in order of first appearance."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for record in records:
+        key = str(record["task"]), str(record["program"])
+        found.setdefault(key, []).append(_row(record))
+    return tuple(_group(task, program, rows) for (task, program), rows in found.items())
+
+
+def matrix_of(group: Group) -> Matrix | None:
+    """Arrange a group in two dimensions, if it has them; eps_prv that follows eps counts as one."""
+    if len(group.varying) != 2:
+        return None
+    down, across = group.varying
+    ends = [
+        sorted({_number(row.values[name]) for row in group.rows}, key=_order)
+        for name in (down, across)
+    ]
+    if any(None in values for values in ends):
+        return None
+    places = {(_number(r.values[down]), _number(r.values[across])): r for r in group.rows}
+    rows, columns = (tuple(v for v in values if v is not None) for values in ends)
+    cells = tuple(tuple(places.get((d, a)) for a in columns) for d in rows)
+    return Matrix((down, rows), (across, columns), cells)
+
+
+def series_of(group: Group, parameter: str) -> tuple[Series, ...]:
+    """Return the times of a group against one of its varying fields; two points or more each."""
+    others = tuple(name for name in group.varying if name != parameter)
+    found: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    for row in group.rows:
+        value = _number(row.values.get(parameter, ""))
+        if value is not None and value.denominator == 1 and row.answer != "-":
+            key = tuple(row.values[name] for name in others)
+            found.setdefault(key, []).append((int(value), row.seconds))
+    return tuple(
+        Series(
+            ", ".join(f"{n} = {v}" for n, v in zip(others, key, strict=True)) or group.program,
+            tuple(sorted(points)),
+        )
+        for key, points in found.items()
+        if len(points) > 1
+    )
+
+
+def whole_parameters(group: Group) -> tuple[str, ...]:
+    """Return the varying fields that are whole numbers throughout, such as N."""
+    return tuple(
+        name
+        for name in group.varying
+        if name not in ("precision", "max_precision")
+        and all(
+            (value := _number(row.values[name])) is not None and value.denominator == 1
+            for row in group.rows
+        )
+    )
+
+
+def _row(record: Record) -> Row:
+    parameters = record["params"]
+    assert isinstance(parameters, dict)
+    values = {str(k): str(v) for k, v in parameters.items()}
+    values |= {k: str(v) for k, v in record.items() if k not in _OWN}
+    seconds = record["seconds"]
+    assert isinstance(seconds, int | float)
+    answer, detail = _answer(record)
+    return Row(values, answer, detail, float(seconds))
+
+
+def _answer(record: Record) -> tuple[str, str]:
+    result = record["result"]
+    if not isinstance(result, dict):
+        return "-", str(record["failure"])
+    if "verdict" in result:
+        reason = result.get("reason")
+        enclosure = result.get("delta_enclosure")
+        return str(result["verdict"]), str(reason) if reason else _interval("δ", enclosure)
+    for key, name in (
+        ("eps_prv_enclosure", "ε_prv"),
+        ("eps_enclosure", "ε"),
+        ("delta_enclosure", "δ"),
+    ):
+        if key in result:
+            ends = result[key]
+            first = ends[0] if isinstance(ends, list) and ends[0] is not None else "-"
+            return str(first), _interval(name, ends)
+    return "-", "no answer"
+
+
+def _interval(name: str, ends: object) -> str:
+    if not isinstance(ends, list):
+        return ""
+    lower, upper = ends
+    return f"{name} = {lower}" if lower == upper else f"{name} in [{lower}, {upper}]"
+
+
+def _group(task: str, program: str, rows: Sequence[Row]) -> Group:
+    names = list(dict.fromkeys(name for row in rows for name in row.values))
+    taken = {name: {row.values.get(name, "") for row in rows} for name in names}
+    varying = tuple(name for name in names if len(taken[name]) > 1)
+    fixed = {name: next(iter(taken[name])) for name in names if len(taken[name]) == 1}
+    ordered = sorted(rows, key=lambda row: [_key(row.values.get(name, "")) for name in varying])
+    return Group(task, program, fixed, varying, tuple(ordered))
+
+
+def _key(text: str) -> tuple[bool, Fraction, str]:
+    number = _number(text)
+    return number is None, number if number is not None else Fraction(0), text
+
+
+def _order(number: Fraction | None) -> tuple[bool, Fraction]:
+    return number is None, number if number is not None else Fraction(0)
+
+
+def _number(text: str) -> Fraction | None:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _is_word(answer: str) -> bool:
+    return _number(answer) is None

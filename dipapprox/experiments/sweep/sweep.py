@@ -1,0 +1,121 @@
+"""A sweep: cases that are not yet in the ledger are run, and entered as they finish."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dipapprox.errors import SourceError, UserError
+from dipapprox.experiments.sweep.case import Case, cases_of, record
+from dipapprox.experiments.sweep.cluster import run_on_cluster
+from dipapprox.experiments.sweep.execution import parameters_of
+from dipapprox.experiments.sweep.ledger import Ledger
+from dipapprox.experiments.sweep.local import run_locally
+from dipapprox.experiments.sweep.spec import Spec
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import parse_program
+
+Progress = Callable[[int, int], None]
+"""Called with the cases done and their total."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How a sweep went.
+
+    Attributes:
+        cases: Of the sweep.
+        before: Finished by earlier runs.
+        done: Finished by this run.
+        failed: Of those, cases without an answer.
+    """
+
+    cases: int
+    before: int
+    done: int
+    failed: int
+
+
+@dataclass(slots=True)
+class Sweep:
+    """One run of a sweep; the counts are right whenever it ends.
+
+    Attributes:
+        cluster: Address of a Dask scheduler; None: this machine.
+        jobs: Processes on this machine.
+    """
+
+    spec: Spec
+    out: Path
+    jobs: int = 1
+    cluster: str | None = None
+    before: int = 0
+    done: int = 0
+    failed: int = 0
+
+    def run(self, progress: Progress) -> Summary:
+        """Run all cases that are not finished.
+
+        Raises:
+            UserError: If a program is wrong (before anything runs), the results file cannot be
+                used, or there is no cluster.
+            WorkerLost: If processes keep dying.
+        """
+        check_programs(self.spec)
+        digest, size = digest_of(self.spec)
+        with Ledger(self.out, digest, size) as ledger:
+            self.before = len(ledger.finished)
+            progress(self.before, size)
+            waiting = (case for case in cases_of(self.spec) if case.key not in ledger.finished)
+            answers = (
+                run_locally(waiting, self.jobs)
+                if self.cluster is None
+                else run_on_cluster(waiting, self.cluster)
+            )
+            for case, outcome in answers:
+                ledger.append(record(case, outcome))
+                self.done += 1
+                self.failed += outcome.result is None
+                progress(self.before + self.done, size)
+        return Summary(size, self.before, self.done, self.failed)
+
+
+def digest_of(spec: Spec) -> tuple[str, int]:
+    """Return a hash of all cases of a sweep, and their number."""
+    total, size = hashlib.sha256(), 0
+    for case in cases_of(spec):
+        total.update(case.key.encode())
+        size += 1
+    return total.hexdigest(), size
+
+
+def check_programs(spec: Spec) -> None:
+    """Elaborate every program with the first and the last value of every parameter.
+
+    What only goes wrong in between becomes a failure of its case.
+
+    Raises:
+        SourceError: If a program is wrong.
+        UserError: If it has no such parameter, or a value does not suit.
+    """
+    for case in _corners(spec):
+        try:
+            elaborate(
+                parse_program(case.program.text, case.program.language, case.program.name),
+                parameters_of(case),
+                case.program.name,
+            )
+        except SourceError:
+            raise
+        except UserError as error:
+            raise UserError(f"{case.program.name}: {error.message}", error.hint) from None
+
+
+def _corners(spec: Spec) -> Iterator[Case]:
+    for grid in spec.grids:
+        for program in grid.programs:
+            for end in (0, -1):
+                chosen = {axis.name: axis.values[end] for axis in grid.parameters}
+                yield Case(grid.task, program, chosen, {}, spec.limits)
