@@ -15,9 +15,15 @@ from typing import assert_never
 
 from dipapprox.distributions import Family
 from dipapprox.language import ast, core
-from dipapprox.language.constants import Wrong, evaluate, evaluate_rate, evaluate_scale
+from dipapprox.language.constants import (
+    Wrong,
+    evaluate,
+    evaluate_rate,
+    evaluate_scale,
+    truth_name,
+)
 from dipapprox.language.emitter import Emitter, Place
-from dipapprox.language.expressions import Expressions, truth_name
+from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE, scaled
 from dipapprox.language.symbols import DISTRIBUTIONS, MECHANISM
 from dipapprox.language.weights import elaborate_weight

@@ -45,6 +45,11 @@ def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fractio
     return coefficient
 
 
+def truth_name(value: bool) -> str:
+    """Return the named value that Boolean cells and variables hold."""
+    return "true" if value else "false"
+
+
 def evaluate_integer(node: ast.Expression, constants: Mapping[str, Fraction], what: str) -> int:
     """Evaluate a constant expression that must be a whole number; `what` names it in messages."""
     value = evaluate(node, constants)

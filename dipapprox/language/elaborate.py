@@ -20,6 +20,7 @@ from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
 from dipapprox.language.symbols import SELECTIONS, Role, Symbol
+from dipapprox.language.whole_numbers import check_whole_numbers
 
 
 def elaborate(
@@ -63,8 +64,8 @@ class _Unrolling:
         local_sizes: Mapping[str, int],
         dry: bool,
     ) -> None:
-        declared = (*declarations.inputs, *declarations.outputs)
-        sizes = {v.name: v.size for v in declared if v.size is not None}
+        self.declared = (*declarations.inputs, *declarations.outputs)
+        sizes = {v.name: v.size for v in self.declared if v.size is not None}
         self.constants = dict(declarations.parameters)
         self.diagnosis = Diagnosis()
         self.emitter = Emitter({v.name: v.domain for v in declarations.outputs}, self.diagnosis)
@@ -82,6 +83,9 @@ class _Unrolling:
             SourceError: With everything found.
         """
         self._statements(block)
+        self.diagnosis.finish()
+        cells = [cell for variable in self.declared for cell in variable.cells()]
+        check_whole_numbers(tuple(self.emitter.block), cells, self.diagnosis)
         self.diagnosis.finish()
         return tuple(self.emitter.block)
 

@@ -13,7 +13,13 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from dipapprox.language import ast, core
-from dipapprox.language.constants import Wrong, check_size, evaluate_exponent, power
+from dipapprox.language.constants import (
+    Wrong,
+    check_size,
+    evaluate_exponent,
+    power,
+    truth_name,
+)
 from dipapprox.language.declarations import MOST_CELLS
 from dipapprox.language.folding import (
     FALSE,
@@ -192,8 +198,3 @@ class Expressions:
                 relation = core.Relation.EQUAL if positive else core.Relation.NOT_EQUAL
                 true = core.Constant(truth_name(True), span=node.span)
                 return core.Comparison(self.value(node), relation, true, span=node.span)
-
-
-def truth_name(value: bool) -> str:
-    """Return the named value that Boolean variables hold."""
-    return "true" if value else "false"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.lexer import make_lexer
 from dipapprox.source import SourceFile, Span
 
@@ -29,6 +29,7 @@ _STARTERS = frozenset(
     ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT"]
 )
 _STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
+_WORDS = frozenset(["IF", *_LOOPS, "CHOOSE", "BOOL", "TRUE", "FALSE"])
 _CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 _OPENERS = frozenset(_CLOSERS.values())
 _BRACKETS = _OPENERS | set(_CLOSERS)
@@ -148,6 +149,8 @@ class _Structure:
 
     def _add(self, token: Any) -> None:
         kind = token.type
+        if kind == "ARROW" and self.out and self.out[-1].type in _WORDS:
+            self._keyword(self.out[-1])
         if len(self.out) >= MOST_TOKENS:
             raise self._too_much(
                 token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
@@ -174,6 +177,14 @@ class _Structure:
             self._block(token)
         self.out.append(token)
 
+    def _keyword(self, token: Any) -> None:
+        """Report a keyword that is assigned; read it as a name."""
+        hint = "choose another name"
+        self._report(token, f"'{token.value}' is a keyword and cannot be assigned", hint)
+        token.type = "NAME"
+        if token in self.blocks:
+            self.blocks.remove(token)
+
     def _block(self, token: Any) -> None:
         kind = token.type
         if kind == "IF" or kind in _LOOPS:
@@ -197,6 +208,14 @@ class _Structure:
                 f"blocks nest deeper than {DEEPEST_BLOCKS}",
                 "every 'if' and every loop that is still open counts",
             )
+
+    def _opener_hint(self) -> str:
+        """Guess which word was meant to open a block."""
+        hint = "blocks are opened by 'if … then', 'for … do' and 'while … do'"
+        for token, following in zip(self.out, self.out[1:], strict=False):
+            if token.type == "NAME" and following.type in ("NAME", "NOT", "NUMBER"):
+                return did_you_mean(token.value.lower(), ("if", "for", "while"), hint)
+        return hint
 
     def _is_prefix(self) -> bool:
         return not self.out or self.out[-1].type not in _ENDERS

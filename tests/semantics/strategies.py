@@ -28,6 +28,7 @@ _OUTPUTS = (
     core.Cell("out[1]", "out", 1, _DIGITS),
     core.Cell("out[2]", "out", 2, (*_DIGITS, "yes", "no", "other", "none")),
 )
+_CONTINUOUS = tuple(family for family in Family if not family.is_discrete)
 _REALS = ("a", "b", "c", "d")
 _RELATIONS = st.sampled_from(list(Relation))
 _SMALL = st.sampled_from([Fraction(n, d) for n in (-2, -1, 0, 1, 2) for d in (1, 2)])
@@ -210,7 +211,7 @@ def _sample(draw: DrawFn, scope: _Scope, name: str) -> core.Draw:
     scope.sites[0] += 1
     q1: core.Expression = core.Variable("q[1]")
     means = [q1, core.Constant(Fraction(0)), core.Product(q1, core.Variable("q[2]"))]
-    family = draw(st.sampled_from(list(Family)))
+    family = draw(st.sampled_from(_CONTINUOUS))
     scale = Scale(Fraction(1), -1)
     mean = draw(st.sampled_from(means))
     return core.Draw(core.Variable(name), family, mean, scale, scope.sites[0])

@@ -1,0 +1,166 @@
+"""Signs of exponential ratios on the interval of a question: where they are >= 0, < 0, and change.
+
+Ratios are cleared of their denominators first, by factors whose sign on the interval is certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.exact.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.normal_form import normal_form
+from dipapprox.exact.values import sign_at
+from dipapprox.exact.zeros import Zero, refine, zeros
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.privacy.decisions.decision import Cause, Range
+from dipapprox.privacy.decisions.patterns import SignChanges
+
+Answer = Nonnegative | Negative | Undecided
+
+_BUDGETS = {
+    "degree-budget": Cause.DEGREE_BUDGET,
+    "box-budget": Cause.PRECISION_BUDGET,
+    "precision-budget": Cause.PRECISION_BUDGET,
+    "outside-fragment": Cause.OUTSIDE_FRAGMENT,
+    "tight-delta": Cause.TIGHT_DELTA,
+    "termination": Cause.TERMINATION,
+    "time limit": Cause.TIME_LIMIT,
+    "memory limit": Cause.MEMORY_LIMIT,
+    "path limit": Cause.PATH_BUDGET,
+    "piece limit": Cause.INTEGRATION_BUDGET,
+    "integration-budget": Cause.INTEGRATION_BUDGET,
+}
+"""What reasons begin with."""
+
+_OWN = ("degree-budget", "box-budget", "precision-budget")
+"""What one function may use up without ending the run."""
+
+
+def cause_of(reason: str, otherwise: Cause) -> Cause:
+    """Return the cause that the reason of a limit or an obstacle stands for."""
+    found = (cause for start, cause in _BUDGETS.items() if reason.startswith(start))
+    return next(found, otherwise)
+
+
+def canonical(function: ExponentialPolynomial) -> ExponentialPolynomial:
+    """Return the function divided by a positive c ε^n e^{qε}: equal for equal signs, often."""
+    return normal_form(function).function() if function else function
+
+
+@dataclass(slots=True)
+class Signs:
+    """Sign questions on one interval.
+
+    Attributes:
+        interval: The epsilons.
+        limits: Asked throughout.
+    """
+
+    interval: EpsilonInterval
+    limits: Limits
+    _denominators: dict[ExponentialPolynomial, int] = field(default_factory=dict)
+    _point: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._point = self.interval.lower
+        if not self.interval.is_point:
+            self._point = simplest_between(self.interval.lower, self.interval.upper)
+
+    def numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
+        """Multiply a ratio by its denominator, so that the sign stays the same everywhere.
+
+        The denominator has no zero on the interval; see `require_no_zero`.
+        """
+        function = ratio.numerator
+        for factor, exponent in ratio.denominator:
+            if exponent % 2 and self._sign_of(factor) < 0:
+                function = -function
+        return function
+
+    def _sign_of(self, factor: ExponentialPolynomial) -> int:
+        if factor not in self._denominators:
+            self._denominators[factor] = sign_at(factor, self._point, self.limits)
+        return self._denominators[factor]
+
+    def require_no_zero(self, ratio: ExponentialRatio, what: str) -> None:
+        """Make sure that a ratio has a value everywhere on the interval.
+
+        Raises:
+            UserError: If a factor of its denominator is 0 somewhere.
+            LimitReached: If that cannot be told.
+        """
+        for factor, _ in ratio.denominator:
+            chart = zeros(factor, self.interval, self.limits)
+            if chart.zeros or chart.zero_at_lower or chart.zero_at_upper or 0 in chart.signs:
+                near = chart.zeros[0].lower if chart.zeros else self._point
+                raise UserError(f"{what} divides by 0 for some eps, near {near}")
+
+    def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
+        """Decide whether a function is >= 0 on the interval.
+
+        Raises:
+            LimitReached: If the time or the memory is used up.
+        """
+        found = is_nonnegative(function, self.interval, self.limits)
+        if isinstance(found, Undecided) and not found.reason.startswith(_OWN):
+            raise LimitReached(found.reason)
+        return found
+
+    def sign_at(self, function: ExponentialPolynomial, epsilon: Fraction) -> int:
+        """Return the sign at one ε."""
+        return sign_at(function, epsilon, self.limits)
+
+    def negative(self, function: ExponentialPolynomial, width: Fraction) -> tuple[Range, ...]:
+        """Return where a function is negative, ends known to `width` or exactly."""
+        chart = zeros(function, self.interval, self.limits)
+        places = [refine(zero, width, self.limits) for zero in chart.zeros]
+        ranges = []
+        for k, sign in enumerate(chart.signs):
+            if sign < 0:
+                before = places[k - 1] if k else None
+                after = places[k] if k < len(places) else None
+                ranges.append(self._range(before, after))
+        return tuple(ranges)
+
+    def _range(self, before: Zero | None, after: Zero | None) -> Range:
+        lower = upper = self.interval.lower
+        if before is not None:
+            lower, upper = before.lower, before.upper
+        if after is None:
+            return Range(lower, upper, self.interval.upper, self.interval.upper)
+        return Range(lower, upper, after.lower, after.upper)
+
+    def changes(self, function: ExponentialPolynomial, width: Fraction) -> SignChanges:
+        """Return the sign changes of a function, isolated to `width`."""
+        chart = zeros(function, self.interval, self.limits)
+        places = [refine(zero, width, self.limits) for zero in chart.zeros if zero.changes_sign]
+        return SignChanges(chart.signs[0] > 0, tuple((z.lower, z.upper) for z in places))
+
+
+def merged(ranges: list[Range]) -> tuple[Range, ...]:
+    """Return the union of ranges, ascending.
+
+    Ranges are joined where they overlap for certain. Where they may overlap or touch, as far as
+    their ends are known, they are kept apart.
+    """
+    result: list[Range] = []
+    for each in sorted(ranges, key=lambda r: (r.inner_lower, r.lower)):
+        last = result[-1] if result else None
+        if last is None or (last.inner_upper is not None and each.inner_lower >= last.inner_upper):
+            result.append(each)
+            continue
+        result[-1] = Range(
+            min(last.lower, each.lower),
+            last.inner_lower,
+            _later(last.inner_upper, each.inner_upper),
+            _later(last.upper, each.upper),
+        )
+    return tuple(result)
+
+
+def _later(first: Fraction | None, second: Fraction | None) -> Fraction | None:
+    return None if first is None or second is None else max(first, second)
