@@ -12,10 +12,14 @@ import json
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
 
+from dipapprox.language.core import Norm
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.symbols import DISTRIBUTIONS, EPSILON, EXPONENTIAL, MECHANISM, SELECTIONS
-from dipapprox.language.tokens import CONSTANTS, DECLARATIONS, NORMS, WORD_OPERATORS
 
+DECLARATIONS = ("param", "input", "output", "adjacent")
+WORD_OPERATORS = ("and", "or", "not", "in")
+CONSTANTS = ("true", "false", "bool")
+NORMS = ("all", *(norm.value for norm in Norm))
 DISCRETISATION = "disc"
 
 _FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, DISCRETISATION)
@@ -28,7 +32,7 @@ def _any_of(alternatives: tuple[str, ...]) -> str:
     return rf"\b(?:{'|'.join(sorted(alternatives))})\b"
 
 
-class DpgLexer(RegexLexer):
+class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
     """Pygments lexer of the `.dpg` language."""
 
     name = "dipapprox program"

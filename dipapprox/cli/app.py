@@ -23,13 +23,16 @@ INTERRUPTED = 130
 
 _COMMANDS = (
     "verify",
-    "decide",
     "probability",
     "profile",
     "calibrate",
+    "decide",
     "sweep",
     "explain",
     "check",
+    "examples",
+    "new",
+    "completion",
 )
 """The commands, each the name of a module beside this one; loading them all takes a while."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import shtab
 from rich.console import Console
 
+from dipapprox.cli.app import build_parser
 from dipapprox.cli.output import write
 
 _EXAMPLES = """examples:
@@ -24,25 +24,26 @@ class CompletionCommand:
     shell: str
 
 
-def parser_adder(
-    build_parser: Callable[[], argparse.ArgumentParser],
-) -> Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None]:
-    """Return what adds the command; the script describes what `build_parser` returns."""
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "completion",
+        help="print a completion script for a shell",
+        description="Print a script that completes commands and flags in a shell.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
+    parser.set_defaults(read=read, run=run)
 
-    def run(command: CompletionCommand, console: Console) -> int:
-        write(console, shtab.complete(build_parser(), shell=command.shell) + "\n")
-        return 0
 
-    def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-        parser = commands.add_parser(
-            "completion",
-            help="print a completion script for a shell",
-            description="Print a script that completes commands and flags in a shell.",
-            epilog=_EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        parser.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="for which shell")
-        parser.set_defaults(read=lambda words: CompletionCommand(words.shell), run=run)
+def read(words: argparse.Namespace) -> CompletionCommand:
+    """Turn words into values."""
+    return CompletionCommand(words.shell)
 
-    return add_parser
+
+def run(command: CompletionCommand, console: Console) -> int:
+    """Print the script, and return the exit status."""
+    write(console, shtab.complete(build_parser(), shell=command.shell) + "\n")
+    return 0
