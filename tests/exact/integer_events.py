@@ -1,6 +1,6 @@
 """Discrete Laplace events for tests, and their probabilities by adding up the points of a box.
 
-A closed form is a rational function of Y = e^{-ε/N}. It is compared at rational Y, where all is
+A closed form is a rational function of Y = e^{-uε}. It is compared at rational Y, where all is
 exact: the points of a box, and a bound for all points outside.
 """
 

@@ -17,6 +17,7 @@ from exact.integer_events import (
     value_at,
 )
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
@@ -233,6 +234,49 @@ def test_huge_means_stay_short() -> None:
     apart = form_of(dlap(far), dlap(0), guards=[at_most(0, z0=1, z1=-1)])
     assert len(apart.numerator.terms) < 20
     assert max(rate for (_, rate), _ in apart.numerator.terms) == -far
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Event:
+    """Five to seven samples, each compared with an earlier one: by differences, sums, ranges."""
+    size = draw(st.integers(5, 7))
+    samples = tuple(
+        dlap(draw(st.integers(-1, 1)), draw(st.sampled_from([1, 2]))) for _ in range(size)
+    )
+    guards = []
+    for child in range(1, size):
+        parent = draw(st.integers(0, child - 1))
+        sign = draw(st.sampled_from([1, -1]))
+        form = LinearForm.of({child: Fraction(1), parent: Fraction(-sign)})
+        low = draw(st.integers(-2, 1))
+        sides = draw(st.sampled_from(["upper", "lower", "both"]))
+        if sides != "upper":
+            guards.append(-form + LinearForm.constant_form(low))
+        if sides != "lower":
+            guards.append(form - LinearForm.constant_form(low + draw(st.integers(0, 3))))
+    guards.append(at_most(2, z0=draw(st.sampled_from([1, -1]))))
+    return Event(samples, tuple(guards))
+
+
+@given(trees())
+@settings(deadline=None, max_examples=15)
+def test_larger_trees_and_general_elimination_agree(event: Event) -> None:
+    system = integer_system(event)
+    assert isinstance(system, IntegerSystem)
+    tree, general = tree_weight(system, Limits()), system_weight(system, Limits())
+    assert tree is not None
+    assert not isinstance(general, NotEnclosed)
+    assert tree
+    assert not tree + (-general)
+
+
+def test_odd_scales_give_the_forms_of_even_ones() -> None:
+    """At a fixed epsilon scales are awkward fractions: only their ratios matter."""
+    guards = [at_most(0, z1=1, z0=-1), at_most(1, z2=-1, z0=1)]
+    odd = Fraction(20000, 1237)
+    plain = form_of(dlap(0, 2), dlap(1, 4), dlap(0, 4), guards=guards)
+    found = form_of(dlap(0, 2 * odd), dlap(1, 4 * odd), dlap(0, 4 * odd), guards=guards)
+    assert found == plain.dilated(1 / odd)
 
 
 def test_denominators_are_positive_products() -> None:
