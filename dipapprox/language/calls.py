@@ -161,16 +161,16 @@ class Calls:
         target: ast.Target | None,
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
-        label, *others = labels
-        if not others:
-            self._emitter.store(place, label, target, label.span)
-            return
-        with self._emitter.inner() as below:
-            self._emitter.store(place, label, target, label.span)
+        *cuts, last = labels
         with self._emitter.inner() as above:
-            self._disc(value, others, place, target)
-        condition = core.Comparison(value, core.Relation.LESS_EQUAL, label, span=label.span)
-        self._emitter.emit(core.If(condition, tuple(below), tuple(above), span=label.span))
+            self._emitter.store(place, last, target, last.span)
+        rest = tuple(above)
+        for label in reversed(cuts):
+            with self._emitter.inner() as below:
+                self._emitter.store(place, label, target, label.span)
+            condition = core.Comparison(value, core.Relation.LESS_EQUAL, label, span=label.span)
+            rest = (core.If(condition, tuple(below), rest, span=label.span),)
+        self._emitter.emit(*rest)
 
     def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""
