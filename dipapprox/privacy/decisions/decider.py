@@ -13,7 +13,7 @@ from dipapprox.language.core import Program
 from dipapprox.privacy.decisions.decision import (
     Cause,
     Decision,
-    LeastDelta,
+    LeastUniformDelta,
     Ruling,
     Violation,
 )
@@ -59,7 +59,7 @@ class _Run:
     detail: str = ""
     violation: Violation | None = None
     violated_on: tuple[OpenRange, ...] | None = None
-    least: LeastDelta | None = None
+    least: LeastUniformDelta | None = None
     engine: str = "exact"
 
     def stop(self, cause: Cause, detail: str) -> None:

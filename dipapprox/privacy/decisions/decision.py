@@ -82,7 +82,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class LeastDelta:
+class LeastUniformDelta:
     """The least δ that holds for every ε: a supremum.
 
     Attributes:
@@ -143,7 +143,7 @@ class Decision:
     open: tuple[Open, ...]
     violation: Violation | None
     violated_on: tuple[OpenRange, ...] | None
-    least_delta: LeastDelta | None
+    least_delta: LeastUniformDelta | None
     engine: str
     seconds: float
 
@@ -211,7 +211,7 @@ class Decision:
             "checked_by": violation.checked_by,
         }
 
-    def _least(self, least: LeastDelta) -> dict[str, object]:
+    def _least(self, least: LeastUniformDelta) -> dict[str, object]:
         pair = least.pair
         return {
             "enclosure": ends(least.enclosure),

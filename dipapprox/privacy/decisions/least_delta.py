@@ -17,7 +17,7 @@ from dipapprox.exact.supremum import Supremum, enclose_supremum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.decisions.decision import LeastDelta
+from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.gaps import Count, Gap
 from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
@@ -27,7 +27,9 @@ _COARSE = Fraction(1, 1000)
 """Width of the ends of the ranges in which a supremum is looked for."""
 
 
-def find_least_delta(patterns: PatternGaps, pairs: Iterable[Pair], width: Fraction) -> LeastDelta:
+def find_least_delta(
+    patterns: PatternGaps, pairs: Iterable[Pair], width: Fraction
+) -> LeastUniformDelta:
     """Enclose the least δ to `width`, exactly where it is a rational limit.
 
     Raises:
@@ -54,9 +56,9 @@ def find_least_delta(patterns: PatternGaps, pairs: Iterable[Pair], width: Fracti
     enclosure = Enclosure(lower, min(max(lower, upper), Fraction(1)))
     exact = lower if enclosure.width == 0 else None
     if best is None:
-        return LeastDelta(enclosure, exact, "attained everywhere", None, ())
+        return LeastUniformDelta(enclosure, exact, "attained everywhere", None, ())
     gap, supremum = best
-    return LeastDelta(enclosure, exact, _where(supremum), gap.pair, gap.outputs)
+    return LeastUniformDelta(enclosure, exact, _where(supremum), gap.pair, gap.outputs)
 
 
 def _is_dominated(gap: Gap, attained: Fraction, patterns: PatternGaps) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dipapprox.errors import UserError
 from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.values import enclose_at
 from dipapprox.language.core import Program
@@ -86,7 +87,7 @@ def decide_partially(
     progress: Progress,
 ) -> Partial:
     """Look for a violation at single epsilons, then for a proof on a compact range."""
-    trials = replace(options, limits=_at_most(options.limits, _SECONDS))
+    trials = replace(options, limits=options.limits.ending_within(_SECONDS))
     tried: list[Fraction] = []
     for epsilon in trial_epsilons(question.epsilons):
         verdict = _verify_at(program, question, selection, trials, epsilon)
@@ -119,8 +120,11 @@ def _prove(
     budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
     text = f"{question.budget} * eps"
     claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
-    within = replace(options, limits=_at_most(options.limits, _SECONDS))
-    verdict = verify_interval(program, claim, lower, upper, selection, within, progress)
+    within = replace(options, limits=options.limits.ending_within(_SECONDS))
+    try:
+        verdict = verify_interval(program, claim, lower, upper, selection, within, progress)
+    except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here
+        return Partial(None, None, tried)
     if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
         return Partial(_violation(verdict.violation, question), None, tried)
     proved = (lower, upper) if verdict.answer is Answer.DP else None
@@ -171,9 +175,3 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     return Violation(
         witness.input, witness.adjacent, rows, epsilon, left, right, None, verdict.engine
     )
-
-
-def _at_most(limits: Limits, seconds: float) -> Limits:
-    """Return limits that end earlier."""
-    end = limits.elapsed() + seconds
-    return replace(limits, seconds=end if limits.seconds is None else min(limits.seconds, end))

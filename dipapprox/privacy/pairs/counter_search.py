@@ -12,7 +12,7 @@ from dipapprox.privacy.pairs.largest import largest_delta
 from dipapprox.privacy.pairs.tables import Tables
 from dipapprox.privacy.search import Attempt, Progress, Search
 
-_MOST_EXACT = 200_000
+_MOST_EXACT = 1_500_000
 """Most pairs that are checked in blocks or one by one where exact forms may decide them."""
 
 
