@@ -28,9 +28,9 @@ from collections.abc import Mapping
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.findings import Findings
-from dipapprox.checking.paths import Stuck
 from dipapprox.checking.record import Record, read, read_fields
 from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.values import Stuck
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
