@@ -10,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dipapprox.cli.report import count, interval, seconds
+from dipapprox.exact.negative_set import OpenRange
 from dipapprox.numerics.decimals import rounded_down, rounded_up
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
-from dipapprox.privacy.decisions.decision import Decision, LeastDelta, Range, Ruling, Violation
+from dipapprox.privacy.decisions.decision import Decision, LeastDelta, Ruling, Violation
 from dipapprox.privacy.decisions.epsilons import interval_words
 from dipapprox.privacy.notation import valuation_text
 
@@ -70,26 +72,27 @@ def _panel(decision: Decision) -> Panel:
     return Panel(Group(headline, facts), title=decision.ruling.value, border_style=style)
 
 
-def ranges_text(ranges: tuple[Range, ...]) -> str:
-    """Write ranges of ε, each end with the digits that are certain to be violated."""
+def ranges_text(ranges: tuple[OpenRange, ...]) -> str:
+    """Write ranges of ε, with ends that are inside of them for certain."""
     if not ranges:
         return "no ε"
     return ", ".join(map(_range, ranges))
 
 
-def _range(each: Range) -> str:
-    lower = _end(each.inner_lower, each.lower == each.inner_lower, up=True)
-    if each.inner_upper is None:
+def _range(each: OpenRange) -> str:
+    lower = _end(each.lower, each.lower.upper, up=True)
+    if each.upper is None:
         return f"ε > {lower}"
-    upper = _end(each.inner_upper, each.upper == each.inner_upper, up=False)
-    return f"{lower} < ε < {upper}"
+    if each.lower == each.upper:
+        return f"ε = {lower}"
+    return f"{lower} < ε < {_end(each.upper, each.upper.lower, up=False)}"
 
 
-def _end(value: Fraction, exact: bool, *, up: bool) -> str:
+def _end(end: Enclosure, inside: Fraction, *, up: bool) -> str:
     """Write an exact end as it is, another one as a decimal inside the range."""
-    if exact:
-        return str(value)
-    return f"{(rounded_up if up else rounded_down)(value, _PLACES)}…"
+    if not end.width:
+        return str(inside)
+    return f"{(rounded_up if up else rounded_down)(inside, _PLACES)}…"
 
 
 def _least(decision: Decision, least: LeastDelta) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dipapprox.exact.normal_form import NormalForm
+from dipapprox.limits import Limits
 
 
-def chain_sign(form: NormalForm) -> tuple[int, int]:
+def chain_sign(form: NormalForm, limits: Limits) -> tuple[int, int]:
     """Look at G and repeated derivatives at 0 only.
 
     Write H_0 = G e^(Jρε), J the largest j, so that all rates are >= 0 and the smallest is 0. From
@@ -30,6 +31,7 @@ def chain_sign(form: NormalForm) -> tuple[int, int]:
     groups = [((top - j) * numerator, list(row)) for j, row in reversed(form.groups)]
     near = 0
     while True:
+        limits.check()
         value = sum(row[0] for _, row in groups)
         near = near or (value > 0) - (value < 0)
         if value < 0:

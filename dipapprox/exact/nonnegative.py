@@ -12,42 +12,30 @@ from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.chain import chain_sign
+from dipapprox.exact.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
 from dipapprox.exact.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.normal_form import NormalForm, normal_form
-from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import Factors, Zero, chart, factorise, refine
+from dipapprox.exact.positive import Positives, polynomial_of_same_sign
+from dipapprox.exact.values import Function, sign_at
+from dipapprox.exact.zeros import Zero, chart, factorise, refine
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class NoNegativeTerm:
-    """Every coefficient of the function is > 0, or there are no terms."""
-
-
-@dataclass(frozen=True, slots=True)
-class DerivativeChain:
-    """`chain_sign` proves it from exact values at 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignAtPoint:
-    """The interval is this point; the sign there is exact."""
-
-    epsilon: Fraction
-    sign: int
-
-
-Evidence = NoNegativeTerm | DerivativeChain | SignAtPoint | Factors
-"""Why a function is >= 0 on an interval. `Factors`: its signs, read from left to right, are never
-negative."""
-
-
-@dataclass(frozen=True, slots=True)
 class Nonnegative:
-    """The function is >= 0 on the whole interval."""
+    """The function is >= 0 on the whole interval.
 
+    Attributes:
+        function: A polynomial of the same sign: the function itself, the numerator of a ratio, or
+            that times factors of its denominator.
+        evidence: Why it is >= 0.
+        denominator: The other odd powers in the denominator, with the reason why they are > 0.
+    """
+
+    function: ExponentialPolynomial
     evidence: Evidence
+    denominator: Positives = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +55,43 @@ class Undecided:
 Decision = Nonnegative | Negative | Undecided
 
 
-def is_nonnegative(
-    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
-) -> Decision:
-    """Decide whether `function` >= 0 for all ε of `interval`."""
-    if all(c > 0 for _, c in function.terms):
-        return Nonnegative(NoNegativeTerm())
+def is_nonnegative(function: Function, interval: EpsilonInterval, limits: Limits) -> Decision:
+    """Decide whether `function` >= 0 for all ε of `interval` at which it is defined."""
     try:
-        if interval.is_point:
-            sign = sign_at(function, interval.lower, limits)
-            if sign < 0:
-                return Negative(interval.lower)
-            return Nonnegative(SignAtPoint(interval.lower, sign))
-        return _decide(function, interval, limits)
+        polynomial, positives = polynomial_of_same_sign(function, interval, limits)
+        answer = _decide(polynomial, interval, limits)
     except LimitReached as reached:
         return Undecided(reached.reason)
+    if isinstance(answer, Fraction):
+        return Negative(answer)
+    return Nonnegative(polynomial, answer, positives)
 
 
-def _decide(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> Decision:
+def _decide(
+    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
+) -> Evidence | Fraction:
+    """Return why the function is >= 0, or where it is not."""
+    if all(c > 0 for _, c in function.terms):
+        return NoNegativeTerm()
+    if interval.is_point:
+        sign = sign_at(function, interval.lower, limits)
+        return interval.lower if sign < 0 else SignAtPoint(interval.lower, sign)
     form = normal_form(function)
-    constant, near = chain_sign(form)
+    constant, near = chain_sign(form, limits)
     if constant:
-        return Nonnegative(DerivativeChain())
+        return DerivativeChain()
     epsilon = simplest_between(interval.lower, interval.upper)
     if sign_at(function, epsilon, limits) < 0:
-        return Negative(epsilon)
+        return epsilon
     if near < 0 and not interval.lower:
-        return Negative(_descend(function, epsilon, Fraction(1, 2), limits))
+        return _descend(function, epsilon, Fraction(1, 2), limits)
     if _far_sign(form) < 0 and interval.upper is None:
-        return Negative(_descend(function, epsilon, Fraction(2), limits))
+        return _descend(function, epsilon, Fraction(2), limits)
     factors = factorise(function, interval, limits, even=False)
     found = chart(factors, interval, limits)
     if min(found.signs) >= 0:
-        return Nonnegative(factors)
-    return Negative(_witness(function, found.zeros, found.signs, interval, limits))
+        return factors
+    return _witness(function, found.zeros, found.signs, interval, limits)
 
 
 def _far_sign(form: NormalForm) -> int:

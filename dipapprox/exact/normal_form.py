@@ -36,7 +36,7 @@ from dipapprox.exponentials import ExponentialPolynomial
 Group = tuple[int, tuple[int, ...]]
 """(j, coefficients of P_j from the power 0 up)."""
 
-_SIZE_BUDGET = 40_000
+_SIZE_BUDGET = 100_000
 """Largest y-degree times number of terms of a polynomial that is split into squarefree parts.
 Sparse polynomials beyond it take seconds, without a way to stop."""
 

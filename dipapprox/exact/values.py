@@ -90,6 +90,29 @@ def enclose_at(
         working = more_bits(working, epsilon, limits)
 
 
+def enclose_on(ratio: ExponentialRatio, lower: Fraction, upper: Fraction) -> Enclosure | None:
+    """Enclose the values on [lower, upper], 0 < lower <= upper; None if the range is too wide.
+
+    The bits follow the width of the range: shrinking ranges have shrinking enclosures.
+    """
+    width = upper - lower
+    narrow = width.denominator.bit_length() - width.numerator.bit_length()
+    with precision(START_BITS + 2 * max(narrow, 0)):
+        x = to_ball(lower).union(to_ball(upper))
+        value = _range(ratio.numerator, x)
+        for factor, exponent in ratio.denominator:
+            value = value / _range(factor, x) ** exponent
+        enclosure = to_enclosure(value)
+    return None if isinstance(enclosure, NotEnclosed) else enclosure
+
+
+def _range(function: ExponentialPolynomial, x: arb) -> arb:
+    total = arb(0)
+    for (n, q), c in function.terms:
+        total += to_ball(c) * x**n * (x * to_ball(q)).exp()
+    return total
+
+
 def _ratio(function: Function) -> ExponentialRatio:
     return function if isinstance(function, ExponentialRatio) else ExponentialRatio(function)
 

@@ -209,6 +209,7 @@ class Search:
             raise BrokenInvariant("an exact delta lies outside its enclosure")
         settled = self._settle(found)
         assert settled, "an exact comparison decides"
+        self.bits = max(self.bits, found.bits)
         self.exactly += 1
         return True
 

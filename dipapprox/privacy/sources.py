@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import assert_never
 
+from dipapprox.exact.method import Exact
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
@@ -81,6 +82,8 @@ def open_method(options: Options) -> Method:
 def _one_process(options: Options) -> Method:
     nested = Nested(options.strategy)
     match options.engine:
+        case Engine.EXACT:
+            return Exact()
         case Engine.NESTED:
             method: Method = nested
         case Engine.ELIMINATION:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.validity import check_choices
 from dipapprox.language.core import Program
 from dipapprox.privacy.decisions.decision import (
     Cause,
     Decision,
     LeastDelta,
-    Range,
     Ruling,
     Violation,
 )
@@ -24,12 +25,13 @@ from dipapprox.privacy.decisions.gaps import (
     exponential_factor,
     single_gaps,
 )
+from dipapprox.privacy.decisions.least_delta import find_least_delta
 from dipapprox.privacy.decisions.outside import decide_partially
 from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
-from dipapprox.privacy.decisions.validity import check_choices, check_delta
+from dipapprox.privacy.decisions.validity import check_delta
 from dipapprox.privacy.decisions.violation import build_violation
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import Options
@@ -56,12 +58,13 @@ class _Run:
     cause: Cause | None = None
     detail: str = ""
     violation: Violation | None = None
-    violated_on: tuple[Range, ...] | None = None
+    violated_on: tuple[OpenRange, ...] | None = None
     least: LeastDelta | None = None
     engine: str = "exact"
 
     def stop(self, cause: Cause, detail: str) -> None:
         """End without an answer, unless there is one already."""
+        detail = detail.removeprefix(f"{cause.value}: ")
         if self.ruling is Ruling.UNKNOWN:
             self.cause, self.detail = cause, detail
         else:
@@ -128,7 +131,7 @@ def _decide(
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
     states = run.states = execute(program, options.merge, limits)
-    check_choices(states, question.epsilons, limits)
+    check_choices(states.choices, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     search = run.search = DecisionSearch(question, signs)
@@ -158,6 +161,8 @@ def _decide(
         run.ruling = Ruling.PRIVATE
         if question.violations:
             run.violated_on = ()
+    if question.least_delta:
+        run.least = find_least_delta(patterns, pairs(), question.width)
 
 
 def _gaps(

@@ -10,6 +10,7 @@ from fractions import Fraction
 from html import escape
 
 from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
@@ -45,20 +46,6 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """An interval of epsilons whose ends are known to some width.
-
-    The property in question holds inside (inner_lower, inner_upper) and the whole interval lies
-    inside [lower, upper]. None is infinity. Rational ends may be exact: then both say the same.
-    """
-
-    lower: Fraction
-    inner_lower: Fraction
-    inner_upper: Fraction | None
-    upper: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
 class ViolationRow:
     """An output of a violation with its probability under both inputs at `epsilon`.
 
@@ -90,7 +77,7 @@ class Violation:
     epsilon: Fraction
     left: Enclosure
     right: Enclosure
-    ranges: tuple[Range, ...] | None
+    ranges: tuple[OpenRange, ...] | None
     checked_by: str | None
 
 
@@ -155,7 +142,7 @@ class Decision:
     distinct: int
     open: tuple[Open, ...]
     violation: Violation | None
-    violated_on: tuple[Range, ...] | None
+    violated_on: tuple[OpenRange, ...] | None
     least_delta: LeastDelta | None
     engine: str
     seconds: float
@@ -195,7 +182,7 @@ class Decision:
         """Return `to_dict` as one line of JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def _violated_on(self) -> tuple[Range, ...] | None:
+    def _violated_on(self) -> tuple[OpenRange, ...] | None:
         if self.violated_on is None and self.violation is not None:
             return self.violation.ranges
         return self.violated_on
@@ -264,17 +251,21 @@ class Decision:
         return f"<table>{''.join(cells)}</table>"
 
 
-def _inner(ranges: tuple[Range, ...] | None) -> list[list[str]] | None:
+def _inner(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
+    """Return ranges that are violated for certain."""
     if ranges is None:
         return None
-    return [[str(each.inner_lower), _end(each.inner_upper)] for each in ranges]
+    return [
+        [str(each.lower.upper), "inf" if each.upper is None else str(each.upper.lower)]
+        for each in ranges
+    ]
 
 
-def _outer(ranges: tuple[Range, ...] | None) -> list[list[str]] | None:
+def _outer(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
+    """Return the same ranges with the ends that they do not reach for certain."""
     if ranges is None:
         return None
-    return [[str(each.lower), _end(each.upper)] for each in ranges]
-
-
-def _end(value: Fraction | None) -> str:
-    return "inf" if value is None else str(value)
+    return [
+        [str(each.lower.lower), "inf" if each.upper is None else str(each.upper.upper)]
+        for each in ranges
+    ]

@@ -22,7 +22,6 @@ class PatternGaps:
     limits: Limits
     _changes: dict[tuple[tuple[int, int], Fraction], SignChanges] = field(default_factory=dict)
     _patterns: dict[Terms, tuple[frozenset[tuple[int, int]], ...]] = field(default_factory=dict)
-    _met: set[Terms] = field(default_factory=set)
 
     def gaps(self, pairs: Iterable[Pair], count: Count) -> Iterator[Gap]:
         """Yield the gaps of all sets that are the worst at some ε.
@@ -31,6 +30,7 @@ class PatternGaps:
             Obstacle: If a distribution has no exact form.
             LimitReached: If the limits run out.
         """
+        met: set[Terms] = set()
         for pair in pairs:
             self.limits.check()
             first, second = self.functions.row(pair[0]), self.functions.row(pair[1])
@@ -41,8 +41,8 @@ class PatternGaps:
             for pattern in patterns:
                 outputs = tuple(o for o, term in enumerate(terms) if term in pattern)
                 key = tuple(sorted(terms[o] for o in outputs))
-                if key not in self._met:
-                    self._met.add(key)
+                if key not in met:
+                    met.add(key)
                     yield Gap(pair, outputs, self.functions.gap(key))
 
     def _patterns_of(self, terms: Terms) -> tuple[frozenset[tuple[int, int]], ...]:

@@ -15,9 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.privacy.decisions.decision import Cause, Open, Range
+from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Answer, Signs, canonical, cause_of
@@ -48,7 +49,7 @@ class DecisionSearch:
     signs: Signs
     violation: tuple[Gap, ExponentialPolynomial] | None = None
     decided: int = 0
-    violated_on: list[Range] = field(default_factory=list)
+    violated_on: list[OpenRange] = field(default_factory=list)
     undecided: int = 0
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)

@@ -5,18 +5,21 @@ Ratios are cleared of their denominators first, by factors whose sign on the int
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.negative_set import OpenRange, negative_set
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.normal_form import normal_form
 from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import Zero, refine, zeros
+from dipapprox.exact.zeros import refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.privacy.decisions.decision import Cause, Range
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.decisions.decision import Cause
 from dipapprox.privacy.decisions.patterns import SignChanges
 
 Answer = Nonnegative | Negative | Undecided
@@ -114,25 +117,12 @@ class Signs:
         """Return the sign at one ε."""
         return sign_at(function, epsilon, self.limits)
 
-    def negative(self, function: ExponentialPolynomial, width: Fraction) -> tuple[Range, ...]:
+    def negative(self, function: ExponentialPolynomial, width: Fraction) -> tuple[OpenRange, ...]:
         """Return where a function is negative, ends known to `width` or exactly."""
-        chart = zeros(function, self.interval, self.limits)
-        places = [refine(zero, width, self.limits) for zero in chart.zeros]
-        ranges = []
-        for k, sign in enumerate(chart.signs):
-            if sign < 0:
-                before = places[k - 1] if k else None
-                after = places[k] if k < len(places) else None
-                ranges.append(self._range(before, after))
-        return tuple(ranges)
-
-    def _range(self, before: Zero | None, after: Zero | None) -> Range:
-        lower = upper = self.interval.lower
-        if before is not None:
-            lower, upper = before.lower, before.upper
-        if after is None:
-            return Range(lower, upper, self.interval.upper, self.interval.upper)
-        return Range(lower, upper, after.lower, after.upper)
+        if not self.interval.is_point:
+            return negative_set(function, self.interval, width, self.limits)
+        point = Enclosure.exact(self._point)
+        return (OpenRange(point, point),) if self.sign_at(function, self._point) < 0 else ()
 
     def changes(self, function: ExponentialPolynomial, width: Fraction) -> SignChanges:
         """Return the sign changes of a function, isolated to `width`."""
@@ -141,26 +131,25 @@ class Signs:
         return SignChanges(chart.signs[0] > 0, tuple((z.lower, z.upper) for z in places))
 
 
-def merged(ranges: list[Range]) -> tuple[Range, ...]:
+def merged(ranges: Iterable[OpenRange]) -> tuple[OpenRange, ...]:
     """Return the union of ranges, ascending.
 
     Ranges are joined where they overlap for certain. Where they may overlap or touch, as far as
     their ends are known, they are kept apart.
     """
-    result: list[Range] = []
-    for each in sorted(ranges, key=lambda r: (r.inner_lower, r.lower)):
+    result: list[OpenRange] = []
+    for each in sorted(ranges, key=lambda r: (r.lower.upper, r.lower.lower)):
         last = result[-1] if result else None
-        if last is None or (last.inner_upper is not None and each.inner_lower >= last.inner_upper):
+        if last is None or (last.upper is not None and each.lower.upper >= last.upper.lower):
             result.append(each)
             continue
-        result[-1] = Range(
-            min(last.lower, each.lower),
-            last.inner_lower,
-            _later(last.inner_upper, each.inner_upper),
-            _later(last.upper, each.upper),
-        )
+        lower = Enclosure(min(last.lower.lower, each.lower.lower), last.lower.upper)
+        result[-1] = OpenRange(lower, _later(last.upper, each.upper))
     return tuple(result)
 
 
-def _later(first: Fraction | None, second: Fraction | None) -> Fraction | None:
-    return None if first is None or second is None else max(first, second)
+def _later(first: Enclosure | None, second: Enclosure | None) -> Enclosure | None:
+    """Enclose the greater of two ends; None is infinity."""
+    if first is None or second is None:
+        return None
+    return Enclosure(max(first.lower, second.lower), max(first.upper, second.upper))

@@ -1,16 +1,13 @@
-"""Do a claimed δ and a program's random choices make sense for every ε of an interval?"""
+"""Does a claimed δ make sense for every ε of an interval?"""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
-from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.delta import Delta, mentions_epsilon
 from dipapprox.privacy.decisions.signs import Signs
-from dipapprox.semantics.state import FinalStates
 
 
 def check_delta(delta: Delta, signs: Signs) -> None:
@@ -33,8 +30,3 @@ def check_delta(delta: Delta, signs: Signs) -> None:
             return
         case _:
             assert_never(found)
-
-
-def check_choices(states: FinalStates, epsilons: EpsilonInterval, limits: Limits) -> None:
-    if states.choices:
-        raise LimitReached("outside-fragment: choices")

@@ -14,11 +14,12 @@ from operator import add
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.interval import simplest_between
+from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exact.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.privacy.decisions.decision import Range, Violation, ViolationRow
+from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.gaps import Functions, Gap, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Signs
@@ -32,8 +33,6 @@ _BITS = (64, 128, 256, 512, 1024, 2048)
 
 _ENGINE_BITS = (40, 80, 160, 320)
 """Of the independent engine."""
-
-_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +86,25 @@ def build_violation(
     )
 
 
-def choose_epsilon(ranges: Sequence[Range]) -> Fraction:
+def choose_epsilon(ranges: Sequence[OpenRange]) -> Fraction:
     """Choose a simple rational well inside the widest range."""
     if not ranges:
         raise BrokenInvariant("a violated inequality is violated nowhere")
     widest = max(ranges, key=_width)
-    lower, upper = widest.inner_lower, widest.inner_upper
-    if upper is None:
+    lower = widest.lower.upper
+    if widest.upper is None:
         return simplest_between(lower * Fraction(5, 4), None)
+    upper = widest.upper.lower
     if lower == upper:
         return lower
     quarter = (upper - lower) / 4
     return simplest_between(lower + quarter, upper - quarter)
 
 
-def _width(each: Range) -> tuple[bool, Fraction]:
-    if each.inner_upper is None:
-        return True, _ZERO
-    return False, each.inner_upper - each.inner_lower
+def _width(each: OpenRange) -> tuple[bool, Fraction]:
+    if each.upper is None:
+        return True, Fraction(0)
+    return False, each.upper.lower - each.lower.upper
 
 
 def _sides(
