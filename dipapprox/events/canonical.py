@@ -30,9 +30,9 @@ Key = tuple[object, ...]
 def canonical(event: Event) -> Connected:
     """Return the normal form of a connected event with the same probability.
 
-    Stars are spelled as `Star`. Of all others, the least mean is 0 and the greatest scale 1 (integers
-    keep their scales); of the event and its mirror image the one that sorts first is taken; samples
-    and guards are in canonical order.
+    Stars are spelled as `Star`. Of all others, the least mean is 0 and the greatest scale 1
+    (integers keep their scales); of the event and its mirror image the one that sorts first is
+    taken; samples and guards are in canonical order.
     """
     star = as_star(event)
     if star is not None:

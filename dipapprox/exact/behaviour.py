@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from fractions import Fraction
 from math import factorial
 
 from dipapprox.exact.positive import as_ratio
 from dipapprox.exact.values import Function
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
+
+
+class Infinity(Enum):
+    """A limit that is no number."""
+
+    PLUS = "inf"
+    MINUS = "-inf"
+
 
 _ONE = ExponentialPolynomial.constant(1)
 
@@ -29,8 +38,8 @@ def derivative(function: Function) -> Function:
     return ExponentialRatio.of(numerator, below)
 
 
-def limit_at_zero(function: Function) -> Fraction | None:
-    """The limit for ε -> 0, exact; None if it is infinite."""
+def limit_at_zero(function: Function) -> Fraction | Infinity:
+    """The limit for ε -> 0, exact if it is finite."""
     ratio = as_ratio(function)
     if not ratio.numerator:
         return Fraction(0)
@@ -38,11 +47,11 @@ def limit_at_zero(function: Function) -> Fraction | None:
     for factor, exponent in ratio.denominator:
         below, divisor = _leading_at_zero(factor)
         order, value = order - below * exponent, value / divisor**exponent
-    return None if order < 0 else value if order == 0 else Fraction(0)
+    return _limit(-order, value)
 
 
-def limit_at_infinity(function: Function) -> Fraction | None:
-    """The limit for ε -> ∞, exact; None if it is infinite."""
+def limit_at_infinity(function: Function) -> Fraction | Infinity:
+    """The limit for ε -> ∞, exact if it is finite."""
     ratio = as_ratio(function)
     if not ratio.numerator:
         return Fraction(0)
@@ -51,8 +60,14 @@ def limit_at_infinity(function: Function) -> Fraction | None:
         n, q, c = _leading_at_infinity(factor)
         power, rate = power - n * exponent, rate - q * exponent
         value /= c**exponent
-    growth = rate or power
-    return None if growth > 0 else value if growth == 0 else Fraction(0)
+    return _limit(rate or power, value)
+
+
+def _limit(growth: Fraction | int, value: Fraction) -> Fraction | Infinity:
+    """The limit of something like value * x^growth, x -> infinity."""
+    if growth > 0:
+        return Infinity.PLUS if value > 0 else Infinity.MINUS
+    return Fraction(0) if growth < 0 else value
 
 
 def _leading_at_zero(function: ExponentialPolynomial) -> tuple[int, Fraction]:

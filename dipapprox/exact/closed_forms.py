@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.exact.choices import chosen_probability
 from dipapprox.exact.discrete import discrete_probability, is_discrete
 from dipapprox.exact.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialRatio
@@ -50,7 +51,7 @@ class EventForms:
     def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
         match event:
             case Chosen():
-                return NotEnclosed("outside-fragment: a choice")
+                return chosen_probability(event, limits)
             case Event() | Star():
                 if is_discrete(event):
                     return discrete_probability(event, limits)

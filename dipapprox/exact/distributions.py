@@ -10,7 +10,8 @@ program's for eps = ε', for all eps > 0 at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant
@@ -49,7 +50,7 @@ class ExactDistributions:
         self._catalogue = Catalogue(states, Fraction(1) if epsilon is None else epsilon)
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
-        self._foreign = _foreign_sample(states) if epsilon is None else None
+        self._unlike = _unlike_scales(states) if epsilon is None else None
         self._forget()
 
     def _forget(self) -> None:
@@ -116,23 +117,56 @@ class ExactDistributions:
             return form
         if self._epsilon is not None:
             return form.at(Fraction(1))
-        if self._foreign is not None and not isinstance(event, Chosen):
-            return self._independent(form, self._foreign)
+        if self._unlike is not None and not isinstance(event, Chosen):
+            return self._unlike.checked(form)
         return form
 
-    def _independent(
-        self, form: ExponentialRatio, foreign: Sample
-    ) -> ExponentialRatio | NotEnclosed:
-        """A form of events with scales other than a / eps, if it does not depend on eps.
 
-        If all scales are a * eps^p, with one p, the probability is the form at ε' = eps^-p.
+@dataclass(frozen=True, slots=True)
+class _UnlikeScales:
+    """Compared samples with other scales than a / eps.
+
+    Attributes:
+        sample: One of them.
+        alike: Whether all compared samples have scales a * eps^p, with one p.
+    """
+
+    sample: Sample
+    alike: bool
+
+    def checked(self, form: ExponentialRatio) -> ExponentialRatio | NotEnclosed:
+        """The form of an event if it does not depend on eps.
+
+        If the scales are alike, the probability is the form at ε' = eps^-p.
         """
-        powers = {sample.scale.power for sample in _compared(self._states)}
-        if len(powers) == 1 and not form.denominator and form.numerator.as_constant() is not None:
+        if self.alike and not form.denominator and form.numerator.as_constant() is not None:
             return form
         return NotEnclosed(
-            f"outside-fragment: the scale of '{foreign.label}' is no rational multiple of 1/eps"
+            f"outside-fragment: the scale of '{self.sample.label}' is no rational multiple of 1/eps"
         )
+
+
+def _unlike_scales(states: FinalStates) -> _UnlikeScales | None:
+    if all(sample.scale.power == -1 for sample in states.samples):
+        return None
+    compared = _compared(states)
+    unlike = next((sample for sample in compared if sample.scale.power != -1), None)
+    if unlike is None:
+        return None
+    return _UnlikeScales(unlike, len({sample.scale.power for sample in compared}) == 1)
+
+
+def _compared(states: FinalStates) -> list[Sample]:
+    """The samples that some guard mentions, in order."""
+    mentioned: set[int] = set()
+    seen: set[int] = set()
+    for state in states.states:
+        path: Path | None = state.path
+        while path is not None and id(path) not in seen:
+            seen.add(id(path))
+            mentioned.update(path.guard.form.samples())
+            path = path.parent
+    return [states.samples[number] for number in sorted(mentioned)]
 
 
 def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
@@ -140,10 +174,12 @@ def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
     grouped: dict[tuple[tuple[ExponentialPolynomial, int], ...], list[ExponentialPolynomial]] = {}
     for ratio in ratios:
         grouped.setdefault(ratio.denominator, []).append(ratio.numerator)
-    total = ExponentialRatio.constant(0)
+    total: ExponentialRatio | None = None
     for denominator, numerators in grouped.items():
-        total = total + ExponentialRatio.of(exponential_sum(numerators), dict(denominator))
-    return total
+        numerator = numerators[0] if len(numerators) == 1 else exponential_sum(numerators)
+        part = ExponentialRatio.of(numerator, dict(denominator))
+        total = part if total is None else total + part
+    return ExponentialRatio.constant(0) if total is None else total
 
 
 def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:
@@ -158,23 +194,3 @@ def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:
         below = below * factor**exponent
     if total.numerator != below:
         raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")
-
-
-def _foreign_sample(states: FinalStates) -> Sample | None:
-    """The first compared sample whose scale is not a / eps."""
-    if all(sample.scale.power == -1 for sample in states.samples):
-        return None
-    return next((sample for sample in _compared(states) if sample.scale.power != -1), None)
-
-
-def _compared(states: FinalStates) -> Iterator[Sample]:
-    """The samples that some guard mentions, in order."""
-    mentioned: set[int] = set()
-    seen: set[int] = set()
-    for state in states.states:
-        path: Path | None = state.path
-        while path is not None and id(path) not in seen:
-            seen.add(id(path))
-            mentioned.update(path.guard.form.samples())
-            path = path.parent
-    return (states.samples[number] for number in sorted(mentioned))

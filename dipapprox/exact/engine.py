@@ -4,7 +4,7 @@ In: connected, reduced events whose samples have Laplace or one-sided exponentia
 s means s / ε. Out: the probability, an exponential polynomial in ε > 0, exact.
 
     event -> order event -> elimination plan -> exact algebra -> Σ coefficient * ∫ product
-                  | none: offsets round a cycle, sums of samples
+                  | none: offsets round a cycle, sums of samples, rates without short units
                   +-------> integration over polyhedra (`polyhedra`)
 
 References:
@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Event, Star
+from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms, Units
+from dipapprox.exact.pieces import LARGEST_RATE, MOST_SAMPLES
 from dipapprox.exact.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
@@ -32,7 +33,7 @@ _REMEMBERED = 1_000_000
 """About how many terms of functions are kept for later events."""
 
 _LONGEST = 512
-"""Units of more bits fit too many events: then only those of the next event are kept."""
+"""Most bits of units that are shared by events; longer ones serve one event only."""
 
 
 class LaplaceIntegrals:
@@ -81,8 +82,8 @@ class LaplaceIntegrals:
         if isinstance(order, NotEnclosed):
             assert isinstance(event, Event)
             return integrate(event, limits)
-        needs = Needs.of(order)
-        self._prepare(Units.of(needs.laws, needs.points))
+        if not self._prepare(Needs.of(order)):
+            return integrate(spelled_out(event), limits)
         terms = self._plan(order, limits)
         if isinstance(terms, NotEnclosed):
             return NotEnclosed(f"integration-budget: {terms.reason}")
@@ -99,15 +100,20 @@ class LaplaceIntegrals:
             return eliminate_star(order, self._table)
         return eliminate(order, limits, self._table)
 
-    def _prepare(self, units: Units) -> None:
-        """See to it that the algebra has fitting units, and room."""
-        both = self._units | units
-        if both != self._units:
-            large = (both.rates * both.points).bit_length() > _LONGEST
-            self._units = units if large else both
+    def _prepare(self, needs: Needs) -> bool:
+        """See to it that the algebra has fitting units, and room; False: no units fit."""
+        own = Units.of(needs.laws, needs.points)
+        units = self._units | own
+        if not (_is_short(units) and _fit(units, needs)):
+            units = own
+            if not _fit(units, needs):
+                return False
+        if units != self._units:
+            self._units = units
             self._forget()
         elif self._algebra.produced > _REMEMBERED or len(self._table) > _REMEMBERED // 10:
             self._forget()
+        return True
 
     def _forget(self) -> None:
         self._table = FunctionTable()
@@ -115,6 +121,16 @@ class LaplaceIntegrals:
         self._evaluation: Evaluation[Piecewise, ExponentialPolynomial] = Evaluation(
             self._algebra, self._table
         )
+
+
+def _is_short(units: Units) -> bool:
+    return (units.rates * units.points).bit_length() <= _LONGEST
+
+
+def _fit(units: Units, needs: Needs) -> bool:
+    """Whether all exponents of an event stay in the range of packed monomials."""
+    fastest = max(units.rate(law) for law in needs.laws)
+    return needs.samples < MOST_SAMPLES and needs.samples * fastest < LARGEST_RATE
 
 
 def _obstacle(event: Event | Star) -> str | None:

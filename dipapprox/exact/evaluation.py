@@ -104,8 +104,14 @@ class Evaluator:
             bits = more_bits(bits, middle, limits)
 
     def constant_near_zero(self, order: int, upper: Fraction) -> bool:
-        """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form."""
-        with precision(START_BITS):
+        """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form.
+
+        If it is not 0 at 0 this succeeds for small `upper`: its value is an integer there, and
+        the bits are enough for the terms, however large, to leave an error below 1.
+        """
+        terms = self.derivative(order).groups
+        largest = sum(abs(c) for _, row in terms for c in row)
+        with precision(START_BITS + largest.bit_length()):
             step = to_ball(upper / 2)
             box = _hull(Fraction(0), upper)
             slope = self.value(order + 1, box, self.powers(box)) * step / self.denominator

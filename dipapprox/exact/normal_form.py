@@ -18,7 +18,8 @@ G'(ε) = (DF)(ε, e^(-ρε)).
   P_j' = (κ + ρj) P_j for every j. A polynomial with P' = λP is 0, or a constant and λ = 0: F is a
   constant times one power of y.
 * Hence the squarefree part of F has simple zeros only, and two of its parts of different
-  multiplicity have no zero in common: squarefree decomposition is as good as factorisation.
+  multiplicity have no zero in common: squarefree decomposition (`squarefree`) is as good as
+  factorisation.
 """
 
 from __future__ import annotations
@@ -28,17 +29,12 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 
-from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
+from flint import fmpz_poly
 
-from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ExponentialPolynomial
 
 Group = tuple[int, tuple[int, ...]]
 """(j, coefficients of P_j from the power 0 up)."""
-
-_SIZE_BUDGET = 100_000
-"""Largest y-degree times number of terms of a polynomial that is split into squarefree parts.
-Sparse polynomials beyond it take seconds, without a way to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,41 +134,6 @@ def reduce_function(function: ExponentialPolynomial) -> Reduced:
     # Linear factors with zeros <= 0 are positive for ε > 0, their leading coefficient being > 0.
     groups = tuple((j, _integers(fmpz_poly(list(row)) // divisor)) for j, row in form.groups)
     return Reduced(tuple(sorted(found)), NormalForm(form.rate, groups))
-
-
-def squarefree_parts(form: NormalForm) -> tuple[int, tuple[tuple[NormalForm, int], ...]]:
-    """Return the sign s and (G_i, e_i) with G = s * positive constant * Π G_i^(e_i).
-
-    The G_i are not constant, have simple zeros only and no zero > 0 in common (module docstring).
-    Factors without a zero for ε > 0, the powers of ε and y, are dropped.
-
-    Raises:
-        LimitReached: If the polynomial is too large ("degree-budget").
-    """
-    degree = form.groups[-1][0]
-    if degree * form.size > _SIZE_BUDGET:
-        raise LimitReached(f"degree-budget: degree {degree} in e^({-form.rate} eps)")
-    context = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)
-    polynomial = context.from_dict(
-        {(n, j): c for j, row in form.groups for n, c in enumerate(row) if c}
-    )
-    constant, factors = polynomial.factor_squarefree()
-    parts: list[tuple[NormalForm, int]] = []
-    for factor, exponent in factors:
-        rows: dict[int, dict[int, int]] = {}
-        for (n, j), c in factor.to_dict().items():
-            rows.setdefault(int(j), {})[int(n)] = int(c)
-        least_j, least_n = min(rows), min(n for row in rows.values() for n in row)
-        groups = tuple(
-            (j - least_j, tuple(row.get(n, 0) for n in range(least_n, max(row) + 1)))
-            for j, row in sorted(rows.items())
-        )
-        part = NormalForm(form.rate, groups)
-        if part.size > 1:
-            parts.append((part, int(exponent)))
-        elif exponent % 2 and groups[0][1][-1] < 0:
-            constant = -constant
-    return (1 if constant > 0 else -1), tuple(parts)
 
 
 def _fraction_gcd(left: Fraction, right: Fraction) -> Fraction:

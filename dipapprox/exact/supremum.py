@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.exact.behaviour import derivative, limit_at_infinity, limit_at_zero
+from dipapprox.exact.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
 from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exact.positive import as_ratio, difference, polynomial_of_same_sign
@@ -45,7 +45,7 @@ def enclose_supremum(
         limits: Asked often.
 
     Returns:
-        The supremum, or NotEnclosed if the function is unbounded near an end.
+        The supremum, or NotEnclosed if the function is unbounded above near an end.
 
     Raises:
         LimitReached: If the boxes, bits, degree or time are used up.
@@ -55,7 +55,7 @@ def enclose_supremum(
         return ends
     exact = [end for end in ends if end.value.width == 0]
     best = max(exact, key=lambda end: end.value.lower, default=None)
-    if best is not None and (len(ends) == 1 or _bounds(best, function, interval, limits)):
+    if best is not None and _bounds(best, function, interval, limits):
         return best
     slope, _ = polynomial_of_same_sign(derivative(function), interval, limits)
     if not interval.is_point:
@@ -85,14 +85,16 @@ def _ends(
         found.append(at_lower)
     else:
         limit = limit_at_zero(function)
-        if limit is None:
+        if limit is Infinity.PLUS:
             return NotEnclosed("the function is unbounded near eps = 0")
-        found.append(Supremum(Enclosure.exact(limit), Enclosure.exact(0)))
+        if isinstance(limit, Fraction):
+            found.append(Supremum(Enclosure.exact(limit), Enclosure.exact(0)))
     if interval.upper is None:
         limit = limit_at_infinity(function)
-        if limit is None:
+        if limit is Infinity.PLUS:
             return NotEnclosed("the function is unbounded for large eps")
-        found.append(Supremum(Enclosure.exact(limit), None))
+        if isinstance(limit, Fraction):
+            found.append(Supremum(Enclosure.exact(limit), None))
     elif not interval.is_point:
         at_upper = _at_point(function, interval.upper, width, limits)
         if isinstance(at_upper, NotEnclosed):

@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.exact.bivariate import common_steps, exponential_polynomial, polynomials
-from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import Zero, zeros
+from dipapprox.exact.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
+
+_NEAR = Fraction(1, 2**10)
+"""How near a zero the number is that stands for it in reports."""
 
 Key = TypeVar("Key")
 
@@ -51,7 +54,9 @@ def vanishing_together(
         if chart.zero_at_lower:
             yield _zero_at(names, epsilons.lower), epsilons.lower
         for zero in chart.zeros:
-            yield _zero_in(names, zero, limits), zero.upper
+            near = refine(zero, _NEAR, limits)
+            place = near.lower if near.is_exact else simplest_between(near.lower, near.upper)
+            yield _zero_in(names, zero, limits), place
         if chart.zero_at_upper and epsilons.upper is not None:
             yield _zero_at(names, epsilons.upper), epsilons.upper
 

@@ -18,7 +18,8 @@ from dipapprox.errors import LimitReached
 from dipapprox.exact.cover import BoxesUsedUp, Cover, cover
 from dipapprox.exact.evaluation import Evaluator
 from dipapprox.exact.interval import EpsilonInterval, split_point
-from dipapprox.exact.normal_form import NormalForm, Reduced, reduce_function, squarefree_parts
+from dipapprox.exact.normal_form import NormalForm, Reduced, reduce_function
+from dipapprox.exact.squarefree import squarefree_parts
 from dipapprox.exact.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
@@ -26,8 +27,11 @@ from dipapprox.limits import Limits
 _FIRST_BOXES = 160
 """Boxes before the function is split into squarefree parts."""
 
-_BOXES_WITHOUT_PARTS = 1000
-"""Boxes for a function of too high a degree to be split."""
+_BOXES_IN_DOUBT = 1000
+"""Boxes for a factor that may still have double zeros, its degree being too high to see."""
+
+_MOST_HALVINGS = 4000
+"""Of the boxes of two zeros that must be different."""
 
 _MOST_BOXES = 1_000_000
 
@@ -141,23 +145,19 @@ def factorise(
 
 
 def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even: bool) -> Factors:
-    try:
-        sign, found = squarefree_parts(reduced.form)
-    except LimitReached as too_large:
+    found = squarefree_parts(reduced.form)
+    most = _MOST_BOXES if found.complete else _BOXES_IN_DOUBT
+    parts: list[Part] = []
+    for form, exponent in found.parts:
         try:
-            whole = cover(reduced.form, interval, _BOXES_WITHOUT_PARTS, limits)
+            proof = cover(form, interval, most, limits) if even or exponent % 2 else None
         except BoxesUsedUp as stuck:
-            raise LimitReached(f"{too_large.reason}; {stuck.reason}") from stuck
-        return Factors(1, reduced.rational_zeros, (Part(reduced.form, 1, whole),))
-    parts = tuple(
-        Part(
-            form,
-            exponent,
-            cover(form, interval, _MOST_BOXES, limits) if even or exponent % 2 else None,
-        )
-        for form, exponent in found
-    )
-    return Factors(sign, reduced.rational_zeros, parts)
+            if found.complete:
+                raise
+            degree = reduced.form.groups[-1][0]
+            raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
+        parts.append(Part(form, exponent, proof))
+    return Factors(found.sign, reduced.rational_zeros, tuple(parts))
 
 
 def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> SignChart:
@@ -208,7 +208,7 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
 
 def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
     """Refine boxes until none contains the zero of another, and order them."""
-    while True:
+    for _ in range(_MOST_HALVINGS):
         limits.check()
         found.sort(key=lambda zero: (zero.lower, zero.upper))
         clash = {
@@ -223,6 +223,8 @@ def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
         for place in clash:
             zero = found[place]
             found[place] = refine(zero, (zero.upper - zero.lower) / 2, limits)
+    near = float(found[min(clash)].lower)
+    raise LimitReached(f"precision-budget: two zeros near eps = {near} cannot be told apart")
 
 
 def _touch(left: Zero, right: Zero) -> bool:

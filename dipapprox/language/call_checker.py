@@ -67,14 +67,17 @@ class CallChecker:
                 "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
                 node.span, "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
             )  # fmt: skip
+        elif node.name == "disc":
+            self._error(
+                "type error", "'disc' takes a value and points, separated by ';'", node.span,
+                "write e.g. 'disc(r; -1 < 0 < 1)'",
+            )  # fmt: skip
         else:
             known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, "disc")
             hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
             symbol = self._symbols.get(node.name)
             if symbol is not None and symbol.is_array:
                 hint = f"array elements are written '{node.name}[i]'"
-            elif node.name == "disc":
-                hint = "write 'disc(r; -1 < 0 < 1)'"
             self._error("name error", f"unknown function '{node.name}'", node.span, hint)
 
     def _draw(self, node: ast.Call) -> None:
@@ -109,13 +112,13 @@ class CallChecker:
         if array is None:
             for score in scores:
                 self._operands.number(score, "a score")
-        elif array.kind & ~Kind.NUMBER:
+        elif array.kind.settled() & ~Kind.NUMBER:
             self._error("type error", "scores must be finite numbers", scores[0].span)
 
     def _selection(self, node: ast.Call) -> None:
         array = self._whole_array(node.arguments)
         if array is not None:
-            kind = array.kind
+            kind = array.kind.settled()
             if kind & (Kind.NAMED | Kind.TRUTH):
                 self._error(
                     "type error", f"'{node.name}' needs numbers or reals", node.arguments[0].span

@@ -88,7 +88,7 @@ class Calls:
                 labels = self._labels(points)
                 self._disc(self._expressions.value(value), labels, place, target)
             case ast.Call(name) if name == MECHANISM:
-                self._mechanism(node, place)
+                self._mechanism(node, place, target)
             case ast.Call(name) if name in DISTRIBUTIONS:
                 self._draw(node, place)
             case ast.Call():
@@ -129,12 +129,13 @@ class Calls:
         self._hold(node, place, False)
         return place
 
-    def _mechanism(self, call: ast.Call, place: Place) -> None:
+    def _mechanism(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """Exp(a*eps, scores): index i with probability proportional to e^{a eps scores[i]}."""
         rate = evaluate_rate(call.arguments[0], self._expressions.constants)
         options = []
         for position, score in enumerate(self._candidates(call, call.arguments[1:])):
             number = core.Constant(Fraction(position + 1), span=call.span)
+            self._emitter.admit(number, target, call.span)
             exponent = core.WeightProduct(scaled(rate, score, call), core.Epsilon())
             options.append((number, core.Exponential(exponent, span=call.span)))
         self._emitter.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
@@ -147,7 +148,7 @@ class Calls:
         for left, right, point in zip(values, values[1:], points[1:], strict=False):
             if left >= right:
                 raise Wrong(
-                    "value error", f"the points of 'disc' must ascend, but {left} >= {right}",
+                    "value error", f"the points of 'disc' must ascend: {left} < {right} is wrong",
                     point.span,
                 )  # fmt: skip
         return [core.Constant(v, span=p.span) for v, p in zip(values, points, strict=True)]
@@ -160,16 +161,16 @@ class Calls:
         target: ast.Target | None,
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
-        label, *others = labels
-        if not others:
-            self._emitter.store(place, label, target, label.span)
-            return
-        with self._emitter.inner() as below:
-            self._emitter.store(place, label, target, label.span)
+        *cuts, last = labels
         with self._emitter.inner() as above:
-            self._disc(value, others, place, target)
-        condition = core.Comparison(value, core.Relation.LESS_EQUAL, label, span=label.span)
-        self._emitter.emit(core.If(condition, tuple(below), tuple(above), span=label.span))
+            self._emitter.store(place, last, target, last.span)
+        rest = tuple(above)
+        for label in reversed(cuts):
+            with self._emitter.inner() as below:
+                self._emitter.store(place, label, target, label.span)
+            condition = core.Comparison(value, core.Relation.LESS_EQUAL, label, span=label.span)
+            rest = (core.If(condition, tuple(below), rest, span=label.span),)
+        self._emitter.emit(*rest)
 
     def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""

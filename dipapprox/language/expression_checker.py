@@ -145,7 +145,7 @@ class ExpressionChecker:
             )  # fmt: skip
 
     def _product(self, node: ast.Product) -> None:
-        reals = 0
+        random: list[Kind] = []
         for position, operand in enumerate(node.operands):
             operator = node.operators[max(0, position - 1)]
             kind = self.operand(operand, f"'{operator}'")
@@ -155,11 +155,12 @@ class ExpressionChecker:
                     "divide by numbers, parameters and loop variables only",
                 )  # fmt: skip
             elif kind & Kind.RANDOM:
-                reals += 1
-        if reals > 1:
+                random.append(kind)
+        if len(random) > 1:
+            what = random[0].describe()
             self._error(
-                "type error", "product of two reals", node.span,
-                "real expressions must be linear: a constant times a real",
+                "type error", f"product of two {what}s", node.span,
+                f"random expressions must be linear: a constant times a {what}",
             )  # fmt: skip
 
     # --- conditions ---------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from dipapprox.language.folding import (
     FALSE,
     TRUE,
     as_number,
-    balanced_sum,
+    balanced,
     combine,
     compare,
     scaled,
@@ -127,7 +127,7 @@ class Expressions:
                 terms.append(term if operator == "+" else scaled(Fraction(-1), term, operand))
         if constant or not terms:
             terms.append(core.Constant(constant, span=node.span))
-        return balanced_sum(terms, node)
+        return balanced(terms, core.Sum, node)
 
     def _product(self, node: ast.Product) -> core.Expression:
         factor = _ONE
@@ -144,10 +144,7 @@ class Expressions:
             check_size(factor, node.span)
         if not others:
             return core.Constant(factor, span=node.span)
-        product = others[0]
-        for other in others[1:]:
-            product = core.Product(product, other, span=node.span)
-        return scaled(factor, product, node)
+        return scaled(factor, balanced(others, core.Product, node), node)
 
     def _power(self, node: ast.Power) -> core.Expression:
         base = self.value(node.base)
@@ -159,10 +156,9 @@ class Expressions:
                 "type error", "division by something that is not constant", node.base.span,
                 "only constants and weights may have a negative exponent",
             )  # fmt: skip
-        product: core.Expression = core.Constant(_ONE, span=node.span)
-        for turn in range(exponent):
-            product = core.Product(product, base, span=node.span) if turn else base
-        return product
+        if exponent == 0:
+            return core.Constant(_ONE, span=node.span)
+        return balanced([base] * exponent, core.Product, node)
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""

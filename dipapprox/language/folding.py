@@ -81,11 +81,15 @@ def as_number(constant: core.Constant) -> Fraction:
     return constant.value
 
 
-def balanced_sum(terms: list[core.Expression], node: ast.Expression) -> core.Expression:
-    """Add up terms as a tree of logarithmic depth."""
+def balanced(
+    terms: list[core.Expression],
+    shape: type[core.Sum] | type[core.Product],
+    node: ast.Expression,
+) -> core.Expression:
+    """Combine terms, at least one, to a tree of logarithmic depth."""
     while len(terms) > 1:
         terms = [
-            core.Sum(terms[i], terms[i + 1], span=node.span) if i + 1 < len(terms) else terms[i]
+            shape(terms[i], terms[i + 1], span=node.span) if i + 1 < len(terms) else terms[i]
             for i in range(0, len(terms), 2)
         ]
     return terms[0]

@@ -24,7 +24,7 @@ def kind_of(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
     for name, mask in sources:
         if name in symbols:
             own |= symbols[name].kind & mask
-    return own
+    return own.settled()
 
 
 def infer_kinds(program: ast.Program, symbols: dict[str, Symbol]) -> None:

@@ -49,6 +49,12 @@ class Kind(IntFlag):
     INTEGER = 16  # an integer sample, or a sum of such
     RANDOM = REAL | INTEGER
 
+    def settled(self) -> Kind:
+        """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
+        if self & Kind.TRUTH and self != Kind.TRUTH:
+            return self & ~Kind.TRUTH | Kind.NUMBER
+        return self
+
     def describe(self) -> str:
         """Say it for people."""
         if self & Kind.RANDOM:

@@ -191,9 +191,7 @@ class _Structure:
             self.blocks.append(token)
         elif not self.blocks:
             message = f"'{token.value}' without an 'if' or a loop before it"
-            self._report(
-                token, message, "blocks are opened by 'if … then', 'for … do' and 'while … do'"
-            )
+            self._report(token, message, self._opener_hint())
         elif kind == "ELIF":
             self.blocks.append(token)
         elif kind == "END":

@@ -77,11 +77,15 @@ def _product(factors: list[core.Weight], span: Span | None) -> core.Weight:
     constant = Fraction(1)
     others: list[core.Weight] = []
     for factor in factors:
-        if isinstance(factor, core.Constant):
-            constant *= as_number(factor)
-            check_size(constant, span)
-        else:
-            others.append(factor)
+        match factor:
+            case core.Constant():
+                constant *= as_number(factor)
+            case core.WeightProduct(core.Constant() as coefficient, rest):
+                constant *= as_number(coefficient)
+                others.append(rest)
+            case _:
+                others.append(factor)
+        check_size(constant, span)
     if constant == 0 or constant != 1 or not others:
         others.insert(0, core.Constant(constant, span=span))
     return _balanced(others, core.WeightProduct)

@@ -142,14 +142,16 @@ def _stem(place: core.Variable | core.Element) -> str:
 
 
 def _statements(block: core.Block) -> Iterator[core.Statement]:
-    for statement in block:
+    """Yield the statements of a block and of the blocks in it."""
+    pending = list(block)
+    while pending:
+        statement = pending.pop()
         yield statement
         match statement:
             case core.If(_, then, otherwise):
-                yield from _statements(then)
-                yield from _statements(otherwise)
+                pending += (*then, *otherwise)
             case core.While(_, body):
-                yield from _statements(body)
+                pending += body
             case _:
                 pass
 

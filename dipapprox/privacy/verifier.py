@@ -94,5 +94,6 @@ def _engine(
     """Say what computed: the engine, and closed forms if they decided some pair."""
     if probabilities is None:
         return options.engine.value
-    exactly = search is not None and search.exactly and options.engine is not Engine.EXACT
-    return f"{probabilities.name} + exact" if exactly else probabilities.name
+    name, exact = probabilities.name, Engine.EXACT.value
+    exactly = search is not None and search.exactly > 0
+    return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name

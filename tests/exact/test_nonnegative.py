@@ -118,15 +118,24 @@ def test_the_factors_multiply_to_the_function() -> None:
     assert function * positive == total * other
 
 
-def test_out_of_reach_is_undecided_with_the_reason() -> None:
-    budget = F(12345, 10007)
-    double = (EPS * exp(budget) - ONE) ** 2 * (exp(F(1, 8)) + EPS)
-    answer = is_nonnegative(double, ALL_EPSILONS, LIMITS)
-    assert isinstance(answer, Undecided)
-    assert answer.reason.startswith("degree-budget")
+def test_out_of_time_is_undecided_with_the_reason() -> None:
     late = is_nonnegative(OMEGA**2, ALL_EPSILONS, Limits(seconds=0))
     assert isinstance(late, Undecided)
     assert late.reason.startswith("time limit")
+
+
+@pytest.mark.parametrize("name", [*TRUE, *FALSE])
+@pytest.mark.parametrize(("bits", "boxes"), [(64, 3), (64, 40), (128, 10), (256, 160)])
+def test_more_effort_never_changes_an_answer(
+    name: str, bits: int, boxes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = {**TRUE, **FALSE}[name]
+    full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    monkeypatch.setattr("dipapprox.exact.evaluation.MOST_BITS", bits)
+    monkeypatch.setattr("dipapprox.exact.zeros._FIRST_BOXES", boxes)
+    monkeypatch.setattr("dipapprox.exact.zeros._MOST_BOXES", boxes)
+    less = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    assert isinstance(less, type(full) | Undecided)
 
 
 @given(functions)

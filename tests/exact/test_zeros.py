@@ -111,13 +111,22 @@ def test_the_zero_function_and_constants() -> None:
     assert zeros(exp(-3), EpsilonInterval(F(1), F(2)), LIMITS).signs == (1,)
 
 
-def test_large_degrees_are_an_honest_limit() -> None:
+def test_large_denominators() -> None:
     budget = F(12345, 10007)
-    double = (EPS * exp(budget) - ONE) ** 2 * (exp(F(1, 8)) + EPS)
-    with pytest.raises(LimitReached, match="degree-budget"):
-        zeros(double, ALL_EPSILONS, LIMITS)
     simple = (EPS * exp(budget) - ONE) * (exp(F(1, 8)) - constant(2))
     assert zeros(simple, ALL_EPSILONS, LIMITS).signs == (1, -1, 1)
+    # Of degree 207527 in one exponential, but a polynomial in two.
+    double = (EPS * exp(budget) - ONE) ** 2 * (exp(F(1, 8)) - constant(F(3, 2)))
+    chart = zeros(double, ALL_EPSILONS, LIMITS)
+    assert [zero.multiplicity for zero in chart.zeros] == [2, 1]
+    assert chart.signs == (-1, -1, 1)
+
+
+def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dipapprox.exact.squarefree._MOST_VARIABLES", 1)
+    double = (EPS * exp(F(12345, 10007)) - ONE) ** 2 * (exp(F(1, 8)) + EPS)
+    with pytest.raises(LimitReached, match="degree-budget"):
+        zeros(double, ALL_EPSILONS, LIMITS)
 
 
 roots = st.tuples(st.just("root"), small_fractions)

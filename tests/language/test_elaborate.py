@@ -153,12 +153,17 @@ def test_linear_expressions_are_folded() -> None:
     assert statement.value == Sum(Sum(half, minus), Constant(Fraction(3)))
 
 
-def test_a_long_sum_is_a_shallow_tree() -> None:
-    text = HEADER + "r <- Gauss(0, 1)\ns <- r" + " + r" * 5000
-    statement = core_of(text).body[-1]
+@pytest.mark.parametrize(
+    ("operator", "shape"), [("+", Sum), ("*", Product)], ids=["sum", "product"]
+)
+def test_long_sums_and_products_are_shallow_trees(
+    operator: str, shape: type[Sum] | type[Product]
+) -> None:
+    statement = core_of(HEADER + "s <- q[1]" + f" {operator} q[2]" * 5000).body[-1]
     assert isinstance(statement, Assign)
     depth, node = 0, statement.value
-    while isinstance(node, Sum):
+    while isinstance(node, Sum | Product):
+        assert isinstance(node, shape)
         depth, node = depth + 1, node.left
     assert depth <= 13
 

@@ -21,6 +21,8 @@ PIECES = [
     *sorted(KEYWORDS), "<-", "<", "=", "==", "(", ")", "[", "]", "{", "}", ",", ";", "\n", "..",
     "~", "q", "out", "r", "eps", "Gauss(0, 1)", "argmax(v)", "max(v)", "v[i]", "1/0", "1e9", "-",
     "not ", "&&", "#", "\t", "\0", "é", "∞", "0.5", "1..3", "N", "adjacent l0 ", "if q[1] then ",
+    ":", "^", "^-2", "choose {0 : 1/2, 1 : 1/2}", "disc(r; 0 < 1)",
+    "while q[1] = 0 do ", "DLap(0, 1)", "exp(eps)", "Exp(eps, q)", "LapPlus(0, eps)", "in bool",
 ]  # fmt: skip
 
 DIP = """\

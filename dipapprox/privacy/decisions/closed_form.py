@@ -18,6 +18,7 @@ class _Notation:
         epsilon: A positive power of ε.
         exponential: e to the rate * ε, rate not 0.
         power: A formula in parentheses to a power >= 2.
+        group: A numerator of several terms.
         quotient: Numerator over denominator.
     """
 
@@ -25,6 +26,7 @@ class _Notation:
     epsilon: Callable[[int], str]
     exponential: Callable[[Fraction], str]
     power: Callable[[str, int], str]
+    group: Callable[[str], str]
     quotient: Callable[[str, str], str]
 
 
@@ -42,6 +44,8 @@ def _ratio(function: ExponentialRatio, notation: _Notation) -> str:
     numerator = _polynomial(function.numerator, notation)
     if not function.denominator:
         return numerator
+    if len(function.numerator.terms) > 1:
+        numerator = notation.group(numerator)
     factors = []
     for factor, exponent in function.denominator:
         text = f"({_polynomial(factor, notation)})"
@@ -97,11 +101,10 @@ _EPSILON = r"\varepsilon"
 _TEXT = _Notation(
     fraction=str,
     epsilon=lambda power: "ε" if power == 1 else f"ε^{power}",
-    exponential=lambda rate: f"e^({_rate(rate, 'ε')})",
+    exponential=lambda rate: "e^ε" if rate == 1 else f"e^({_rate(rate, 'ε')})",
     power=lambda formula, exponent: f"{formula}^{exponent}",
-    quotient=lambda top, bottom: (
-        f"({top}) / ({bottom})" if " (" in bottom else f"({top}) / {bottom}"
-    ),
+    group="({})".format,
+    quotient=lambda top, bottom: f"{top} / ({bottom})" if " (" in bottom else f"{top} / {bottom}",
 )
 
 _LATEX = _Notation(
@@ -109,5 +112,6 @@ _LATEX = _Notation(
     epsilon=lambda power: _EPSILON if power == 1 else f"{_EPSILON}^{{{power}}}",
     exponential=lambda rate: f"e^{{{_rate(rate, _EPSILON)}}}",
     power=lambda formula, exponent: f"{formula}^{{{exponent}}}",
+    group=str,
     quotient=lambda top, bottom: rf"\frac{{{top}}}{{{bottom}}}",
 )

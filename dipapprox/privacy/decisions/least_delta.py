@@ -65,7 +65,7 @@ def _is_dominated(gap: Gap, attained: Fraction, patterns: PatternGaps) -> bool:
 
 
 def _positive_parts(gap: Gap, patterns: PatternGaps) -> tuple[EpsilonInterval, ...]:
-    """Return intervals that hold every ε at which a gap is positive: it may fall to -∞ elsewhere."""
+    """Return intervals that hold all ε at which a gap is positive: elsewhere it may fall to -∞."""
     signs = patterns.signs
     ranges = signs.negative(-signs.numerator(gap.function), _COARSE)
     return tuple(
