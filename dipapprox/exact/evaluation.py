@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 
 from flint import arb, arb_poly, fmpz
 
 from dipapprox.errors import LimitReached
 from dipapprox.exact.normal_form import NormalForm
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision, to_ball
+from dipapprox.numerics.precision import exact_fraction, precision, to_ball
 
 Powers = dict[int, arb]
 """j -> e^(-jρx)."""
@@ -102,6 +103,37 @@ class Evaluator:
                         return sign, 0
                     return 0, _sign(slope + bend * signs)
             bits = more_bits(bits, middle, limits)
+
+    def newton(
+        self, lower: Fraction, upper: Fraction, limits: Limits
+    ) -> tuple[Fraction, Fraction] | None:
+        """Shrink a box around a zero by one step of the interval Newton method.
+
+        With m the middle, every zero in the box is m - G(m) / G'(ξ) for some ξ of the box.
+
+        Returns:
+            Dyadic ends of a smaller box with the same zeros, or None if G' may be 0 in the box.
+        """
+        middle = (lower + upper) / 2
+        bits = START_BITS
+        while True:
+            with precision(bits):
+                box = _hull(lower, upper)
+                slope = self.value(1, box, self.powers(box)) / self.denominator
+                if not _sign(slope):
+                    return None
+                x = to_ball(middle)
+                value = self.value(0, x, self.powers(x))
+                if value.rel_accuracy_bits() > slope.rel_accuracy_bits():
+                    step = value / slope
+                    near, far = exact_fraction(step.mid()), exact_fraction(step.rad())
+                    break
+            bits = more_bits(bits, middle, limits)
+        grid = Fraction(2) ** (far.numerator.bit_length() - far.denominator.bit_length() - 3)
+        return (
+            max(lower, floor((middle - near - far) / grid) * grid),
+            min(upper, ceil((middle - near + far) / grid) * grid),
+        )
 
     def constant_near_zero(self, order: int, upper: Fraction) -> bool:
         """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form.

@@ -232,7 +232,7 @@ def _touch(left: Zero, right: Zero) -> bool:
 
 
 def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
-    """Shrink the box of a zero to at most `width` > 0, by bisection on the sign of its factor."""
+    """Shrink the box of a zero to at most `width` > 0: Newton where it helps, else bisection."""
     if zero.form is None or zero.upper - zero.lower <= width:
         return zero
     evaluator = Evaluator(zero.form)
@@ -240,6 +240,10 @@ def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
     at_lower = evaluator.sign(lower, limits)
     while upper - lower > width:
         limits.check()
+        smaller = evaluator.newton(lower, upper, limits)
+        if smaller is not None and (smaller[1] - smaller[0]) * 2 < upper - lower:
+            lower, upper = smaller
+            continue
         middle = split_point(lower, upper)
         if evaluator.sign(middle, limits) == at_lower:
             lower = middle
