@@ -24,6 +24,7 @@ tables: $(VENV)/.installed
 	$(BIN)/dipapprox tables --out results/tables
 
 # The documentation, into site/.
+docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(VENV)/.tested
 	$(BIN)/mkdocs build --strict
 
