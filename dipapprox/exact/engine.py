@@ -18,9 +18,10 @@ from typing import assert_never
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms, Units
+from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms
 from dipapprox.exact.pieces import LARGEST_RATE, MOST_SAMPLES
 from dipapprox.exact.polyhedra import integrate
+from dipapprox.exact.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.needs import Needs, Order
@@ -124,7 +125,7 @@ class LaplaceIntegrals:
 
 
 def _is_short(units: Units) -> bool:
-    return (units.rates * units.points).bit_length() <= _LONGEST
+    return units.step.bit_length() <= _LONGEST
 
 
 def _fit(units: Units, needs: Needs) -> bool:
