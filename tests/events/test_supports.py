@@ -58,13 +58,13 @@ def integer_events(draw: st.DrawFn) -> Event:
 
 
 def series(event: Event) -> Counter[Fraction]:
-    """The integer points by Σ |x - mean| / scale, up to 3: what the probability is a series in."""
+    """The integer points by Σ |x - mean| / scale, up to 2: what the probability is a series in."""
     found: Counter[Fraction] = Counter()
     for point in product(WINDOW, repeat=len(event.samples)):
         if contains(event, point):
             pairs = zip(point, event.samples, strict=True)
             found[sum((abs(x - law.mean) / law.scale for x, law in pairs), Fraction(0))] += 1
-    return Counter({exponent: count for exponent, count in found.items() if exponent <= 3})
+    return Counter({exponent: count for exponent, count in found.items() if exponent <= 2})
 
 
 def contains(event: Event, point: tuple[int, ...]) -> bool:
