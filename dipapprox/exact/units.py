@@ -1,7 +1,7 @@
 """Units: coordinates in which the rates and the means of Laplace-type laws are integers.
 
-A law of scale s stands for one of scale s / ε. With the rates 1 / s = a / R and the means k / D over
-common denominators, put u = (ε / R) x and η = ε / (R D): the density of Laplace noise becomes
+A law of scale s stands for one of scale s / ε. With rates 1 / s = a / R and means k / D over
+common denominators put u = (ε / R) x and η = ε / (R D): the density of Laplace noise becomes
 a e^{-a|u - kη|} / 2.
 """
 
