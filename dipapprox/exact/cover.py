@@ -18,6 +18,8 @@ from dipapprox.exact.evaluation import START_BITS, Evaluator
 from dipapprox.exact.interval import EpsilonInterval, split_point
 from dipapprox.exact.normal_form import NormalForm
 from dipapprox.limits import Limits
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball
 
 
@@ -133,7 +135,8 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
     while waiting:
         limits.check()
         if (most := most - 1) < 0:
-            raise BoxesUsedUp(f"box-budget: undecided near eps = {float(waiting[-1][0])}")
+            low, high = short(Enclosure(*waiting[-1]))
+            raise BoxesUsedUp(f"box-budget: undecided for eps in [{low}, {high}]")
         left, right = waiting.pop()
         box = _settle(evaluator, left, right, limits)
         if box is None:

@@ -10,6 +10,8 @@ from flint import arb, arb_poly, fmpz
 from dipapprox.errors import LimitReached
 from dipapprox.exact.normal_form import NormalForm
 from dipapprox.limits import Limits
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import exact_fraction, precision, to_ball
 
 Powers = dict[int, arb]
@@ -162,7 +164,8 @@ def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
     """
     limits.check()
     if 2 * bits > MOST_BITS:
-        raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {float(point)}")
+        near, _ = short(Enclosure.exact(point))
+        raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {near}")
     return 2 * bits
 
 
