@@ -23,8 +23,6 @@ from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import Strategy, plan
 from dipapprox.language.core import InputRow, Value
 from dipapprox.limits import Limits
-from dipapprox.numerics.continuous import as_continuous
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
@@ -182,13 +180,9 @@ def _explain_state(
     else:
         row, event = place
         edges = order_edges(event)
-        continuous = as_continuous(event)
         try:
-            if isinstance(continuous, NotEnclosed):
-                obstacle = continuous.reason
-            else:
-                before = plan(event, Strategy.NONE, limits)
-                after = _optimised(event, strategy, limits)
+            before = plan(event, Strategy.NONE, limits)
+            after = _optimised(event, strategy, limits)
         except LimitReached as limit:
             limits.check()  # the time and the memory end the run, a piece limit only this state
             obstacle = limit.reason
