@@ -11,6 +11,10 @@ integrals, the engines, their caches, the enumeration of adjacent pairs and the 
 the engine `nested` in another order of integration and at higher precision; `CheckResult.shared`
 says so when it happens.
 
+Choices are paths of their own, with weights evaluated in balls; loops are followed round by round;
+integer noise is summed where its comparisons form trees. Loops that end by chance only, and other
+events of integers, are beyond the check: not confirmed.
+
     refuted        something that the file states is false: its digest, its program's hash, a
                    probability, a sum, the number of pairs, the verdict, a row that is missing
     confirmed      everything it states is true, as far as the check's bits tell (more than the

@@ -23,6 +23,8 @@ from dipapprox.exact.squarefree import squarefree_parts
 from dipapprox.exact.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
 
 _FIRST_BOXES = 160
 """Boxes before the function is split into squarefree parts."""
@@ -223,7 +225,7 @@ def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
         for place in clash:
             zero = found[place]
             found[place] = refine(zero, (zero.upper - zero.lower) / 2, limits)
-    near = float(found[min(clash)].lower)
+    near, _ = short(Enclosure.exact(found[min(clash)].lower))
     raise LimitReached(f"precision-budget: two zeros near eps = {near} cannot be told apart")
 
 

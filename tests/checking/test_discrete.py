@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -22,6 +23,7 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.language.core import Constant, Exponential, Inverse, Relation, Value, WeightSum
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from tests.checking.certified import replaced, signed
 from tests.checking.test_distributions import probability
 
 LIMITS = Limits()
@@ -258,3 +260,16 @@ def test_what_is_no_tree_of_integers_is_refused() -> None:
     text = GEOMETRIC.replace("a >= 3", "a + b >= 3")
     with pytest.raises(NoBounds, match="no tree"):
         derived(text, ONE, [ONE])
+
+
+@pytest.mark.parametrize("text", [RESPONSE, GEOMETRIC])
+def test_false_probabilities_are_refuted(text: str) -> None:
+    program = dipapprox.parse(text)
+    claim = dipapprox.Claim(epsilon=ONE, epsilon_prv=Q(2), delta=Q(9, 10))
+    fields = json.loads(
+        dipapprox.certify(program, text, dipapprox.verify(program, claim)).to_json()
+    )
+    said = fields["evidence"]["probabilities"]
+    moved = [[str(Q(end) + Q(1, 10**9)) for end in said[0]], *said[1:]]
+    forged = signed(replaced(fields, ("evidence", "probabilities"), moved))
+    assert dipapprox.check(forged).outcome is Outcome.REFUTED
