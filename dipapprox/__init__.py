@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
     from dipapprox.privacy.certificate import Certificate, ProgramText
     from dipapprox.privacy.claim import Claim
+    from dipapprox.privacy.decisions.decision import Decision, Ruling, Violation
     from dipapprox.privacy.interface import (
         calibrate,
         certify,
+        decide,
         pair_distributions,
         parse,
         probabilities,
@@ -61,9 +63,15 @@ _HOMES = {
         "ProgramText",
     ),
     "dipapprox.privacy.claim": ("Claim",),
+    "dipapprox.privacy.decisions.decision": (
+        "Decision",
+        "Ruling",
+        "Violation",
+    ),
     "dipapprox.privacy.interface": (
         "calibrate",
         "certify",
+        "decide",
         "pair_distributions",
         "parse",
         "probabilities",
@@ -114,6 +122,7 @@ __all__ = [
     "Certificate",
     "CheckResult",
     "Claim",
+    "Decision",
     "Enclosure",
     "Engine",
     "IntervalVerdict",
@@ -132,14 +141,17 @@ __all__ = [
     "Program",
     "ProgramText",
     "RenyiProfile",
+    "Ruling",
     "SourceError",
     "UserError",
     "Verdict",
+    "Violation",
     "Witness",
     "WitnessRow",
     "calibrate",
     "certify",
     "check",
+    "decide",
     "pair_distributions",
     "parse",
     "probabilities",

@@ -5,6 +5,7 @@ Adding a family means adding it here and in `numerics/densities.py`; a test comp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -27,6 +28,21 @@ class Family(Enum):
     EXPONENTIAL = "LapPlus"
     REFLECTED_EXPONENTIAL = "LapMinus"
     DISCRETE_LAPLACE = "DLap"
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether samples are integers."""
+        return self is Family.DISCRETE_LAPLACE
+
+
+MIRRORED: Mapping[Family, Family] = {
+    Family.GAUSSIAN: Family.GAUSSIAN,
+    Family.LAPLACE: Family.LAPLACE,
+    Family.EXPONENTIAL: Family.REFLECTED_EXPONENTIAL,
+    Family.REFLECTED_EXPONENTIAL: Family.EXPONENTIAL,
+    Family.DISCRETE_LAPLACE: Family.DISCRETE_LAPLACE,
+}
+"""The family of -Z for Z of a family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,14 @@ class Distribution:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def affine(self, factor: Fraction, shift: Fraction) -> Distribution:
+        """Return the law of factor * x + shift, factor != 0.
+
+        For discrete laws the factor is 1 or -1 and the shift an integer.
+        """
+        family = MIRRORED[self.family] if factor < 0 else self.family
+        return Distribution(family, factor * self.mean + shift, abs(factor) * self.scale)
 
 
 @dataclass(frozen=True, slots=True)

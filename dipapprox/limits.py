@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dipapprox.errors import LimitReached
 
@@ -45,6 +45,11 @@ class Limits:
         """Raise LimitReached if `count` pieces of one event are too many."""
         if count > self.pieces:
             raise LimitReached(f"piece limit: an event splits into more than {self.pieces} pieces")
+
+    def ending_within(self, seconds: float) -> Limits:
+        """Return the same limits, but with at most `seconds` from now."""
+        end = self.elapsed() + seconds
+        return replace(self, seconds=end if self.seconds is None else min(self.seconds, end))
 
     def elapsed(self) -> float:
         """Return the seconds since the limits were made."""

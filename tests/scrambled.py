@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Independent
+from dipapprox.events.event import Independent, normal_choice
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import InputRow
@@ -33,10 +33,10 @@ class Scrambled:
 
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
         totals = [Fraction(0)] * self._outputs
-        for output, event in self._instantiator.events(row):
+        for output, event, chosen in self._instantiator.events(row):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
-                key = frozenset(map(canonical, reduced.factors))
+                key = frozenset((*map(canonical, reduced.factors), *map(normal_choice, chosen)))
                 if key not in self._numbers:
                     self._numbers[key] = Fraction(self._random.randrange(2**30), 2**30)
                 totals[output] += self._numbers[key] / self._most

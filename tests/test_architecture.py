@@ -27,6 +27,7 @@ LAYERS = (
     "distributions",
     "graphs",
     "language",
+    "highlighting",
     "semantics",
     "events",
     "integrals",
@@ -44,6 +45,9 @@ HOMES = {
     "igraph": {"graphs"},
     "flint": {"numerics", "exact", "checking"},
     "rich": {"cli"},
+    "shtab": {"cli"},
+    "pygments": {"highlighting"},
+    "distributed": {"experiments"},
     "matplotlib": {"experiments", "cli"},
 }
 """Foreign packages and the only layers that may know them."""

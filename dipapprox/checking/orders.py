@@ -37,7 +37,7 @@ class Sample:
     def shifted(self, by: Fraction) -> Sample:
         """Return the sample of x + by."""
         return Sample(
-            Distribution(self.law.family, self.law.mean + by, self.law.scale),
+            self.law.affine(Fraction(1), by),
             None if self.lower is None else self.lower + by,
             None if self.upper is None else self.upper + by,
         )
@@ -154,11 +154,7 @@ def _scaled(laws: Sequence[Distribution], lines: Sequence[Line]) -> Scaled | Non
         if weight < 0:
             key, w = (b, a), -w
         bounds[key] = min(w, bounds.get(key, w))
-    scaled = [
-        Distribution(law.family, law.mean * factor[k], law.scale * abs(factor[k]))
-        for k, law in enumerate(laws)
-    ]  # the families are symmetric
-    return scaled, bounds
+    return [law.affine(factor[k], _ZERO) for k, law in enumerate(laws)], bounds
 
 
 def _shifted(

@@ -9,8 +9,10 @@ right), |e| <= error. None is the function 0. Rules, |f_i| <= M_i being known:
     running   ∫_{-1}^s f = q(s) - q(-1) + …, q' = p           error  2 E, and that of earlier panels
 
 A law is restricted to the panels within its `reach`; densities are p = Taylor polynomial, with the
-remainder bounded by the next coefficient over the whole panel (Lagrange). The coefficients of
-exp(a s + b s²) obey k c_k = a c_{k-1} + 2 b c_{k-2}; those of exp(|a| s + |b| s²) bound them.
+remainder bounded by the next coefficient over the whole panel (Lagrange). One-sided laws begin at
+their mean, which is an end of panels: there panels shrink towards it, as the least of many such
+samples lies next to it. The coefficients of exp(a s + b s²) obey k c_k = a c_{k-1} + 2 b c_{k-2};
+those of exp(|a| s + |b| s²) bound them.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, sqrt
+from typing import assert_never
 
 from flint import arb, arb_poly
 
@@ -27,6 +30,9 @@ from dipapprox.numerics.precision import to_ball
 
 _ZERO = arb(0)
 _ONE = arb(1)
+
+
+_TOWARDS_THE_EDGE = [Fraction(part, 2**k) for k in range(2, 12) for part in (2, 3)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +51,11 @@ Function = tuple[Piece | None, ...]
 def reach(law: Distribution, bits: int) -> Fraction:
     """Return how far from its mean a law must be kept to lose at most 2**-bits of its mass.
 
-    exp(-z²/2) bounds both Gaussian tails together, exp(-z) those of Laplace.
+    exp(-z²/2) bounds both Gaussian tails together, exp(-z) those of Laplace and one-sided laws.
     """
-    match law.family:
-        case Family.GAUSSIAN:
-            return law.scale * ceil(sqrt(1.4 * bits) + 1)
-        case Family.LAPLACE:
-            return law.scale * 2 * ceil(0.35 * bits + 1)
+    if law.family is Family.GAUSSIAN:
+        return law.scale * ceil(sqrt(1.4 * bits) + 1)
+    return law.scale * 2 * ceil(0.35 * bits + 1)
 
 
 def lost(law: Distribution, bits: int) -> arb:
@@ -84,10 +88,13 @@ class Grid:
         for law in self.laws:
             extent = reach(law, bits)
             width = law.scale * (1 if law.family is Family.GAUSSIAN else 2) / 2**fineness
-            start, stop = law.mean - extent, law.mean + extent
+            sides = [side for side in (-1, 1) if _mass(law.family, side)]
+            start, stop = law.mean + min(0, *sides) * extent, law.mean + max(0, *sides) * extent
             self._spans[law] = start, stop
             points |= {start + k * width for k in range(ceil((stop - start) / width))}
             points |= {law.mean, stop}  # the kink of Laplace densities
+            if len(sides) == 1:
+                points |= {law.mean + sides[0] * width * part for part in _TOWARDS_THE_EDGE}
         self.points = sorted(points)
 
     def density(
@@ -113,17 +120,16 @@ class Grid:
         z, k = (middle - law.mean) / law.scale, half / law.scale
         u, step = to_ball(z), to_ball(k)
         nearest = to_ball(max(Fraction(0), abs(z) - k))
-        match law.family:
-            case Family.GAUSSIAN:
-                linear, square = -u * step, -step * step / 2
-                steepest = (abs(u) + step) * step
-                value, peak = (-u * u / 2).exp(), (-nearest * nearest / 2).exp()
-                height = step / (2 * arb.pi()).sqrt()
-            case Family.LAPLACE:
-                linear, square = (-step if z > 0 else step), _ZERO
-                steepest = step
-                value, peak = (-abs(u)).exp(), (-nearest).exp()
-                height = step / 2
+        if law.family is Family.GAUSSIAN:
+            linear, square = -u * step, -step * step / 2
+            steepest = (abs(u) + step) * step
+            value, peak = (-u * u / 2).exp(), (-nearest * nearest / 2).exp()
+            height = step / (2 * arb.pi()).sqrt()
+        else:
+            linear, square = (-step if z > 0 else step), _ZERO
+            steepest = step
+            value, peak = (-abs(u)).exp(), (-nearest).exp()
+            height = step * to_ball(_mass(law.family, 1 if z > 0 else -1))
         coefficients = _exponential(linear, square, self.degree + 1)
         majorant = _exponential(steepest, abs(square), self.degree + 2)
         remainder = (height * peak * majorant[-1]).upper()
@@ -179,6 +185,21 @@ class Grid:
                 total = total + (integral(_ONE) - integral(-_ONE))
                 error = error + 2 * piece.error
         return total + arb(0, error.upper())
+
+
+def _mass(family: Family, side: int) -> Fraction:
+    """Return the mass that a family of laws has on a side of the mean."""
+    match family:
+        case Family.GAUSSIAN | Family.LAPLACE:
+            return Fraction(1, 2)
+        case Family.EXPONENTIAL:
+            return Fraction(side > 0)
+        case Family.REFLECTED_EXPONENTIAL:
+            return Fraction(side < 0)
+        case Family.DISCRETE_LAPLACE:
+            raise ValueError("discrete laws have no density")
+        case _:
+            assert_never(family)
 
 
 def _exponential(linear: arb, square: arb, length: int) -> Sequence[arb]:

@@ -21,7 +21,19 @@ BAD_INPUT = 2
 UNKNOWN = 3
 INTERRUPTED = 130
 
-_COMMANDS = ("verify", "probability", "profile", "calibrate", "sweep", "explain", "check")
+_COMMANDS = (
+    "verify",
+    "probability",
+    "profile",
+    "calibrate",
+    "decide",
+    "sweep",
+    "explain",
+    "check",
+    "examples",
+    "new",
+    "completion",
+)
 """The commands, each the name of a module beside this one; loading them all takes a while."""
 
 

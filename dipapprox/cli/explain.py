@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import (
     as_dot,
@@ -40,6 +41,7 @@ _EXAMPLES = """examples:
   dipapprox explain svt_gauss.dpg -p N=5 --no-merge --json      the columns of the papers' tables
   dipapprox explain svt_gauss.dpg --eps 0.5 --input 0,1 --format latex
   dipapprox explain svt_gauss.dpg --format dot | dot -Tsvg > dependencies.svg
+  dipapprox explain svt_laplace.dpg --closed-form --input 0,1     probabilities as formulas in ε
 
 Integrals are shown at ε = 1 and, for each state, the first input that leads to it; choose with
 --eps and --input.
@@ -54,6 +56,7 @@ class ExplainCommand:
     parameters: Mapping[str, Fraction]
     epsilon: Fraction
     input: str | None
+    closed_form: bool
     merge: bool
     strategy: Strategy
     limits: Limits
@@ -75,6 +78,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     arguments.add_program(parser)
     parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
     parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")
+    parser.add_argument(
+        "--closed-form",
+        action="store_true",
+        help="show every output's probability as a formula in ε instead, valid for all ε > 0",
+    )
     arguments.add_structure(parser)
     parser.add_argument(
         "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
@@ -95,6 +103,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
         parameters=arguments.parameters_of(words),
         epsilon=arguments.epsilon_of(words),
         input=words.input,
+        closed_form=words.closed_form,
         merge=not words.no_merge,
         strategy=arguments.strategy_of(words),
         limits=arguments.limits_of(words),
@@ -106,6 +115,16 @@ def read(words: argparse.Namespace) -> ExplainCommand:
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
     program = load(command.file, command.parameters)
+    if command.closed_form:
+        return run_closed_forms(
+            program,
+            None if command.input is None else parse_row(command.input, program),
+            command.format,
+            merge=command.merge,
+            limits=command.limits,
+            json=command.json,
+            console=console,
+        )
     rows = _rows(program) if command.input is None else [parse_row(command.input, program)]
     try:
         states = execute(program, command.merge, command.limits)

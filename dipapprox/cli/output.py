@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console, RenderableType
 
@@ -40,6 +41,22 @@ def write(console: Console, text: str) -> None:
     with _writing():
         console.file.write(text)
         console.file.flush()
+
+
+def write_new(path: Path, text: str, console: Console) -> None:
+    """Write a text file that must not exist yet, and say so.
+
+    Raises:
+        UserError: If it exists or cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"'{path}' exists already", "choose another name") from None
+    except OSError as error:
+        raise UserError(f"cannot write '{path}': {error.strerror}") from None
+    write(console, f"wrote {path}\n")
 
 
 @contextmanager

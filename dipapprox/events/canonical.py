@@ -1,10 +1,10 @@
 """A normal form for events: the same for events that differ by names, a shift, a unit or a sign.
 
 The probability of a connected event does not change when its samples are renumbered, all shifted
-by one number, all divided by one positive number, or all negated. `canonical` undoes these, so that
-equal events are computed once. The normal form is a complete event, not a hash: two events
-with equal normal forms have equal probabilities whatever the labelling procedure did; an imperfect
-labelling could only miss a repetition.
+by one number, all divided by one positive number (integers excepted), or all negated. `canonical`
+undoes these, so that equal events are computed once. The normal form is a complete event, not a
+hash: two events with equal normal forms have equal probabilities whatever the labelling procedure
+did; an imperfect labelling could only miss a repetition.
 
 Trees of comparisons (stars, chains: nearly all events) are labelled by sorting subtrees (Aho,
 Hopcroft and Ullman), everything else by BLISS.
@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox import graphs
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.stars import as_star, law_key, normal_star
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -31,9 +30,9 @@ Key = tuple[object, ...]
 def canonical(event: Event) -> Connected:
     """Return the normal form of a connected event with the same probability.
 
-    Stars are spelled as `Star`. Of all others, the least mean is 0 and the greatest scale 1; of the
-    event and its mirror image the one that sorts first is taken; samples and guards are in
-    canonical order.
+    Stars are spelled as `Star`. Of all others, the least mean is 0 and the greatest scale 1
+    (integers keep their scales); of the event and its mirror image the one that sorts first is
+    taken; samples and guards are in canonical order.
     """
     star = as_star(event)
     if star is not None:
@@ -48,15 +47,14 @@ def canonical(event: Event) -> Connected:
 def _in_unit(event: Event, sign: int) -> Event:
     """Substitute x = sign·(unit·y + origin): least mean 0, greatest scale 1.
 
-    The families are symmetric, so a negative sign only negates the means.
+    Integers stay integers: their means are, and the unit is 1.
     """
     known = {law_key(law): law for law in event.samples}
     origin = min([sign * law.mean for law in known.values()])
-    unit = max([law.scale for law in known.values()])
-    laws = {
-        key: Distribution(law.family, (sign * law.mean - origin) / unit, law.scale / unit)
-        for key, law in known.items()
-    }
+    discrete = any(law.family.is_discrete for law in known.values())
+    unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
+    factor, shift = sign / unit, -origin / unit
+    laws = {key: law.affine(factor, shift) for key, law in known.items()}
     return Event(
         tuple([laws[law_key(law)] for law in event.samples]),
         tuple([_substituted(guard, unit, origin, sign) for guard in event.guards]),

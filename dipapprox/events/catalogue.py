@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dipapprox.distributions import Distribution
-from dipapprox.events.columns import Column
+from dipapprox.distributions import MIRRORED, Distribution
+from dipapprox.events.columns import Column, combined
 from dipapprox.events.event import Connected
 from dipapprox.events.inputs import Inputs, Table
 from dipapprox.events.instantiate import Instantiator, holds
@@ -58,6 +58,9 @@ class Catalogue:
     def __init__(self, states: FinalStates, epsilon: Fraction) -> None:
         self._states = states
         self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
+        self._integers = frozenset(
+            k for k, sample in enumerate(states.samples) if sample.family.is_discrete
+        )
         self._instantiator = Instantiator(states, epsilon)
         outputs = {id(each): k for k, each in enumerate(states.outputs())}
         self._states_of: list[list[int]] = [[] for _ in outputs]
@@ -70,8 +73,9 @@ class Catalogue:
         self._inputs = Inputs(self._states.program)
         self._tables: list[Table] = []
         self._variables: dict[Change, int] = {}
-        self._reader = StarReader(self._variable)
-        self._shapes = Shapes(self._inputs, self._solutions, self._variable)
+        self._reader = StarReader(self._variable, self._integers)
+        self._shapes = Shapes(self._inputs, self._solutions, self._variable, self._integers)
+        self._chosen_of: list[int | None] = [None] * len(self._states.states)
         self._shape_of: list[Shape | None] = [None] * len(self._states.states)
         self._conditions: dict[Conditions, Table] = {}
 
@@ -124,6 +128,9 @@ class Catalogue:
                 where, batch = batches[conditions]
                 if len(batch.block):
                     column = self._shapes.solve(self._shape(number), batch)
+                    if self._states.states[number].choices:
+                        chosen = batch.constant(self._chosen(number))
+                        column = combined(column, chosen, self._solutions.joined)
                     found.append(StateColumn(output, where, column))
         return found
 
@@ -147,6 +154,14 @@ class Catalogue:
             self._shape_of[number] = shape
         return shape
 
+    def _chosen(self, number: int) -> int:
+        """The solution of a state's choices."""
+        found = self._chosen_of[number]
+        if found is None:
+            found = self._solutions.chosen(self._instantiator.chosen(number))
+            self._chosen_of[number] = found
+        return found
+
     def _variable(self, change: Change) -> int:
         """Number a sample after a change, and tabulate its law over the rows."""
         number = self._variables.setdefault(change, len(self._tables))
@@ -156,11 +171,12 @@ class Catalogue:
             if change.factor != 1 or change.shift.terms or change.shift.constant:
                 mean = mean.scaled(change.factor) + change.shift
             scale = abs(change.factor) * self._scales[change.sample]
+            family = MIRRORED[sample.family] if change.factor < 0 else sample.family
             names = mean.inputs()
 
             def law(values: tuple[Value, ...]) -> int:
                 value = mean.at(numbers_of(names, values)).constant
-                return self._solutions.law(Distribution(sample.family, value, scale))
+                return self._solutions.law(Distribution(family, value, scale))
 
             self._tables.append(Table(self._inputs, names, law))
         return number

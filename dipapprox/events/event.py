@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.distributions import ChoiceLaw, Distribution
+from dipapprox.distributions import ChainLaw, ChoiceLaw, Distribution, FiniteLaw
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.semantics.linear import LinearForm
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """{ x : form(x) <= 0 for every guard }, x[i] ~ samples[i] independent.
+
+    A guard is about real samples or about integer ones, not both. Guards about integers have no
+    integer points on their boundary.
 
     Attributes:
         samples: Laws of x[0], x[1], …
@@ -86,6 +90,23 @@ def spelled_out(event: Event | Star) -> Event:
             return Event(tuple(samples), tuple(guards))
         case _:
             assert_never(event)
+
+
+def normal_choice(chosen: Chosen) -> Chosen:
+    """Return an event of equal probability, the same for laws that list their weights otherwise."""
+    law = chosen.law
+    if isinstance(law, ChainLaw):
+        return chosen
+    order = sorted(
+        range(len(law.weights)),
+        key=lambda k: (_weight_key(law.weights[k]), k not in chosen.outcomes),
+    )
+    outcomes = frozenset(k for k, before in enumerate(order) if before in chosen.outcomes)
+    return Chosen(FiniteLaw(tuple(law.weights[k] for k in order)), outcomes, chosen.epsilon)
+
+
+def _weight_key(weight: ExponentialRatio) -> tuple[object, ...]:
+    return weight.numerator.terms, tuple((f.terms, count) for f, count in weight.denominator)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.distributions import Distribution
-from dipapprox.events.event import Event
+from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import InputRow, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, InputCondition, guards_of
@@ -26,12 +26,14 @@ class Outline:
         samples: The samples that its guards mention, ascending; local index k is samples[k].
         guards: Forms over local indices and input cells.
         varying: Whether some guard mentions an input cell.
+        chosen: What the state needs of choices: events independent of the guards and each other.
     """
 
     output: int
     samples: tuple[int, ...]
     guards: tuple[LinearForm, ...]
     varying: bool
+    chosen: tuple[Chosen, ...] = ()
 
 
 class Instantiator:
@@ -47,6 +49,7 @@ class Instantiator:
         self._samples = states.samples
         self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
         self._states = states.states
+        self._choices, self._epsilon = states.choices, epsilon
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
         self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs())}
         self._outlines: list[Outline | None] = [None] * len(states.states)
@@ -61,15 +64,23 @@ class Instantiator:
         found = self._outlines[state]
         if found is None:
             final = self._states[state]
-            found = _outline(final, self._positions[id(final.outputs)])
+            found = _outline(final, self._positions[id(final.outputs)], self.chosen(state))
             self._outlines[state] = found
         return found
 
-    def events(self, row: InputRow) -> Iterator[tuple[int, Event]]:
-        """Yield (index in `states.outputs()`, event) for every state that the row admits.
+    def chosen(self, state: int) -> tuple[Chosen, ...]:
+        """Return the `Outline.chosen` of a state."""
+        return tuple(
+            Chosen(self._choices[number].law, outcomes, self._epsilon)
+            for number, outcomes in self._states[state].choices
+        )
 
-        The events of one row are disjoint and their probabilities sum to 1; several may belong
-        to the same output. Raw: `reduce` simplifies them.
+    def events(self, row: InputRow) -> Iterator[tuple[int, Event, tuple[Chosen, ...]]]:
+        """Yield (index in `states.outputs()`, event, choices) for every state that the row admits.
+
+        The probability of a state is that of its event times those of its choices. The states of
+        one row are disjoint and their probabilities sum to 1; several may belong to the same
+        output. Raw: `reduce` simplifies the events.
         """
         numbers = self.numbers(row)
         laws = self.laws(numbers)
@@ -77,7 +88,8 @@ class Instantiator:
             guards = outline.guards
             if outline.varying:
                 guards = tuple(form.at(numbers) for form in guards)
-            yield outline.output, Event(tuple(laws[i] for i in outline.samples), guards)
+            event = Event(tuple(laws[i] for i in outline.samples), guards)
+            yield outline.output, event, outline.chosen
 
     def numbers(self, row: InputRow) -> dict[Symbol, Fraction]:
         """Return the cells that hold numbers; named values occur in conditions only."""
@@ -99,7 +111,7 @@ class Instantiator:
                 yield self.outline(state)
 
 
-def _outline(state: FinalState, output: int) -> Outline:
+def _outline(state: FinalState, output: int, chosen: tuple[Chosen, ...]) -> Outline:
     forms = tuple(guard.form for guard in guards_of(state.path))
     samples = sorted({sample for form in forms for sample in form.samples()})
     local = {sample: k for k, sample in enumerate(samples)}
@@ -112,6 +124,7 @@ def _outline(state: FinalState, output: int) -> Outline:
         tuple(samples),
         tuple(form.renamed(name) for form in forms),
         any(form.inputs() for form in forms),
+        chosen,
     )
 
 

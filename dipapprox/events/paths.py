@@ -6,13 +6,14 @@ a *star* if all its guards compare one sample, the centre c, each with a sample 
     a·c + b·x + w + inputs <= 0   says   c <= y (a > 0) or y <= c (a < 0)
     for the leaf y = -(b·x + w + inputs) / a,
 
-whose law follows from that of x because the families are symmetric. No guard of a star is implied
-by the others and none is impossible. Every node of a path adds one leaf to the node before it.
+whose law is a shifted, scaled and perhaps mirrored image of that of x. Integer samples have no such
+leaves. No guard of a star is implied by the others, and only one-sided laws can make it impossible.
+Every node of a path adds one leaf to the node before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -56,10 +57,12 @@ class StarReader:
 
     Args:
         number: Gives a changed sample a number, equal ones the same.
+        integers: The samples that are integers.
     """
 
-    def __init__(self, number: Callable[[Change], int]) -> None:
+    def __init__(self, number: Callable[[Change], int], integers: Set[int]) -> None:
         self._number = number
+        self._integers = integers
         self._found: dict[int, Twig | None] = {}
         self._plain: dict[int, int] = {}  # by sample, the number of its unchanged self
         self._single: dict[tuple[int, int], Twig] = {}
@@ -82,7 +85,7 @@ class StarReader:
         """Read a node whose parent has been read."""
         assert node.parent is not None
         ends = _ends(node.guard.form)
-        if ends is None:
+        if ends is None or not self._integers.isdisjoint(ends):
             return None
         if node.length > 2:
             parent = self._found[id(node.parent)]

@@ -14,6 +14,7 @@ from fractions import Fraction
 from dipapprox import graphs
 from dipapprox.events.event import Event, Impossible, Independent, Reduced
 from dipapprox.events.rewriting import as_comparisons
+from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import Difference, difference, has_interior, implies
 
@@ -23,10 +24,11 @@ def reduce(event: Event) -> Reduced:
 
     Returns:
         `Impossible` exactly if the event has probability 0; otherwise its independent factors in
-        order of their least sample. A factor's samples are renumbered from 0.
+        order of their least sample. A factor's samples are renumbered from 0. Only guards of
+        integers that are no bounds of samples and differences may have probability 0 unnoticed.
     """
     parts = connected_parts(event)
-    if parts is None:
+    if parts is None or not all(is_possible(part) for _, part in parts):
         return Impossible()
     return Independent(tuple(as_comparisons(part) for _, part in parts))
 

@@ -6,10 +6,11 @@ Two rules, each preserving the probability:
               guard, and nowhere else, is one Gaussian if its variance is a rational square, and
               in any case a sum of at most four (Lagrange's theorem on sums of squares)
     rescaling x = a·y + b with a != 0 turns α·x_i + β·x_j + c <= 0 into y_i <= y_j (or >=);
-              a < 0 is allowed because Gaussian and Laplace densities are symmetric
+              a < 0 is allowed: mirror images of laws are laws
 
 Distributions have rational scales, so a sum with an irrational deviation stays a sum: nothing is
-ever rounded.
+ever rounded. Events of integers stay as they are: a multiple of a discrete law is none, and shifts
+by halves would take the samples off the integers.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def as_comparisons(event: Event) -> Event:
     applies, as general normalised forms.
     """
     if all(_is_plain(guard) for guard in event.guards) and len(event.samples) > 2:
+        return event
+    if any(law.family.is_discrete for law in event.samples):
         return event
     return _rescaled(_with_merged_sums(event))
 
@@ -173,9 +176,7 @@ def _rescaled(event: Event) -> Event:
             group[k] = group[i]
         members[group[i]] += moved
     laws = [
-        law
-        if (a, b) == _IDENTITY
-        else Distribution(law.family, (law.mean - b) / a, law.scale / abs(a))
+        law if (a, b) == _IDENTITY else law.affine(1 / a, -b / a)
         for law, (a, b) in zip(event.samples, change, strict=True)
     ]
     values: dict[Symbol, LinearForm] = {

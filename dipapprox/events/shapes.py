@@ -7,7 +7,7 @@ as multisets. Everything else is keyed by its guards and laws, row by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -90,6 +90,7 @@ class Shapes:
         inputs: Numbers the values of the input cells.
         solutions: Numbers laws, events, solutions.
         variable: Numbers changed samples; `Batch.law` knows the numbers.
+        integers: The samples that are integers.
     """
 
     def __init__(
@@ -97,10 +98,12 @@ class Shapes:
         inputs: Inputs,
         solutions: Solutions,
         variable: Callable[[Change], int],
+        integers: Set[int],
     ) -> None:
         self._inputs = inputs
         self._solutions = solutions
         self._variable = variable
+        self._integers = integers
         self._bags, self._pairs = Bags(), Pairs()
         self._part_numbers: dict[object, int] = {}
         self._forms: list[LinearForm] = []
@@ -115,6 +118,8 @@ class Shapes:
     def prepare(self, outline: Outline) -> Fixed | Varying:
         """Do for a state what need not be done for every row."""
         freed = without_inputs(len(outline.samples), outline.guards)
+        if freed is not None and freed[0] and not self._integers.isdisjoint(outline.samples):
+            freed = None  # an integer sample can only take integers, at every row
         shifts, guards = ({}, outline.guards) if freed is None else freed
         nothing = LinearForm.constant_form(0)
         variables = tuple(

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import canonical
 from dipapprox.events.columns import Bag
-from dipapprox.events.event import Connected, Event, Impossible, Star
+from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star, normal_choice
 from dipapprox.events.reduce import reduce
 from dipapprox.events.stars import LawKey, law_key, normal_star
+from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm
 
 Numbers = tuple[int, ...]
@@ -65,6 +66,8 @@ class Solutions:
             for side in (0, 1)
         )
         star = normal_star(Star(self.laws[centre], *sides))
+        if not is_possible(star):
+            return IMPOSSIBLE
         return self._solution((self._event(star),))
 
     def event(self, laws: Iterable[int], guards: Sequence[LinearForm]) -> int:
@@ -73,6 +76,10 @@ class Solutions:
         if isinstance(reduced, Impossible):
             return IMPOSSIBLE
         return self._solution(tuple(self._event(canonical(f)) for f in reduced.factors))
+
+    def chosen(self, factors: Iterable[Chosen]) -> int:
+        """Solve independent choices."""
+        return self._solution(tuple(self._event(normal_choice(factor)) for factor in factors))
 
     def joined(self, left: int, right: int) -> int:
         """The conjunction of two independent solutions."""

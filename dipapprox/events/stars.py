@@ -29,9 +29,12 @@ def law_key(law: Distribution) -> LawKey:
 def as_star(event: Event) -> Star | None:
     """Read an event of at least three samples as a star; None if it is none.
 
-    Only plain comparisons count, x <= y without constants: `reduce` makes them.
+    Only plain comparisons count, x <= y without constants: `reduce` makes them. Integers are
+    compared with an offset of 1/2, so their events are no stars.
     """
     if len(event.samples) < 3 or len(event.guards) != len(event.samples) - 1:
+        return None
+    if any(law.family.is_discrete for law in event.samples):
         return None
     first = set(event.guards[0].samples())
     for guard in event.guards[1:]:
@@ -98,9 +101,9 @@ def _changed(
 ) -> Distribution:
     """The law of (sign·x - origin) / unit: the stars of a program need few of them, often."""
     family, *parts = law
-    mean, scale, divisor = Fraction(*parts[:2]), Fraction(*parts[2:]), Fraction(*unit)
-    mean = (sign * mean - Fraction(*origin)) / divisor
-    return Distribution(Family[family], mean, scale / divisor)
+    divisor = Fraction(*unit)
+    whole = Distribution(Family[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
+    return whole.affine(sign / divisor, -Fraction(*origin) / divisor)
 
 
 def _description(star: Star) -> tuple[object, ...]:

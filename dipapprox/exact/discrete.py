@@ -56,7 +56,7 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
     for rate in system.rates:
         powers[rate] = powers.get(rate, 0) + 2
         powers[2 * rate] = powers.get(2 * rate, 0) - 1
-    return weight.times_powers(powers).as_exponentials(system.steps)
+    return weight.times_powers(powers).as_exponentials(system.unit)
 
 
 def _laws(event: Event | Star) -> tuple[Distribution, ...]:

@@ -35,13 +35,13 @@ class IntegerSystem:
     """Inequalities over samples z_i with Pr[z_i] ∝ Y^{rates[i] * |z_i - means[i]|}.
 
     Attributes:
-        steps: Y = e^{-ε / steps}.
-        rates: Positive.
+        unit: Y = e^{-unit * ε}, unit > 0: the largest number of which all 1 / scale are multiples.
+        rates: 1 / scale in units, positive.
         means: One for each sample.
         inequalities: Each with at least one term.
     """
 
-    steps: int
+    unit: Fraction
     rates: tuple[int, ...]
     means: tuple[int, ...]
     inequalities: tuple[Inequality, ...]
@@ -57,13 +57,12 @@ def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
             return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
         means.append(law.mean.numerator)
     rates = [1 / law.scale for law in event.samples]
-    steps = lcm(*(rate.denominator for rate in rates))
-    multiples = tuple(int(rate * steps) for rate in rates)
-    common = gcd(*multiples)
-    if steps % common == 0:
-        steps, multiples = steps // common, tuple(m // common for m in multiples)
+    unit = Fraction(
+        gcd(*(rate.numerator for rate in rates)), lcm(*(rate.denominator for rate in rates))
+    )
+    multiples = tuple(int(rate / unit) for rate in rates)
     inequalities = tuple(_inequality(guard) for guard in event.guards)
-    return IntegerSystem(steps, multiples, tuple(means), inequalities)
+    return IntegerSystem(unit, multiples, tuple(means), inequalities)
 
 
 def _inequality(guard: LinearForm) -> Inequality:

@@ -1,4 +1,4 @@
-"""Rational functions of Y = e^{-ε/N} whose denominators are products of 1 - Y^d.
+"""Rational functions of Y = e^{-uε} whose denominators are products of 1 - Y^d.
 
 They are the coefficients in sums over integers: geometric series have denominators 1 - Y^d and no
 others, so a denominator is known in factors, each positive for 0 < Y < 1. Numerators are sparse:
@@ -72,8 +72,8 @@ class LatticeRatio:
         below = tuple(sorted((d, e) for d, e in exponents.items() if e > 0))
         return LatticeRatio(self.numerator * _expanded(above), self.shift, below)
 
-    def as_exponentials(self, steps: int) -> ExponentialRatio:
-        """Substitute Y = e^{-ε/steps}; in lowest terms where that is cheap to reach."""
+    def as_exponentials(self, unit: Fraction) -> ExponentialRatio:
+        """Substitute Y = e^{-unit * ε}; in lowest terms where that is cheap to reach."""
         if not self.numerator:
             return ExponentialRatio.constant(0)
         terms = {int(k): Fraction(int(c.p), int(c.q)) for (k,), c in self.numerator.terms()}
@@ -86,8 +86,8 @@ class LatticeRatio:
             terms, factors = dict(lowest.numerator), lowest.denominator
         numerator = {k + self.shift: c for k, c in terms.items()}
         return ExponentialRatio.of(
-            _exponentials(numerator.items(), steps),
-            {_exponentials(factor, steps): e for factor, e in factors},
+            _exponentials(numerator.items(), unit),
+            {_exponentials(factor, unit): e for factor, e in factors},
         )
 
 
@@ -149,5 +149,7 @@ def _product(left: Denominator, right: Denominator) -> Denominator:
     return tuple(sorted(exponents.items()))
 
 
-def _exponentials(terms: Iterable[tuple[int, Fraction | int]], steps: int) -> ExponentialPolynomial:
-    return ExponentialPolynomial.of({(0, Fraction(-k, steps)): Fraction(c) for k, c in terms})
+def _exponentials(
+    terms: Iterable[tuple[int, Fraction | int]], unit: Fraction
+) -> ExponentialPolynomial:
+    return ExponentialPolynomial.of({(0, -k * unit): Fraction(c) for k, c in terms})

@@ -6,8 +6,9 @@ eliminated first, every choice of active bounds is a piece, and the choice becom
 the variables further out (Fourier-Motzkin elimination as a decomposition). Pieces of measure zero
 are recognised exactly and never appear.
 
-Laplace densities have a kink at their mean. A variable with others inside its integral is split
-there; the innermost of its branch needs no split, only to know on which side its bounds lie.
+Laplace densities have a kink at their mean, one-sided ones a jump. A variable with others inside
+its integral is split there, and a side without mass dropped; the innermost of its branch needs no
+split, only to know on which side its bounds lie.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import has_interior, implies
 
 _BELOW, _ABOVE = -1, 1
+
+_SUPPORT = {Family.EXPONENTIAL: (_ABOVE,), Family.REFLECTED_EXPONENTIAL: (_BELOW,)}
+"""The only sides of the mean on which one-sided laws have mass."""
 
 Bound = LinearForm | None
 Buckets = Mapping[int, tuple[LinearForm, ...]]
@@ -62,8 +66,9 @@ def build_integrals(
             one is a leaf; otherwise every variable that no inner bound mentions is.
 
     Returns:
-        Pieces whose domains are disjoint up to measure zero and cover the event's. On a piece's
-        domain lower <= upper at every level, and the sides are as `Level` says.
+        Pieces whose domains are disjoint up to measure zero and cover the event's, except where
+        a one-sided density is 0. On a piece's domain lower <= upper at every level, and the sides
+        are as `Level` says.
 
     Raises:
         LimitReached: If there are too many pieces or the time is over.
@@ -114,7 +119,7 @@ class _Builder:
         lowers, uppers = _bounds(variable, constraints.pop(position, ()))
         law = self._event.samples[variable]
         mean = LinearForm.constant_form(law.mean)
-        kinked = law.family is Family.LAPLACE
+        kinked = law.family is not Family.GAUSSIAN
         has_body = variable in piece.mentioned or (self._literal and piece.levels is not None)
         if not (kinked and has_body):
             for lower, upper, outer in _active(lowers, uppers):
@@ -124,7 +129,7 @@ class _Builder:
                     else:
                         yield self._grown(piece, assumed, Level(variable, lower, upper))
             return
-        for side in (_BELOW, _ABOVE):
+        for side in _SUPPORT.get(law.family, (_BELOW, _ABOVE)):
             below = _with_bound(uppers, mean) if side == _BELOW else uppers
             above = _with_bound(lowers, mean) if side == _ABOVE else lowers
             for lower, upper, outer in _active(above, below):

@@ -19,8 +19,9 @@ from dipapprox.semantics.linear import LinearForm
 class Level:
     """∫ from lower to upper of the density of samples[variable].
 
-    Laplace densities are analytic on either side of their mean only, so the builder splits until
-    each bound lies on a known side, and a level with others inside it lies on one side as a whole.
+    All but Gaussian densities are analytic on either side of their mean only: the builder splits
+    until each bound lies on a known side, and a level with others inside it lies on one side as a
+    whole.
 
     Attributes:
         variable: Index into the event's samples.

@@ -1,125 +1,76 @@
 """The surface syntax tree: what the parser builds and the printer prints.
 
-Nodes compare structurally; spans do not take part. Sums, products, comparisons, `and` and `or`
-are flat (as many operands as were written side by side), so the depth of a tree is bounded by
-the nesting of brackets, prefix operators and blocks, which the lexer limits.
+Nodes compare structurally; spans do not take part. The depth of a tree is bounded by the nesting
+of brackets, prefix operators and blocks, which the lexer limits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
+from dipapprox.language.ast_expressions import (
+    And,
+    Call,
+    Choose,
+    Comparison,
+    Computed,
+    Disc,
+    Expression,
+    Index,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Option,
+    Or,
+    Power,
+    Product,
+    Sum,
+    Target,
+    Truth,
+)
 from dipapprox.source import Span
 
-# --- expressions: numbers, finite values, reals and conditions share one grammar ----------------
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """An unsigned decimal, exact; its denominator has no prime factors but 2 and 5."""
-
-    value: Fraction
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """`true` or `false`."""
-
-    value: bool
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A parameter, loop variable, variable, named value, or `eps`."""
-
-    name: str
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """name[index], 1-based."""
-
-    name: str
-    index: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """name(arguments): a distribution, or argmax, argmin, max, min."""
-
-    name: str
-    arguments: tuple[Expression, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Negative:
-    """-operand."""
-
-    operand: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """operands[0] op[0] operands[1] op[1] …; the operators are "+" or "-"."""
-
-    operands: tuple[Expression, ...]
-    operators: tuple[str, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """operands[0] op[0] operands[1] op[1] …; the operators are "*" or "/"."""
-
-    operands: tuple[Expression, ...]
-    operators: tuple[str, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A chain such as low <= r < high; the operators are spelled as in `core.Relation`."""
-
-    operands: tuple[Expression, ...]
-    operators: tuple[str, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """not operand."""
-
-    operand: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """At least two operands."""
-
-    operands: tuple[Expression, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """At least two operands."""
-
-    operands: tuple[Expression, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-Expression = (
-    Number | Truth | Name | Index | Call | Negative | Sum | Product | Comparison | Not | And | Or
-)
-Target = Name | Index
+__all__ = [
+    "AdjacentPairs",
+    "AdjacentRule",
+    "And",
+    "Assign",
+    "Block",
+    "Branch",
+    "Call",
+    "Choose",
+    "Comparison",
+    "Computed",
+    "Declaration",
+    "Declared",
+    "Disc",
+    "Exit",
+    "Expression",
+    "For",
+    "If",
+    "Index",
+    "Input",
+    "Name",
+    "Negative",
+    "Not",
+    "Number",
+    "Option",
+    "Or",
+    "Output",
+    "Pair",
+    "Parameter",
+    "Power",
+    "Product",
+    "Program",
+    "Range",
+    "Skip",
+    "Statement",
+    "Sum",
+    "Target",
+    "Truth",
+    "While",
+]
 
 # --- statements ---------------------------------------------------------------------------------
 
@@ -163,6 +114,15 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
+class While:
+    """while condition do body end."""
+
+    condition: Expression
+    body: Block
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Skip:
     """Do nothing."""
 
@@ -176,7 +136,7 @@ class Exit:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Statement = Assign | If | For | Skip | Exit
+Statement = Assign | If | For | While | Skip | Exit
 Block = tuple[Statement, ...]
 
 # --- declarations -------------------------------------------------------------------------------

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from dipapprox.language import ast
+from dipapprox.language.call_checker import REPEATED
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
 from dipapprox.language.symbols import EPSILON, Kind, Role, Symbol, collect_symbols
+from dipapprox.language.traversal import computed_in
 from dipapprox.source import Span
 
 
@@ -76,17 +78,18 @@ class _Checker:
         if isinstance(element, ast.Range):
             self.expressions.number(element.first, static=True)
             self.expressions.number(element.last, static=True)
-        elif not isinstance(element, ast.Name):
+        elif isinstance(element, ast.Name):
+            if element.name == EPSILON:
+                self.expressions.expression(element)
+        elif not isinstance(element, ast.Truth):
             self.expressions.number(element, static=True)
-        elif element.name == EPSILON:
-            self.expressions.expression(element)
 
     def _adjacency(self, declaration: ast.AdjacentRule | ast.AdjacentPairs) -> None:
         if isinstance(declaration, ast.AdjacentPairs):
             for pair in declaration.pairs:
                 for value in (*pair.left, *pair.right):
                     kind = self.expressions.expression(value)
-                    if kind & ~(Kind.NUMBER | Kind.NAMED) or not self.expressions.is_static(value):
+                    if kind & Kind.RANDOM or not self.expressions.is_static(value):
                         self._error("type error", "rows are made of constant values", value.span)
             return
         rules = ("all", "linf", "l1", "l0")
@@ -116,6 +119,8 @@ class _Checker:
                     self.check_block(otherwise)
                 case ast.For():
                     self._loop(statement)
+                case ast.While():
+                    self._while(statement)
                 case ast.Skip() | ast.Exit():
                     pass
                 case _:
@@ -139,6 +144,18 @@ class _Checker:
         self.check_block(loop.body)
         del self.symbols[loop.variable]
 
+    def _while(self, loop: ast.While) -> None:
+        """Check a loop; it may not draw samples nor assign to them (DiPC paper, section 2.3)."""
+        for call in computed_in(loop.condition):
+            self._error(
+                "type error", "the condition of a 'while' is evaluated again on every turn",
+                call.span, "assign this to a variable, before the loop and at the end of its body",
+            )  # fmt: skip
+        outer, self.expressions.calls.repeated = self.expressions.calls.repeated, True
+        self.expressions.condition(loop.condition)
+        self.check_block(loop.body)
+        self.expressions.calls.repeated = outer
+
     def _assign(self, statement: ast.Assign) -> None:
         kind = self.expressions.expression(statement.value, wanted=True)
         for target in statement.targets:
@@ -150,15 +167,37 @@ class _Checker:
                 )  # fmt: skip
                 continue
             self.expressions.shape(target, symbol)
-            if symbol.role is Role.OUTPUT and kind & Kind.REAL:
-                self._error(
-                    "type error",
-                    f"output '{target.name}' is finite, but a real is assigned",
-                    statement.value.span or statement.span,
-                    "compare the real and assign a value of the domain in each branch",
-                )
-            elif Kind.REAL in symbol.kind and kind & Kind.NAMED:
-                self._error(
-                    "type error", f"'{target.name}' holds reals, but a named value is assigned",
-                    statement.value.span, "use a number, or another variable",
-                )  # fmt: skip
+            self._fits(target, symbol, statement.value, kind)
+
+    def _fits(self, target: ast.Target, symbol: Symbol, value: ast.Expression, kind: Kind) -> None:
+        """Check that a variable can hold a value."""
+        name = f"'{target.name}'"
+        if symbol.role is Role.OUTPUT and kind & Kind.RANDOM:
+            self._error(
+                "type error", f"output {name} is finite, but a {kind.describe()} is assigned",
+                value.span, "compare it and assign a value of the domain in each branch",
+            )  # fmt: skip
+        elif symbol.role is Role.OUTPUT and symbol.kind == Kind.TRUTH and kind & ~Kind.TRUTH:
+            self._error(
+                "type error", f"output {name} is Boolean, but a {kind.describe()} is assigned",
+                value.span, "assign a condition, e.g. a comparison",
+            )  # fmt: skip
+        elif symbol.kind & Kind.RANDOM and kind & Kind.NAMED:
+            self._error(
+                "type error", f"{name} holds reals, but a named value is assigned", value.span,
+                "use a number, or another variable",
+            )  # fmt: skip
+        elif Kind.RANDOM in symbol.kind and kind & Kind.RANDOM:
+            self._error(
+                "type error", f"{name} holds both reals and random integers", value.span,
+                "use a variable for each; they cannot be combined",
+            )  # fmt: skip
+        elif (
+            self.expressions.calls.repeated
+            and symbol.kind & Kind.RANDOM
+            and not isinstance(value, ast.Call)
+        ):
+            self._error(
+                "type error", f"{name} is random and assigned inside 'while'", target.span,
+                REPEATED,
+            )  # fmt: skip

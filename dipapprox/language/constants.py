@@ -12,6 +12,7 @@ from dipapprox.language.symbols import EPSILON
 from dipapprox.source import Span
 
 _MOST_BITS = 10_000
+_LARGEST_EXPONENT = 100
 
 
 class Wrong(Exception):
@@ -30,7 +31,7 @@ class Wrong(Exception):
 
 
 Monomial = tuple[Fraction, int]
-"""coefficient * eps ** power"""
+"""(coefficient, degree): coefficient * eps ** degree"""
 
 
 def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
@@ -39,9 +40,14 @@ def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fractio
     Raises:
         Wrong: If it is not constant, divides by zero or gets too large.
     """
-    coefficient, power = _monomial(node, constants)
-    assert power == 0  # the checker lets eps into scales only
+    coefficient, degree = _monomial(node, constants)
+    assert degree == 0  # the checker lets eps into scales only
     return coefficient
+
+
+def truth_name(value: bool) -> str:
+    """Return the named value that Boolean cells and variables hold."""
+    return "true" if value else "false"
 
 
 def evaluate_integer(node: ast.Expression, constants: Mapping[str, Fraction], what: str) -> int:
@@ -53,21 +59,63 @@ def evaluate_integer(node: ast.Expression, constants: Mapping[str, Fraction], wh
 
 
 def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> Scale:
-    """Evaluate a scale a/eps or a, however it is written, exactly.
+    """Evaluate a scale a/eps, a or a*eps, however it is written, exactly.
 
     Raises:
         Wrong: If it is not of that form or not > 0.
     """
-    coefficient, power = _monomial(node, constants)
-    if power not in (0, -1):
+    coefficient, degree = _monomial(node, constants)
+    if abs(degree) > 1:
         raise Wrong(
-            "value error", f"a scale must be a/eps or a constant, this grows like eps^{power}",
+            "value error",
+            f"a scale must be a/eps, a constant or a*eps, this grows like eps^{degree}",
             node.span, "e.g. '2 * Delta / eps'",
         )  # fmt: skip
     if coefficient <= 0:
-        shown = f"{coefficient}/eps" if power else str(coefficient)
+        shown = {-1: f"{coefficient}/eps", 0: str(coefficient), 1: f"{coefficient}*eps"}[degree]
         raise Wrong("value error", f"a scale must be > 0, got {shown}", node.span)
-    return Scale(coefficient, power)
+    return Scale(coefficient, degree)
+
+
+def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
+    """Evaluate the rate a*eps of an exponential mechanism; returns a.
+
+    Raises:
+        Wrong: If it is not of that form or not > 0.
+    """
+    coefficient, degree = _monomial(node, constants)
+    if degree != 1 or coefficient <= 0:
+        raise Wrong(
+            "value error", "a rate must be a*eps with a number a > 0", node.span,
+            "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them",
+        )  # fmt: skip
+    return coefficient
+
+
+def evaluate_exponent(node: ast.Expression, constants: Mapping[str, Fraction]) -> int:
+    """Evaluate the exponent of a power.
+
+    Raises:
+        Wrong: If it is not a whole number of moderate size.
+    """
+    exponent = evaluate_integer(node, constants, "an exponent")
+    if abs(exponent) > _LARGEST_EXPONENT:
+        message = f"exponents go up to {_LARGEST_EXPONENT}, got {exponent}"
+        raise Wrong("limit", message, node.span)
+    return exponent
+
+
+def power(base: Fraction, exponent: int, span: Span | None) -> Fraction:
+    """Return base ^ exponent, of moderate size.
+
+    Raises:
+        Wrong: If it is too large, or divides by zero.
+    """
+    if base == 0 and exponent < 0:
+        raise Wrong("value error", "division by zero", span)
+    value = base**exponent
+    check_size(value, span)
+    return value
 
 
 def _monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomial:
@@ -82,22 +130,26 @@ def _monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomi
             hint = "a parameter must be declared above the place that uses it"
             raise Wrong("type error", f"'{name}' is not constant here", node.span, hint)
         case ast.Negative(operand):
-            coefficient, power = _monomial(operand, constants)
-            return -coefficient, power
+            coefficient, degree = _monomial(operand, constants)
+            return -coefficient, degree
         case ast.Sum(operands, operators):
             return _sum(node, operands, operators, constants)
         case ast.Product(operands, operators):
-            coefficient, power = _monomial(operands[0], constants)
+            coefficient, degree = _monomial(operands[0], constants)
             for operator, operand in zip(operators, operands[1:], strict=True):
                 factor, shift = _monomial(operand, constants)
                 if operator == "*":
-                    coefficient, power = coefficient * factor, power + shift
+                    coefficient, degree = coefficient * factor, degree + shift
                 elif factor == 0:
                     raise Wrong("value error", "division by zero", operand.span)
                 else:
-                    coefficient, power = coefficient / factor, power - shift
+                    coefficient, degree = coefficient / factor, degree - shift
                 check_size(coefficient, node.span)
-            return coefficient, power
+            return coefficient, degree
+        case ast.Power(base, exponent):
+            coefficient, degree = _monomial(base, constants)
+            times = evaluate_exponent(exponent, constants)
+            return power(coefficient, times, node.span), degree * times
         case _:
             raise Wrong("type error", "a constant is needed here", node.span)
 
@@ -108,18 +160,18 @@ def _sum(
     operators: tuple[str, ...],
     constants: Mapping[str, Fraction],
 ) -> Monomial:
-    total, power = _monomial(operands[0], constants)
+    total, degree = _monomial(operands[0], constants)
     for operator, operand in zip(operators, operands[1:], strict=True):
-        term, term_power = _monomial(operand, constants)
-        if term and total and term_power != power:
+        term, term_degree = _monomial(operand, constants)
+        if term and total and term_degree != degree:
             raise Wrong(
                 "value error", "terms with different powers of eps in a scale", node.span,
-                "a scale is a/eps or a constant; draw two samples and add them",
+                "a scale is a/eps, a constant or a*eps; draw two samples and add them",
             )  # fmt: skip
-        power = power if total else term_power
+        degree = degree if total else term_degree
         total = total + term if operator == "+" else total - term
         check_size(total, node.span)
-    return total, power
+    return total, degree
 
 
 def check_size(value: Fraction, span: Span | None) -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language import ast
-from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
+from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
 from dipapprox.language.core import (
     Adjacency,
     Cell,
@@ -178,7 +178,9 @@ def _too_large(span: Span | None) -> Wrong:
 
 
 def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> Value:
-    """Evaluate a constant: a named value stays its name."""
+    """Evaluate a constant: a named value stays its name, truth values have theirs."""
+    if isinstance(node, ast.Truth):
+        return truth_name(node.value)
     if isinstance(node, ast.Name) and node.name not in constants:
         return node.name
     return evaluate(node, constants)

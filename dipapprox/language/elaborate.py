@@ -1,6 +1,7 @@
 """Surface programs to core programs: parameters bound, loops unrolled, sugar expanded.
 
-The expansion of argmax is the if-chain of the DiPApprox benchmark programs (spec section 7.3).
+Conditions that are assigned become ifs: a Boolean variable, one that is assigned nothing but
+conditions, gets the named values `true` and `false`, every other target the number 1 or 0.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.language import ast, core
-from dipapprox.language.calls import Calls
+from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
 from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.emitter import Emitter, Place
-from dipapprox.language.expressions import FALSE, TRUE, Expressions
-from dipapprox.language.symbols import DISTRIBUTIONS, Role, Symbol
+from dipapprox.language.expressions import Expressions
+from dipapprox.language.folding import FALSE, TRUE
+from dipapprox.language.symbols import SELECTIONS, Role, Symbol
+from dipapprox.language.whole_numbers import check_whole_numbers
 
 
 def elaborate(
@@ -61,8 +64,8 @@ class _Unrolling:
         local_sizes: Mapping[str, int],
         dry: bool,
     ) -> None:
-        declared = (*declarations.inputs, *declarations.outputs)
-        sizes = {v.name: v.size for v in declared if v.size is not None}
+        self.declared = (*declarations.inputs, *declarations.outputs)
+        sizes = {v.name: v.size for v in self.declared if v.size is not None}
         self.constants = dict(declarations.parameters)
         self.diagnosis = Diagnosis()
         self.emitter = Emitter({v.name: v.domain for v in declarations.outputs}, self.diagnosis)
@@ -81,6 +84,9 @@ class _Unrolling:
         """
         self._statements(block)
         self.diagnosis.finish()
+        cells = [cell for variable in self.declared for cell in variable.cells()]
+        check_whole_numbers(tuple(self.emitter.block), cells, self.diagnosis)
+        self.diagnosis.finish()
         return tuple(self.emitter.block)
 
     def measure(self, block: ast.Block) -> dict[str, int]:
@@ -88,8 +94,8 @@ class _Unrolling:
         self._statements(block)
         return self.largest
 
-    def _take(self, call: ast.Call) -> core.Expression:
-        return self.calls.take(call)
+    def _take(self, node: ast.Expression) -> core.Expression:
+        return self.calls.take(node)
 
     def _statements(self, block: ast.Block) -> None:
         for statement in block:
@@ -107,6 +113,8 @@ class _Unrolling:
                 self._if(branches, otherwise)
             case ast.For():
                 self._loop(statement)
+            case ast.While():
+                self._while(statement)
             case ast.Skip():
                 pass
             case ast.Exit():
@@ -122,6 +130,13 @@ class _Unrolling:
             self.constants[loop.variable] = Fraction(i)
             self._statements(loop.body)
         self.constants.pop(loop.variable, None)
+
+    def _while(self, loop: ast.While) -> None:
+        condition = self.expressions.condition(loop.condition)
+        with self.emitter.inner() as body:
+            self._statements(loop.body)
+        if condition != FALSE:
+            self.emitter.emit(core.While(condition, tuple(body), span=loop.span))
 
     def _if(self, branches: tuple[ast.Branch, ...], otherwise: ast.Block) -> None:
         """Elaborate the first branch; `elif` is an `if` in the else block."""
@@ -150,41 +165,41 @@ class _Unrolling:
         """
         first, *others = statement.targets
         value = statement.value
+        if self.expressions.is_boolean(value) and not (
+            isinstance(value, ast.Name | ast.Index | ast.Choose)
+            and all(self.expressions.is_boolean(target) for target in statement.targets)
+        ):
+            self._truth(statement)
+            return
         place = self._place(first)
         if others and isinstance(place, core.Element):
             # A later target may change the index, so the first one cannot lend its value.
             fresh = self.calls.fresh("value", statement.span)
-            self._store(fresh, None, statement)
+            self._store(fresh, None, value)
             self.emitter.store(place, fresh, first, value.span)
             place = fresh
         else:
-            self._store(place, first, statement)
+            self._store(place, first, value)
         for other in others:
             self.emitter.store(self._place(other), place, other, value.span)
 
-    def _store(self, place: Place, target: ast.Target | None, statement: ast.Assign) -> None:
+    def _store(self, place: Place, target: ast.Target | None, value: ast.Expression) -> None:
         """Emit place <- value; `target` is how the program wrote the place, if it did."""
-        value = statement.value
-        if self.expressions.is_condition(value):
-            self._truth(place, target, statement)
-        elif isinstance(value, ast.Call) and _may_target(place, target, value):
-            self.calls.call(value, place, target)
+        if isinstance(value, ast.Computed) and _may_target(place, target, value):
+            self.calls.compute(value, place, target)
         else:
             self.emitter.store(place, self.expressions.value(value), target, value.span)
 
-    def _truth(self, place: Place, target: ast.Target | None, statement: ast.Assign) -> None:
-        """x <- condition: 1 if it holds, else 0."""
-        condition = self.expressions.condition(statement.value)
-        span = statement.value.span
-        one, zero = core.Constant(Fraction(1), span=span), core.Constant(Fraction(0), span=span)
-        if condition in (TRUE, FALSE):
-            self.emitter.store(place, one if condition == TRUE else zero, target, span)
-            return
-        with self.emitter.inner() as then:
-            self.emitter.store(place, one, target, span)
-        with self.emitter.inner() as otherwise:
-            self.emitter.store(place, zero, target, span)
-        self.emitter.emit(core.If(condition, tuple(then), tuple(otherwise), span=statement.span))
+    def _truth(self, statement: ast.Assign) -> None:
+        """x, y, … <- condition."""
+        value = statement.value
+
+        def assign(truth: bool) -> None:
+            for target in statement.targets:
+                constant = truth_value(truth, self.expressions.is_boolean(target), value)
+                self.emitter.store(self._place(target), constant, target, value.span)
+
+        self.calls.decide(value, assign)
 
     def _place(self, target: ast.Target) -> Place:
         place = self.expressions.place(target)
@@ -194,13 +209,14 @@ class _Unrolling:
         return place
 
 
-def _may_target(place: Place, target: ast.Target | None, call: ast.Call) -> bool:
-    """Whether a call can write its target at once: it must not read it afterwards."""
+def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) -> bool:
+    """Whether a computation can write its target at once: it must not read it afterwards."""
     return (
-        call.name in DISTRIBUTIONS
-        or target is None
+        target is None
+        or not isinstance(value, ast.Call)
+        or value.name not in SELECTIONS
         or (
             isinstance(place, core.Variable)
-            and all(isinstance(a, ast.Name) and a.name != target.name for a in call.arguments)
+            and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
         )
     )

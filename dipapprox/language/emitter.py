@@ -70,6 +70,15 @@ class Emitter:
         Raises:
             Wrong: If it is not.
         """
+        self.admit(value, target, span)
+        self.emit(core.Assign(place, value, span=span))
+
+    def admit(self, value: core.Expression, target: ast.Target | None, span: Span | None) -> None:
+        """Check that a constant is in the domain of the output `target`.
+
+        Raises:
+            Wrong: If it is not.
+        """
         domain = None if target is None else self._domains.get(target.name)
         if (
             target is not None
@@ -83,4 +92,3 @@ class Emitter:
                 span,
                 f"allowed are {describe_domain(tuple(domain))}",
             )
-        self.emit(core.Assign(place, value, span=span))

@@ -1,7 +1,9 @@
 """Names and kinds in expressions and conditions, before the parameters are known.
 
-Reals are affine combinations of samples; finite values are numbers and named values. A finite
-number may stand where a real is expected, never the other way round.
+Reals are affine combinations of samples; finite values are numbers, named values and truth
+values. A finite number may stand where a real is expected, never the other way round. Random
+integers (discrete Laplace noise) and reals never meet in one sum, comparison or variable (DiPC
+paper, Figure 1).
 """
 
 from __future__ import annotations
@@ -9,16 +11,16 @@ from __future__ import annotations
 from itertools import pairwise
 
 from dipapprox.language import ast
+from dipapprox.language.call_checker import CallChecker
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.kinds import kind_of
 from dipapprox.language.symbols import (
-    DISTRIBUTIONS,
     EPSILON,
-    SELECTIONS,
     Kind,
     Role,
     Symbol,
 )
+from dipapprox.language.traversal import operands_of
 from dipapprox.source import Span
 
 
@@ -28,6 +30,7 @@ class ExpressionChecker:
     def __init__(self, symbols: dict[str, Symbol], diagnosis: Diagnosis) -> None:
         self.symbols = symbols
         self.diagnosis = diagnosis
+        self.calls = CallChecker(symbols, diagnosis, self)
 
     def _error(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
         self.diagnosis.report(kind, message, span, hint)
@@ -51,7 +54,7 @@ class ExpressionChecker:
         """Check an expression that must be a finite number."""
         kind = self.expression(node)
         if kind & ~Kind.NUMBER:
-            hint = "reals cannot be used here" if kind & Kind.REAL else ""
+            hint = f"{kind.describe()}s cannot be used here" if kind & Kind.RANDOM else ""
             self._error("type error", f"{where} is needed, but this is a {kind.describe()}",
                         node.span, hint)  # fmt: skip
         elif static and not self.is_static(node):
@@ -62,19 +65,15 @@ class ExpressionChecker:
 
     def is_static(self, node: ast.Expression) -> bool:
         match node:
-            case ast.Number() | ast.Truth():
-                return True
             case ast.Name(name):
                 symbol = self.symbols.get(name)
                 return symbol is None or symbol.role in (Role.PARAMETER, Role.LOOP, Role.VALUE)
-            case ast.Negative(operand) | ast.Not(operand):
-                return self.is_static(operand)
-            case ast.Index() | ast.Call():
+            case ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
                 return False
             case _:
-                return all(self.is_static(operand) for operand in node.operands)
+                return all(self.is_static(operand) for operand in operands_of(node))
 
-    def _operand(self, node: ast.Expression, purpose: str) -> Kind:
+    def operand(self, node: ast.Expression, purpose: str) -> Kind:
         """Check an operand of arithmetic or of an ordered comparison: a number or a real."""
         kind = self.expression(node)
         if kind & (Kind.NAMED | Kind.TRUTH):
@@ -100,14 +99,24 @@ class ExpressionChecker:
             case ast.Name(name) | ast.Index(name):
                 self._name(node, name)
             case ast.Call():
-                self._call(node)
+                self.calls.call(node)
+            case ast.Choose(options):
+                for option in options:
+                    self.calls.option(option)
+            case ast.Disc(value, points):
+                self.operand(value, "'disc'")
+                for point in points:
+                    self.number(point, "a point of 'disc'", static=True)
             case ast.Negative(operand):
-                self._operand(operand, "'-'")
+                self.operand(operand, "'-'")
             case ast.Sum(operands, operators):
-                for operand in operands:
-                    self._operand(operand, f"'{operators[0]}'")
+                kinds = [self.operand(operand, f"'{operators[0]}'") for operand in operands]
+                self.unmixed(kinds, "in one sum", node)
             case ast.Product():
                 self._product(node)
+            case ast.Power(base, exponent):
+                self.number(base, "the base of a power")
+                self.number(exponent, "an exponent", static=True)
             case _:
                 self.condition(node)
         return kind_of(node, self.symbols)
@@ -126,73 +135,33 @@ class ExpressionChecker:
             hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
             self._error("name error", f"unknown name '{name}'", node.span, hint)
 
+    def unmixed(self, kinds: list[Kind], where: str, node: ast.Expression) -> None:
+        """Check that reals and random integers do not meet."""
+        random = [kind & Kind.RANDOM for kind in kinds]
+        if Kind.REAL in random and Kind.INTEGER in random:
+            self._error(
+                "type error", f"reals and random integers {where}", node.span,
+                "samples of DLap can only be combined with each other and with finite numbers",
+            )  # fmt: skip
+
     def _product(self, node: ast.Product) -> None:
-        reals = 0
+        random: list[Kind] = []
         for position, operand in enumerate(node.operands):
             operator = node.operators[max(0, position - 1)]
-            kind = self._operand(operand, f"'{operator}'")
+            kind = self.operand(operand, f"'{operator}'")
             if position and operator == "/" and not self.is_static(operand):
                 self._error(
                     "type error", "division by something that is not constant", operand.span,
                     "divide by numbers, parameters and loop variables only",
                 )  # fmt: skip
-            elif kind & Kind.REAL:
-                reals += 1
-        if reals > 1:
+            elif kind & Kind.RANDOM:
+                random.append(kind)
+        if len(random) > 1:
+            what = random[0].describe()
             self._error(
-                "type error", "product of two reals", node.span,
-                "real expressions must be linear: a constant times a real",
+                "type error", f"product of two {what}s", node.span,
+                f"random expressions must be linear: a constant times a {what}",
             )  # fmt: skip
-
-    def _call(self, node: ast.Call) -> None:
-        if node.name in DISTRIBUTIONS:
-            if len(node.arguments) != 2:
-                self._error(
-                    "type error", f"'{node.name}' takes 2 arguments, got {len(node.arguments)}",
-                    node.span, f"write '{node.name}(mean, scale)', e.g. '{node.name}(q, 2/eps)'",
-                )  # fmt: skip
-                return
-            mean, scale = node.arguments
-            kind = self.expression(mean)
-            if kind & ~Kind.NUMBER:
-                self._error(
-                    "type error", f"the mean must be a finite number, but this is a "
-                    f"{kind.describe()}", mean.span,
-                    "draw with mean 0 and add the real" if kind & Kind.REAL else "",
-                )  # fmt: skip
-            self._scale(scale)
-        elif node.name in SELECTIONS:
-            whole_array = len(node.arguments) == 1 and isinstance(node.arguments[0], ast.Name)
-            argument = node.arguments[0]
-            if whole_array and isinstance(argument, ast.Name):
-                symbol = self.symbols.get(argument.name)
-                if symbol is not None and symbol.is_array:
-                    if symbol.kind & (Kind.NAMED | Kind.TRUTH):
-                        self._error("type error", f"'{node.name}' needs numbers or reals",
-                                    argument.span)  # fmt: skip
-                    return
-            for value in node.arguments:
-                self._operand(value, f"'{node.name}'")
-        else:
-            known = (*DISTRIBUTIONS, *SELECTIONS)
-            hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
-            symbol = self.symbols.get(node.name)
-            if symbol is not None and symbol.is_array:
-                hint = f"array elements are written '{node.name}[i]'"
-            self._error("name error", f"unknown function '{node.name}'", node.span, hint)
-
-    def _scale(self, node: ast.Expression) -> None:
-        """Check the names of a scale; its form is checked when the parameters are known."""
-        match node:
-            case ast.Name(name) if name == EPSILON:
-                pass
-            case ast.Sum(operands) | ast.Product(operands):
-                for operand in operands:
-                    self._scale(operand)
-            case ast.Negative(operand):
-                self._scale(operand)
-            case _:
-                self.number(node, where="a scale", static=True)
 
     # --- conditions ---------------------------------------------------------------------------
 
@@ -221,19 +190,28 @@ class ExpressionChecker:
         for position, operand in enumerate(node.operands):
             if any(ordered[max(0, position - 1) : position + 1]):
                 operator = node.operators[max(0, position - 1)]
-                kinds.append(self._operand(operand, f"'{operator}'"))
+                kinds.append(self.operand(operand, f"'{operator}'"))
                 continue
             kinds.append(self.expression(operand))
-            if kinds[-1] & Kind.TRUTH:
+            if kinds[-1] == Kind.TRUTH and not isinstance(
+                operand, ast.Name | ast.Index | ast.Truth
+            ):
                 self._error(
                     "type error", "conditions cannot be compared", operand.span,
                     "write 'b' or 'not b', and combine conditions with 'and', 'or'",
                 )  # fmt: skip
-        for left, right in pairwise(kinds):
-            if (left | right) & Kind.REAL and (left | right) & Kind.NAMED:
+        self.unmixed(kinds, "in one comparison", node)
+        for operator, (left, right) in zip(node.operators, pairwise(kinds), strict=True):
+            both = left | right
+            if both & Kind.RANDOM and both & Kind.NAMED:
                 self._error("type error", "a real is compared with a named value", node.span)
             elif {left, right} == {Kind.NUMBER, Kind.NAMED}:
                 self._error(
                     "type error", "a number is compared with a named value", node.span,
                     "they are never equal: compare with one of the values of the domain",
+                )  # fmt: skip
+            elif operator in ("=", "!=") and both & Kind.TRUTH and left and right and left != right:
+                self._error(
+                    "type error", "a condition is compared with something else", node.span,
+                    "write 'b' or 'not b', or compare it with another Boolean variable",
                 )  # fmt: skip

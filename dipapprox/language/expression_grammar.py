@@ -20,6 +20,7 @@ precedence = (
     ("left", "PLUS", "MINUS"),
     ("left", "TIMES", "DIVIDE"),
     ("right", "NEGATIVE"),
+    ("nonassoc", "CARET"),  # chains of powers would nest without a bound
 )
 
 
@@ -93,6 +94,11 @@ def p_negative(p: Any) -> None:
     p[0] = ast.Negative(finish(p[2]), span=p.lexer.span(p))
 
 
+def p_power(p: Any) -> None:
+    """expression : expression CARET expression"""
+    p[0] = ast.Power(finish(p[1]), finish(p[3]), span=p.lexer.span(p))
+
+
 def p_parenthesised(p: Any) -> None:
     """expression : LPAREN expression RPAREN"""
     p[0] = finish(p[2])
@@ -107,6 +113,52 @@ def p_expression_atom(p: Any) -> None:
 def p_call(p: Any) -> None:
     """call : NAME LPAREN arguments RPAREN"""
     p[0] = ast.Call(p[1], tuple(p[3]), span=p.lexer.span(p))
+
+
+def p_disc(p: Any) -> None:
+    """call : NAME LPAREN expression SEMICOLON expression RPAREN"""
+    points = finish(p[5])
+    if p[1] != "disc":
+        p.lexer.problems.report(
+            "syntax error",
+            f"unexpected ';' in '{p[1]}(…)'",
+            p.lexer.span(p, 4),
+            "arguments are separated by ','; only disc(r; a < b < …) has a ';'",
+        )
+        points = ast.Comparison((points, points), ("<",))
+    elif not isinstance(points, ast.Comparison) or set(points.operators) != {"<"}:
+        p.lexer.problems.report(
+            "syntax error",
+            "'disc' needs at least two points, in ascending order",
+            p.lexer.span(p, 5),
+            "write e.g. 'disc(r; -1 < 0 < 1)'",
+        )
+        points = ast.Comparison((points, points), ("<",))
+    p[0] = ast.Disc(finish(p[3]), points.operands, span=p.lexer.span(p))
+
+
+def p_choose(p: Any) -> None:
+    """call : CHOOSE LBRACE options RBRACE"""
+    p[0] = ast.Choose(tuple(p[3]), span=p.lexer.span(p))
+
+
+def p_options(p: Any) -> None:
+    """options : option
+    | options COMMA option"""
+    collect(p)
+
+
+def p_option(p: Any) -> None:
+    """option : expression COLON expression
+    | expression"""
+    if len(p) == 2:
+        p.lexer.problems.report(
+            "syntax error",
+            "a value without a weight",
+            p.lexer.span(p),
+            "write 'value : weight', e.g. 'choose {0 : 1/3, 1 : 2/3}'",
+        )
+    p[0] = ast.Option(finish(p[1]), finish(p[len(p) - 1]), span=p.lexer.span(p))
 
 
 def p_arguments(p: Any) -> None:

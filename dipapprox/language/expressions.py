@@ -1,7 +1,8 @@
 """Surface expressions to core expressions and conditions, constants folded.
 
-Draws and selections inside expressions are taken out: they are emitted as statements that assign
-fresh variables ("best#1"), which no program can name. They stand before the whole statement, so in
+Draws, choices and selections inside expressions are taken out, as are conditions where a value is
+needed: they are emitted as statements that assign fresh variables ("best#1"), which no program can
+name. They stand before the whole statement, so in
 `q = 1 and Gauss(z, 1/eps) > 0` the draw happens, and z is read, whatever q is. A draw that is not
 used changes no probability; comparisons themselves are evaluated by short circuit.
 """
@@ -10,18 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.language import ast, core
-from dipapprox.language.constants import Wrong, check_size
+from dipapprox.language.constants import (
+    Wrong,
+    check_size,
+    evaluate_exponent,
+    power,
+    truth_name,
+)
 from dipapprox.language.declarations import MOST_CELLS
-from dipapprox.language.symbols import Role, Symbol
+from dipapprox.language.folding import (
+    FALSE,
+    TRUE,
+    as_number,
+    balanced,
+    combine,
+    compare,
+    scaled,
+)
+from dipapprox.language.kinds import kind_of
+from dipapprox.language.symbols import Kind, Role, Symbol
 
-Take = Callable[[ast.Call], core.Expression]
-"""Emits the statements of a call and returns the variable with its value."""
+Take = Callable[[ast.Expression], core.Expression]
+"""Emits the statements that compute an expression and returns the variable with its value."""
 
-TRUE = core.All(())
-FALSE = core.Any(())
 _ONE = Fraction(1)
 
 
@@ -46,7 +60,7 @@ class Expressions:
         self._take = take
 
     def value(self, node: ast.Expression) -> core.Expression:
-        """Elaborate a number, named value or real.
+        """Elaborate a number, a named or truth value, or a random value.
 
         Raises:
             Wrong: If it cannot have a value.
@@ -62,19 +76,18 @@ class Expressions:
                 return core.Variable(name, span=node.span)
             case ast.Index():
                 return self.place(node)
-            case ast.Call():
-                return self._take(node)
+            case ast.Truth(value):
+                return core.Constant(truth_name(value), span=node.span)
             case ast.Negative(operand):
                 return scaled(Fraction(-1), self.value(operand), node)
             case ast.Sum():
                 return self._sum(node)
             case ast.Product():
                 return self._product(node)
+            case ast.Power():
+                return self._power(node)
             case _:
-                raise Wrong(
-                    "type error", "a condition is used as a number", node.span,
-                    "assign it to a variable of its own first",
-                )  # fmt: skip
+                return self._take(node)
 
     def place(self, node: ast.Target) -> core.Variable | core.Element:
         """Elaborate a scalar or an array element; constant indices give its cell."""
@@ -107,14 +120,14 @@ class Expressions:
         for operator, operand in zip(("+", *node.operators), node.operands, strict=True):
             term = self.value(operand)
             if isinstance(term, core.Constant):
-                number = _number(term)
+                number = as_number(term)
                 constant += number if operator == "+" else -number
                 check_size(constant, node.span)
             else:
                 terms.append(term if operator == "+" else scaled(Fraction(-1), term, operand))
         if constant or not terms:
             terms.append(core.Constant(constant, span=node.span))
-        return _balanced(terms, node)
+        return balanced(terms, core.Sum, node)
 
     def _product(self, node: ast.Product) -> core.Expression:
         factor = _ONE
@@ -124,17 +137,32 @@ class Expressions:
             if not isinstance(value, core.Constant):
                 others.append(value)
                 continue
-            number = _number(value)
+            number = as_number(value)
             if operator == "/" and number == 0:
                 raise Wrong("value error", "division by zero", operand.span)
             factor = factor * number if operator == "*" else factor / number
             check_size(factor, node.span)
         if not others:
             return core.Constant(factor, span=node.span)
-        product = others[0]
-        for other in others[1:]:
-            product = core.Product(product, other, span=node.span)
-        return scaled(factor, product, node)
+        return scaled(factor, balanced(others, core.Product, node), node)
+
+    def _power(self, node: ast.Power) -> core.Expression:
+        base = self.value(node.base)
+        exponent = evaluate_exponent(node.exponent, self.constants)
+        if isinstance(base, core.Constant):
+            return core.Constant(power(as_number(base), exponent, node.span), span=node.span)
+        if exponent < 0:
+            raise Wrong(
+                "type error", "division by something that is not constant", node.base.span,
+                "only constants and weights may have a negative exponent",
+            )  # fmt: skip
+        if exponent == 0:
+            return core.Constant(_ONE, span=node.span)
+        return balanced([base] * exponent, core.Product, node)
+
+    def is_boolean(self, node: ast.Expression) -> bool:
+        """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""
+        return kind_of(node, self.symbols) == Kind.TRUTH
 
     def is_array(self, name: str) -> bool:
         """Whether a name stands for an array."""
@@ -160,92 +188,9 @@ class Expressions:
                     values.append(self.value(operand))
                 links = []
                 for i, operator in enumerate(operators):
-                    links.append(_compare(values[i], operator, values[i + 1], positive, node))
+                    links.append(compare(values[i], operator, values[i + 1], positive, node))
                 return combine(links, positive, node)
             case _:
                 relation = core.Relation.EQUAL if positive else core.Relation.NOT_EQUAL
-                one = core.Constant(_ONE, span=node.span)
-                return core.Comparison(self.value(node), relation, one, span=node.span)
-
-    def is_condition(self, node: ast.Expression) -> bool:
-        """Whether `node` is written as a condition, not as a variable that holds one."""
-        return isinstance(node, ast.Truth | ast.Not | ast.And | ast.Or | ast.Comparison)
-
-
-def _compare(
-    left: core.Expression,
-    operator: str,
-    right: core.Expression,
-    positive: bool,
-    node: ast.Expression,
-) -> core.Condition:
-    relation = core.Relation(operator)
-    if not positive:
-        relation = relation.negated()
-    if isinstance(left, core.Constant) and isinstance(right, core.Constant):
-        return TRUE if _holds(left.value, relation, right.value) else FALSE
-    return core.Comparison(left, relation, right, span=node.span)
-
-
-def _holds(left: core.Value, relation: core.Relation, right: core.Value) -> bool:
-    match relation:
-        case core.Relation.EQUAL:
-            return left == right
-        case core.Relation.NOT_EQUAL:
-            return left != right
-    assert isinstance(left, Fraction)
-    assert isinstance(right, Fraction)
-    match relation:
-        case core.Relation.LESS:
-            return left < right
-        case core.Relation.LESS_EQUAL:
-            return left <= right
-        case core.Relation.GREATER:
-            return left > right
-        case core.Relation.GREATER_EQUAL:
-            return left >= right
-        case _:
-            assert_never(relation)
-
-
-def combine(parts: list[core.Condition], conjunction: bool, node: ast.Expression) -> core.Condition:
-    """Build a flat conjunction or disjunction; constant parts and single parts vanish."""
-    neutral, absorbing = (TRUE, FALSE) if conjunction else (FALSE, TRUE)
-    shape = core.All if conjunction else core.Any
-    kept: list[core.Condition] = []
-    for part in parts:
-        if part == absorbing:
-            return absorbing
-        if isinstance(part, shape):
-            kept.extend(part.parts)
-        else:
-            kept.append(part)
-    if not kept:
-        return neutral
-    return kept[0] if len(kept) == 1 else shape(tuple(kept), span=node.span)
-
-
-def scaled(factor: Fraction, expression: core.Expression, node: ast.Expression) -> core.Expression:
-    """Return factor * expression, folded."""
-    if factor == 1:
-        return expression
-    if isinstance(expression, core.Constant):
-        return core.Constant(factor * _number(expression), span=node.span)
-    if isinstance(expression, core.Product) and isinstance(expression.left, core.Constant):
-        return scaled(factor * _number(expression.left), expression.right, node)
-    return core.Product(core.Constant(factor, span=node.span), expression, span=node.span)
-
-
-def _number(constant: core.Constant) -> Fraction:
-    assert isinstance(constant.value, Fraction)  # the checker keeps named values out
-    return constant.value
-
-
-def _balanced(terms: list[core.Expression], node: ast.Expression) -> core.Expression:
-    """Add up terms as a tree of logarithmic depth."""
-    while len(terms) > 1:
-        terms = [
-            core.Sum(terms[i], terms[i + 1], span=node.span) if i + 1 < len(terms) else terms[i]
-            for i in range(0, len(terms), 2)
-        ]
-    return terms[0]
+                true = core.Constant(truth_name(True), span=node.span)
+                return core.Comparison(self.value(node), relation, true, span=node.span)

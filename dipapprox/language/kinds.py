@@ -1,22 +1,30 @@
-"""Which variables are reals: the least solution of "assigned a real, hence real"."""
+"""Which variables are random: the least solution of "assigned a real, hence real"."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from dipapprox.language import ast
-from dipapprox.language.symbols import DISTRIBUTIONS, Kind, Role, Symbol, statements_of
+from dipapprox.language.symbols import (
+    DISTRIBUTIONS,
+    INTEGER_DISTRIBUTIONS,
+    Kind,
+    Role,
+    Symbol,
+)
+from dipapprox.language.traversal import statements_of
 
-_COPY = Kind.NUMBER | Kind.NAMED | Kind.TRUTH | Kind.REAL
+_COPY = Kind.NUMBER | Kind.NAMED | Kind.TRUTH | Kind.RANDOM
 
 
-def kind_of(node: ast.Expression, symbols: dict[str, Symbol]) -> Kind:
+def kind_of(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
     """Return the kinds of an expression from the kinds of its names."""
     own, sources = _sources(node)
     for name, mask in sources:
         if name in symbols:
             own |= symbols[name].kind & mask
-    return own
+    return own.settled()
 
 
 def infer_kinds(program: ast.Program, symbols: dict[str, Symbol]) -> None:
@@ -56,10 +64,21 @@ def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
             return Kind.NOTHING, [(name, _COPY)]
         case ast.Call(function, arguments):
             if function in DISTRIBUTIONS:
-                return Kind.REAL, []
+                return (Kind.INTEGER if function in INTEGER_DISTRIBUTIONS else Kind.REAL), []
             if function not in ("max", "min"):
                 return Kind.NUMBER, []
             return _joined(arguments, Kind.NUMBER)
+        case ast.Disc():
+            return Kind.NUMBER, []
+        case ast.Choose(options):
+            own, sources = Kind.NOTHING, []
+            for option in options:
+                kind, inner = _sources(option.value)
+                own |= kind
+                sources.extend(inner)
+            return own, sources
+        case ast.Power(base, _):
+            return _joined((base,), Kind.NUMBER)
         case ast.Negative(operand):
             return _joined((operand,), Kind.NUMBER)
         case ast.Sum(operands) | ast.Product(operands):
@@ -69,10 +88,10 @@ def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
 
 
 def _joined(operands: tuple[ast.Expression, ...], own: Kind) -> tuple[Kind, list[tuple[str, Kind]]]:
-    """Arithmetic is real when an operand is, and a number otherwise."""
+    """Arithmetic is random when an operand is, and a number otherwise."""
     sources: list[tuple[str, Kind]] = []
     for operand in operands:
         kind, inner = _sources(operand)
-        own |= kind & Kind.REAL
-        sources.extend((name, mask & Kind.REAL) for name, mask in inner)
+        own |= kind & Kind.RANDOM
+        sources.extend((name, mask & Kind.RANDOM) for name, mask in inner)
     return own, sources

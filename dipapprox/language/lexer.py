@@ -28,6 +28,7 @@ KEYWORDS = frozenset(
         "else",
         "end",
         "for",
+        "while",
         "do",
         "and",
         "or",
@@ -36,6 +37,8 @@ KEYWORDS = frozenset(
         "exit",
         "true",
         "false",
+        "bool",
+        "choose",
     ]
 )
 
@@ -69,8 +72,8 @@ class _Rules:
 
     tokens = (
         "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
-        "DIVIDE", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA", "TILDE",
-        "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN",
+        "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
+        "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN",
         *sorted(word.upper() for word in KEYWORDS),
     )  # fmt: skip
 
@@ -87,6 +90,7 @@ class _Rules:
     t_MINUS = "-"
     t_TIMES = r"\*"
     t_DIVIDE = "/"
+    t_CARET = r"\^"
     t_LPAREN = r"\("
     t_RPAREN = r"\)"
     t_LBRACK = r"\["
@@ -94,6 +98,7 @@ class _Rules:
     t_LBRACE = r"\{"
     t_RBRACE = r"\}"
     t_COMMA = ","
+    t_COLON = ":"
     t_TILDE = "~"
     t_RANGE = r"\.\."
     t_SEP = ";"
@@ -149,10 +154,6 @@ class _Rules:
             hint = "decimals are written with a digit on both sides of the point, e.g. 0.5"
         elif bad[0] in "\"'`":
             hint = "named values are written without quotes"
-        elif bad[0] == ":":
-            hint = "write 'then' after a condition, 'do' after a loop header"
-        elif bad[0] == "^":
-            hint = "there are no powers; write a product"
         elif bad[0] in "⊤⊥":
             hint = "declare named values and use their names, e.g. {bot, top}"
         quoted = shorten("".join(c if c.isprintable() else "?" for c in bad))
@@ -169,7 +170,7 @@ def _foreign_length(text: str) -> int:
     length = 1
     while length < min(len(text), 200) and not (
         text[length].isascii()
-        and (text[length].isalnum() or text[length] in " \t\r\n_#<>=!+-*/()[]{},~;.&|:")
+        and (text[length].isalnum() or text[length] in " \t\r\n_#<>=!+-*/^()[]{},~;.&|:")
     ):
         length += 1
     return length

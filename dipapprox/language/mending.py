@@ -5,10 +5,10 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-_HEADS = frozenset(["IF", "ELIF", "FOR"])
+_HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE"])
 _DECLARING = frozenset(["PARAM", "INPUT", "OUTPUT", "ADJACENT"])
 _BEFORE = frozenset(["SEP", "THEN", "DO", "ELSE", "END"])
-_AFTER = frozenset(["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR"])
+_AFTER = frozenset(["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR", "WHILE"])
 
 
 def mend(tokens: list[Any], position: int) -> list[Any]:
@@ -49,7 +49,7 @@ def mend(tokens: list[Any], position: int) -> list[Any]:
             start -= 1
     elif start > 0 and tokens[start - 1].type == "END":
         harmless = []  # the separator before it is missing, too
-    elif end < len(tokens) and tokens[end].type in ("IF", "FOR"):
+    elif end < len(tokens) and tokens[end].type in ("IF", "FOR", "WHILE"):
         harmless = [_like(first, "SKIP"), _like(first, "SEP")]
     else:
         harmless = [_like(first, "SKIP")]

@@ -8,7 +8,7 @@ from typing import assert_never
 from dipapprox.language import ast
 
 # Binding strengths; an operand that binds less than its place demands gets brackets.
-_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _ATOM = range(8)
+_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _POWER, _ATOM = range(9)
 
 _INDENT = "    "
 
@@ -49,6 +49,8 @@ def _variables(variables: tuple[ast.Declared, ...]) -> str:
 
 
 def _domain(domain: tuple[ast.Expression | ast.Range, ...]) -> str:
+    if domain == (ast.Truth(False), ast.Truth(True)):
+        return "bool"
     elements = (
         f"{print_expression(e.first)}..{print_expression(e.last)}"
         if isinstance(e, ast.Range)
@@ -89,6 +91,10 @@ def _statement(node: ast.Statement, indent: str, lines: list[str]) -> None:
             lines.append(f"{indent}for {variable} in {bounds} do")
             _block(body, indent + _INDENT, lines)
             lines.append(f"{indent}end")
+        case ast.While(condition, body):
+            lines.append(f"{indent}while {print_expression(condition)} do")
+            _block(body, indent + _INDENT, lines)
+            lines.append(f"{indent}end")
         case ast.Skip():
             lines.append(f"{indent}skip")
         case ast.Exit():
@@ -118,10 +124,18 @@ def _write(node: ast.Expression) -> tuple[str, int]:
             return f"{name}[{print_expression(index)}]", _ATOM
         case ast.Call(name, arguments):
             return f"{name}({', '.join(print_expression(a) for a in arguments)})", _ATOM
+        case ast.Choose(options):
+            pairs = (f"{print_expression(o.value)} : {print_expression(o.weight)}" for o in options)
+            return f"choose {{{', '.join(pairs)}}}", _ATOM
+        case ast.Disc(value, points):
+            ascending = _chain(points, ("<",) * (len(points) - 1), _COMPARISON)
+            return f"disc({print_expression(value)}; {ascending})", _ATOM
         case ast.Negative(operand):
             return "-" + _bracketed(operand, _NEGATIVE), _NEGATIVE
         case ast.Not(operand):
             return "not " + _bracketed(operand, _NOT), _NOT
+        case ast.Power(base, exponent):
+            return f"{_bracketed(base, _ATOM)}^{_bracketed(exponent, _ATOM)}", _POWER
         case ast.Sum(operands, operators):
             return _chain(operands, operators, _SUM), _SUM
         case ast.Product(operands, operators):

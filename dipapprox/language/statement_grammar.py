@@ -88,8 +88,12 @@ def p_declared(p: Any) -> None:
 
 def p_domain(p: Any) -> None:
     """domain : LBRACE elements RBRACE
-    | range"""
-    p[0] = p[2] if len(p) == 4 else [p[1]]
+    | range
+    | BOOL"""
+    if p[1] == "bool":
+        p[0] = [ast.Truth(value, span=p.lexer.span(p)) for value in (False, True)]
+    else:
+        p[0] = p[2] if len(p) == 4 else [p[1]]
 
 
 def p_elements(p: Any) -> None:
@@ -197,6 +201,13 @@ def p_for(p: Any) -> None:
     p[0] = ast.For(p[2], finish(p[4]), finish(p[6]), body, span=header)
 
 
+def p_while(p: Any) -> None:
+    """statement : WHILE expression do block END"""
+    body = _statements(p, p[4])
+    header = Span(p.lexer.source, p.lexpos(1), p.lexspan(2)[1])
+    p[0] = ast.While(finish(p[2]), body, span=header)
+
+
 def p_then(p: Any) -> None:
     """then : THEN
     | SEP
@@ -210,7 +221,7 @@ def p_do(p: Any) -> None:
     | SEP
     | empty"""
     if p[1] != "do":
-        _missing(p, "do", "after the range of the loop")
+        _missing(p, "do", "after the header of the loop")
 
 
 def _missing(p: Any, word: str, where: str) -> None:

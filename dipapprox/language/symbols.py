@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 
+from dipapprox.distributions import Family
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.traversal import statements_of
 from dipapprox.source import Span
 
 EPSILON = "eps"
-DISTRIBUTIONS = ("Gauss", "Lap")
+DISTRIBUTIONS = tuple(family.value for family in Family)
+INTEGER_DISTRIBUTIONS = (Family.DISCRETE_LAPLACE.value,)
+MECHANISM = "Exp"
+"""The exponential mechanism."""
+EXPONENTIAL = "exp"
+"""The exponential function, in weights only."""
 SELECTIONS = ("argmax", "argmin", "max", "min")
 
 
@@ -27,18 +34,31 @@ class Role(Enum):
 
 
 class Kind(IntFlag):
-    """What an expression may evaluate to; a variable has the kinds of all it is assigned."""
+    """What an expression may evaluate to; a variable has the kinds of all it is assigned.
+
+    A variable of kind TRUTH alone is Boolean: it holds the named values `true` and `false`, like
+    cells of the domain `bool`. A condition that is assigned to any other variable is the number 1
+    or 0, so `out <- r >= t` does what one expects for an output in {0, 1}.
+    """
 
     NOTHING = 0
     NUMBER = 1
     NAMED = 2
     TRUTH = 4
     REAL = 8
+    INTEGER = 16  # an integer sample, or a sum of such
+    RANDOM = REAL | INTEGER
+
+    def settled(self) -> Kind:
+        """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
+        if self & Kind.TRUTH and self != Kind.TRUTH:
+            return self & ~Kind.TRUTH | Kind.NUMBER
+        return self
 
     def describe(self) -> str:
         """Say it for people."""
-        if Kind.REAL in self:
-            return "real"
+        if self & Kind.RANDOM:
+            return "real" if Kind.REAL in self else "random integer"
         if Kind.NAMED in self:
             return "named value" if self == Kind.NAMED else "value that may be a named one"
         return "condition" if self == Kind.TRUTH else "number"
@@ -132,7 +152,14 @@ def _collect_domains(
                     )
                 kind |= known.kind
             else:
-                kind |= Kind.NUMBER
+                kind |= Kind.TRUTH if isinstance(element, ast.Truth) else Kind.NUMBER
+        if kind & Kind.TRUTH and kind != Kind.TRUTH:
+            diagnosis.report(
+                "type error",
+                "'true' and 'false' share a domain with other values",
+                declaration.span,
+                "write 'bool', or use named values of your own",
+            )
         for variable in declaration.variables:
             if variable.name in symbols:
                 symbols[variable.name].kind |= kind
@@ -142,22 +169,3 @@ def _targets(block: ast.Block) -> Iterator[ast.Target]:
     for statement in statements_of(block):
         if isinstance(statement, ast.Assign):
             yield from statement.targets
-
-
-def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
-    """Yield all statements of a block, outer ones before inner ones, in source order."""
-    stack: list[Iterator[ast.Statement]] = [iter(block)]
-    while stack:
-        statement = next(stack[-1], None)
-        if statement is None:
-            stack.pop()
-            continue
-        yield statement
-        match statement:
-            case ast.If(branches, otherwise):
-                stack.append(iter(otherwise))
-                stack.extend(iter(branch.body) for branch in reversed(branches))
-            case ast.For():
-                stack.append(iter(statement.body))
-            case _:
-                pass

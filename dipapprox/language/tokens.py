@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.lexer import make_lexer
 from dipapprox.source import SourceFile, Span
 
@@ -22,17 +22,21 @@ DEEPEST_BRACKETS = 32
 MOST_PREFIXES = 32
 
 _ENDERS = frozenset(
-    ["NUMBER", "NAME", "RPAREN", "RBRACK", "RBRACE", "END", "SKIP", "EXIT", "TRUE", "FALSE"]
+    ["NUMBER", "NAME", "RPAREN", "RBRACK", "RBRACE", "END", "SKIP", "EXIT", "TRUE", "FALSE", "BOOL"]
 )  # a token after which a statement can be complete
-_STARTERS = frozenset(["NAME", "IF", "FOR", "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT"])
+_LOOPS = frozenset(["FOR", "WHILE"])
+_STARTERS = frozenset(
+    ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT"]
+)
 _STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
+_WORDS = frozenset(["IF", *_LOOPS, "CHOOSE", "BOOL", "TRUE", "FALSE"])
 _CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 _OPENERS = frozenset(_CLOSERS.values())
 _BRACKETS = _OPENERS | set(_CLOSERS)
 _CLOSED_BY = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 # Prefix operators nest until one of these ends their operand.
 _BOUNDARIES = frozenset(
-    ["SEP", "AND", "OR", "THEN", "DO", "ELSE", "ELIF", "COMMA", "RANGE", "ARROW", "END"]
+    ["SEP", "AND", "OR", "THEN", "DO", "ELSE", "ELIF", "COMMA", "COLON", "RANGE", "ARROW", "END"]
 )
 _NEVER_AFTER = frozenset(["SEP", "THEN", "DO", "ELSE", "LBRACE"])
 _NEVER_BEFORE = frozenset(["SEP", "END", "ELSE", "ELIF", "RBRACE"])
@@ -99,7 +103,7 @@ class _Structure:
         self.problems = problems
         self.out: list[Any] = []
         self.brackets: list[tuple[Any, int]] = []  # opening token, prefix operators round it
-        self.blocks: list[Any] = []  # if, for, elif
+        self.blocks: list[Any] = []  # if, elif, loops
         self.prefixes = 0
         self._blamed = -1
 
@@ -145,6 +149,8 @@ class _Structure:
 
     def _add(self, token: Any) -> None:
         kind = token.type
+        if kind == "ARROW" and self.out and self.out[-1].type in _WORDS:
+            self._keyword(self.out[-1])
         if len(self.out) >= MOST_TOKENS:
             raise self._too_much(
                 token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
@@ -167,17 +173,25 @@ class _Structure:
                 raise self._too_much(token, f"brackets nest deeper than {DEEPEST_BRACKETS}")
         elif kind in _CLOSERS:
             self._close(token)
-        if kind in ("IF", "FOR", "ELIF", "ELSE", "END"):
+        if kind in ("IF", *_LOOPS, "ELIF", "ELSE", "END"):
             self._block(token)
         self.out.append(token)
 
+    def _keyword(self, token: Any) -> None:
+        """Report a keyword that is assigned; read it as a name."""
+        hint = "choose another name"
+        self._report(token, f"'{token.value}' is a keyword and cannot be assigned", hint)
+        token.type = "NAME"
+        if token in self.blocks:
+            self.blocks.remove(token)
+
     def _block(self, token: Any) -> None:
         kind = token.type
-        if kind in ("IF", "FOR"):
+        if kind == "IF" or kind in _LOOPS:
             self.blocks.append(token)
         elif not self.blocks:
-            message = f"'{token.value}' without an 'if' or 'for' before it"
-            self._report(token, message, "blocks are opened by 'if … then' and 'for … do'")
+            message = f"'{token.value}' without an 'if' or a loop before it"
+            self._report(token, message, self._opener_hint())
         elif kind == "ELIF":
             self.blocks.append(token)
         elif kind == "END":
@@ -190,8 +204,16 @@ class _Structure:
             raise self._too_much(
                 token,
                 f"blocks nest deeper than {DEEPEST_BLOCKS}",
-                "every 'if' and 'for' that is still open counts",
+                "every 'if' and every loop that is still open counts",
             )
+
+    def _opener_hint(self) -> str:
+        """Guess which word was meant to open a block."""
+        hint = "blocks are opened by 'if … then', 'for … do' and 'while … do'"
+        for token, following in zip(self.out, self.out[1:], strict=False):
+            if token.type == "NAME" and following.type in ("NAME", "NOT", "NUMBER"):
+                return did_you_mean(token.value.lower(), ("if", "for", "while"), hint)
+        return hint
 
     def _is_prefix(self) -> bool:
         return not self.out or self.out[-1].type not in _ENDERS

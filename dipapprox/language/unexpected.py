@@ -12,14 +12,15 @@ from dipapprox.language.tokens import TokenStream
 _SPELLINGS = {
     "NUMBER": "a number", "NAME": "a name", "ARROW": "'<-'", "LE": "'<='", "GE": "'>='",
     "NE": "'!='", "LT": "'<'", "GT": "'>'", "EQ": "'='", "PLUS": "'+'", "MINUS": "'-'",
-    "TIMES": "'*'", "DIVIDE": "'/'", "LPAREN": "'('", "RPAREN": "')'", "LBRACK": "'['",
-    "RBRACK": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','", "TILDE": "'~'",
-    "RANGE": "'..'", "SEP": "a new line",
+    "TIMES": "'*'", "DIVIDE": "'/'", "CARET": "'^'", "LPAREN": "'('", "RPAREN": "')'",
+    "LBRACK": "'['", "RBRACK": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','",
+    "COLON": "':'", "TILDE": "'~'", "RANGE": "'..'", "SEP": "a new line",
     "SEMICOLON": "';'", "$end": "the end of the text",
 }  # fmt: skip
 
 _ABSENT = {
-    "while": "loops are written 'for i in 1..N do … end'",
+    "repeat": "loops are written 'for i in 1..N do … end' and 'while … do … end'",
+    "until": "loops are written 'for i in 1..N do … end' and 'while … do … end'",
     "return": "assign to an output, then 'exit'",
     "print": "assign to an output",
     "let": "assign with 'name <- value'",
@@ -83,15 +84,19 @@ def _hint(before: Any, token: Any) -> str:
         case "PLUS" | "MINUS" | "TIMES" | "DIVIDE", "EQ":
             return "write the whole assignment, e.g. 'count <- count + 1'"
         case "TIMES", "TIMES":
-            return "there are no powers; write a product"
+            return "powers are written with '^'"
+        case _, "CARET":
+            return "powers of powers need brackets"
+        case _, "COLON":
+            return "write 'then' after a condition, 'do' after a loop header"
         case _, "THEN":
             return "'then' follows the condition of an 'if' or 'elif'"
         case _, "DO":
-            return "'do' follows the range of a 'for'; conditions are followed by 'then'"
+            return "'do' follows the header of a loop; 'then' follows the condition of an 'if'"
         case _, "LBRACE":
             return "blocks are written 'then … end' and 'do … end', without braces"
         case "NAME" | "NUMBER" | "RPAREN" | "RBRACK" | "EXIT" | "SKIP" | "END", (
-            "NAME" | "IF" | "FOR" | "EXIT" | "SKIP"
+            "NAME" | "IF" | "FOR" | "WHILE" | "EXIT" | "SKIP"
         ):
             return "statements are separated by a new line or ';', factors by '*'"
         case _, str() if kind.lower() in KEYWORDS and previous in (

@@ -17,9 +17,10 @@ from fractions import Fraction
 from time import monotonic
 
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Connected, spelled_out
+from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
+from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 
@@ -71,17 +72,22 @@ class Cascade:
         waiting = sum(isinstance(answer, NotEnclosed) for answer in found)
         wanted = Fraction(1, 2**bits)
         for place, answer in enumerate(found):
+            waiting -= isinstance(answer, NotEnclosed)
+            event = as_continuous(events[place])
+            if isinstance(event, NotEnclosed):
+                continue
             if not isinstance(answer, Enclosure):
-                waiting -= 1
                 share = _SHARE if waiting else 1.0
-                found[place] = self._second_answer(events[place], bits, limits, answer, share)
+                found[place] = self._second_answer(event, bits, limits, answer, share)
                 continue
             self._held = True
             if self._again and answer.width > wanted:
-                found[place] = self._narrowed(events[place], bits, limits, answer)
+                found[place] = self._narrowed(event, bits, limits, answer)
         return found
 
-    def _narrowed(self, event: Connected, bits: int, limits: Limits, first: Enclosure) -> Enclosure:
+    def _narrowed(
+        self, event: Event | Star, bits: int, limits: Limits, first: Enclosure
+    ) -> Enclosure:
         """Intersect what the first engine said with what the second one finds in little time."""
         answer = self._ask_second(event, bits, limits, _LONGEST_AGAIN, _SHARE)
         if isinstance(answer, NotEnclosed):
@@ -90,7 +96,7 @@ class Cascade:
         return first.intersect(answer)
 
     def _second_answer(
-        self, event: Connected, bits: int, limits: Limits, first: NotEnclosed, share: float
+        self, event: Event | Star, bits: int, limits: Limits, first: NotEnclosed, share: float
     ) -> Enclosure | NotEnclosed:
         try:
             answer = self._ask_second(event, bits, limits, _LONGEST, share)
@@ -106,7 +112,7 @@ class Cascade:
         )
 
     def _ask_second(
-        self, event: Connected, bits: int, limits: Limits, longest: float, share: float
+        self, event: Event | Star, bits: int, limits: Limits, longest: float, share: float
     ) -> Enclosure | NotEnclosed:
         """Ask the second engine, unless it failed at something no harder."""
         limits.check()

@@ -1,26 +1,39 @@
-"""Closed forms before any quadrature: half-spaces of Gaussians, single Laplace samples.
+"""Closed forms before any quadrature: half-spaces of Gaussians, one or two exponential samples.
 
 A guard that is alone in its event and compares only Gaussians is one Gaussian comparison,
 
     Pr[Σ c_i x_i + w <= 0] = Φ(-(w + Σ c_i μ_i) / √(Σ c_i² σ_i²)) = erfc(z / √2) / 2,
 
-z² rational even where the deviation is not. A single Laplace sample beyond a bound has an
-exponential as its probability. Any precision costs microseconds.
+z² rational even where the deviation is not. With E, E' standard exponential and signed scales a,
+b, a Laplace or one-sided sample times a coefficient is its mean plus a E, or ± a E with equal
+chances; so one or two of them make a comparison of a mixture of a E or a E + b E' with a number t.
+
+    Pr[a E <= t]         1 - e^(-t/a) for a, t > 0;  e^(-t/a) for a, t < 0;  else 0 or 1
+    Pr[a E + b E' <= t]  (a Pr[a E <= t] - b Pr[b E <= t]) / (a - b),  a != b
+    Pr[a E + a E' <= t]  as for a E with (1 + t/a) e^(-t/a) in the place of e^(-t/a)
+
+Proof. The Laplace transform of a E is 1 / (1 - a s) near s = 0, for either sign of a, and (a / (1
+- a s) - b / (1 - b s)) / (a - b) = 1 / ((1 - a s) (1 - b s)): the signed measures have one
+transform, so they are equal. The third line is the gamma law of shape 2. Coefficients are rational:
+any precision costs microseconds; what nearly equal scales cancel costs a second attempt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import product
 
 from flint import arb
 
-from dipapprox.distributions import Family
+from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.semantics.linear import LinearForm
 
 _ATTEMPTS = 4
 
@@ -72,23 +85,84 @@ def enclose_closed_form(event: Connected, bits: int) -> Enclosure | None:
         return None
     (guard,) = event.guards
     families = {law.family for law in event.samples}
-    if families != {Family.GAUSSIAN} and len(event.samples) > 1:
+    if Family.DISCRETE_LAPLACE in families:
         return None
+    if families == {Family.GAUSSIAN}:
+        return _narrowed(partial(_gaussian, event.samples, guard), bits)
+    if Family.GAUSSIAN in families or len(event.samples) > 2:
+        return None
+    terms = exponential_comparison(event.samples, guard)
+    return _narrowed(lambda: sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0)), bits)
+
+
+Exponentials = list[tuple[Fraction, Fraction]]
+"""(c, q), …: the number Σ c e^q."""
+
+
+def exponential_comparison(samples: Sequence[Distribution], guard: LinearForm) -> Exponentials:
+    """Return Pr[guard <= 0] exactly, all exponents <= 0.
+
+    Args:
+        samples: Laplace or one-sided.
+        guard: Over one or two of them.
+    """
+    threshold = -guard.constant
+    mixtures: list[list[Fraction]] = []
+    for sample, coefficient in guard.terms:
+        law = samples[int(sample)]
+        threshold -= coefficient * law.mean
+        mixtures.append([sign * coefficient * law.scale for sign in _SIGNS[law.family]])
+    chosen = list(product(*mixtures))
+    return [(c / len(chosen), q) for scales in chosen for c, q in _below(threshold, scales)]
+
+
+_SIGNS = {
+    Family.LAPLACE: (1, -1),
+    Family.EXPONENTIAL: (1,),
+    Family.REFLECTED_EXPONENTIAL: (-1,),
+}
+"""A law about its mean is that of sign * scale * E, each sign as likely."""
+
+
+def _below(t: Fraction, scales: Sequence[Fraction]) -> Exponentials:
+    """Pr[Σ scale E <= t] for one or two signed scales."""
+    match scales:
+        case (a,):
+            return _beyond(a, t, Fraction(1))
+        case (a, b) if a == b:
+            return _beyond(a, t, 1 + t / a)
+        case (a, b):
+            one = Fraction(1)
+            first = [(c * a / (a - b), q) for c, q in _beyond(a, t, one)]
+            return first + [(c * b / (b - a), q) for c, q in _beyond(b, t, one)]
+        case _:
+            raise ValueError(f"closed forms are for one or two samples, got {len(scales)}")
+
+
+def _beyond(a: Fraction, t: Fraction, c: Fraction) -> Exponentials:
+    """Pr[X <= t] for X between 0 and the infinity of a's sign, with mass c e^(-t/a) beyond t."""
+    one = (Fraction(1), Fraction(0))
+    if t / a <= 0:
+        return [one] if a < 0 else []
+    return [one, (-c, -t / a)] if a > 0 else [(c, -t / a)]
+
+
+def _gaussian(samples: Sequence[Distribution], guard: LinearForm) -> arb:
     offset, variance = guard.constant, Fraction(0)
     for sample, coefficient in guard.terms:
-        assert isinstance(sample, int)
-        law = event.samples[sample]
+        law = samples[int(sample)]
         offset += coefficient * law.mean
         variance += (coefficient * law.scale) ** 2
-    # Σ c_i x_i - its mean, over its deviation (for Laplace: over its scale), is at most -z.
-    square = offset * offset / variance
+    # Σ c_i x_i - its mean, over its deviation, is at most -z.
+    tail = (to_ball(offset * offset / variance / 2).sqrt()).erfc() / 2
+    return tail if offset >= 0 else arb(1) - tail
+
+
+def _narrowed(value: Callable[[], arb], bits: int) -> Enclosure | None:
+    """Evaluate with more and more bits until the width is at most 2**-bits."""
     for attempt in range(_ATTEMPTS):
         with precision(bits + 32 << attempt):
-            if families == {Family.GAUSSIAN}:
-                tail = (to_ball(square / 2).sqrt()).erfc() / 2
-            else:
-                tail = (-to_ball(square).sqrt()).exp() / 2
-            found = to_enclosure(tail if offset >= 0 else arb(1) - tail)
+            found = to_enclosure(value())
         if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
             return found.intersect(UNIT)
     return None

@@ -1,21 +1,23 @@
-"""Densities, distribution functions and tail masses of the noise families, on balls.
+"""Densities and distribution functions of the noise families, on balls.
 
 Everything is about the *standard* law of a family: mean 0, scale 1. `standardised` forms
 (x - mean) / scale are built by the callers. Arguments are either real balls, answered by an
 enclosure, or `Box`es in the complex plane, answered by an upper bound of the modulus.
 
 Branches. The Laplace density has a kink at its mean, so no holomorphic function agrees with it on
-the whole line. Each half of it is the restriction of an entire function, and `side` names the half:
+the whole line; one-sided densities jump there. Each half of them is the restriction of an entire
+function, and `side` names the half. With l the mass below the mean and r = 1 - l that above it,
 
-    side -1:  pdf(z) = exp(z) / 2     cdf(z) = exp(z) / 2
-    side +1:  pdf(z) = exp(-z) / 2    cdf(z) = 1 - exp(-z) / 2
+    side -1:  pdf(z) = l exp(z)     cdf(z) = l exp(z)
+    side +1:  pdf(z) = r exp(-z)    cdf(z) = 1 - r exp(-z)
 
+l is 1/2 for Laplace, 0 and 1 for the one-sided families: their other branches are 0, exactly.
 With a fixed side all functions here are entire; for the Gaussian, side 0, they are anyway. On the
-real line every branch of the density is > 0 and every branch of the distribution function is
-increasing, also where the branch is not the true function.
+real line every branch of the density is >= 0 and no branch of the distribution function
+decreases, also where the branch is not the true function.
 
 References:
-    DiPApprox, section 6 (tails); Abramowitz and Stegun 7.1 (error function).
+    Abramowitz and Stegun 7.1 (error function).
 """
 
 from __future__ import annotations
@@ -23,15 +25,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from math import ceil
 from typing import Protocol
 
 from flint import acb, arb
 
 from dipapprox.distributions import Family
-from dipapprox.numerics.enclosure import Enclosure, Side, compare
-from dipapprox.numerics.precision import exact_fraction, precision, to_ball, to_enclosure
+from dipapprox.numerics.precision import to_ball
 
 _ZERO = arb(0)
 _HALF = arb(1) / 2
@@ -137,19 +136,29 @@ class _Gaussian:
         return (2 * arb.const_log2() * max(bits - 1, 0)).sqrt()
 
 
-class _Laplace:
-    """exp(-|z|) / 2, in two branches."""
+@dataclass(frozen=True, slots=True)
+class _Exponential:
+    """left exp(z) for z < 0, right exp(-z) for z > 0: each branch is entire, 0 if its mass is.
+
+    Attributes:
+        left: Mass below 0; `left` + `right` = 1.
+        right: Mass above 0.
+    """
+
+    left: Fraction
+    right: Fraction
 
     def pdf(self, z: arb, side: int) -> arb:
-        return (z if side < 0 else -z).exp() / 2
+        mass = self._mass(side)
+        return (z if side < 0 else -z).exp() * to_ball(mass) if mass else _ZERO
 
     def cdf(self, z: arb, side: int) -> arb:
-        half = self.pdf(z, side)
-        return half if side < 0 else 1 - half
+        tail = self.pdf(z, side)
+        return tail if side < 0 else 1 - tail
 
     def survival(self, z: arb, side: int) -> arb:
-        half = self.pdf(z, side)
-        return 1 - half if side < 0 else half
+        tail = self.pdf(z, side)
+        return 1 - tail if side < 0 else tail
 
     def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
         if lower_side > 0:
@@ -158,76 +167,48 @@ class _Laplace:
 
     def pdf_bound(self, box: Box, side: int) -> arb:
         # |exp(z)| = exp(Re z): no growth in the imaginary direction.
-        return (_growth(box.high if side < 0 else -box.low) * _HALF).upper()
+        mass = self._mass(side)
+        if not mass:
+            return _ZERO
+        return (_growth(box.high if side < 0 else -box.low) * to_ball(mass)).upper()
 
     def cdf_bound(self, box: Box, side: int) -> arb:
         bound = self.pdf_bound(box, side)
-        return bound if side < 0 else self._complement(bound, box.high, box)
+        return bound if side < 0 else self._complement(bound, box.high, box, side)
 
     def survival_bound(self, box: Box, side: int) -> arb:
         bound = self.pdf_bound(box, side)
-        return bound if side > 0 else self._complement(bound, -box.low, box)
+        return bound if side > 0 else self._complement(bound, -box.low, box, side)
 
-    def _complement(self, bound: arb, far: arb, box: Box) -> arb:
-        # 1 - exp(-x)/2 increases with x: on the real line its modulus is largest at an end.
+    def _complement(self, bound: arb, far: arb, box: Box, side: int) -> arb:
+        # 1 - m exp(-x) does not decrease: on the real line its modulus is largest at an end.
         if box.is_real:
-            return _largest(abs(1 - (-far).exp() / 2), bound - 1)
+            return _largest(abs(1 - (-far).exp() * to_ball(self._mass(side))), bound - 1)
         return (1 + bound).upper()
 
     def cutoff_guess(self, bits: int) -> arb:
-        return arb.const_log2() * max(bits - 1, 0)
+        return arb.const_log2() * max(bits - (self.left == self.right), 0)
+
+    def _mass(self, side: int) -> Fraction:
+        return self.left if side < 0 else self.right
 
 
 STANDARD_LAWS: Mapping[Family, StandardLaw] = {
     Family.GAUSSIAN: _Gaussian(),
-    Family.LAPLACE: _Laplace(),
+    Family.LAPLACE: _Exponential(Fraction(1, 2), Fraction(1, 2)),
+    Family.EXPONENTIAL: _Exponential(Fraction(0), Fraction(1)),
+    Family.REFLECTED_EXPONENTIAL: _Exponential(Fraction(1), Fraction(0)),
 }
-"""The numerical side of every family; a test compares the keys with `Family`."""
+"""The numerical side of every continuous family; a test compares the keys with `Family`."""
 
+KINKED = STANDARD_LAWS.keys() - {Family.GAUSSIAN}
+"""Families whose density is analytic on either side of the mean only."""
 
-@dataclass(frozen=True, slots=True)
-class Cutoff:
-    """A proved cut-off: the standard law puts at most `tail` above `distance`, and below -it."""
+LEFT_SUPPORT = KINKED - {Family.EXPONENTIAL}
+"""Kinked families with mass below the mean."""
 
-    distance: Fraction
-    tail: Fraction
-
-
-def tail_mass(family: Family, distance: Fraction, bits: int) -> arb:
-    """Enclose the mass that the standard law puts above `distance` >= 0 (all laws are symmetric).
-
-    Args:
-        family: Which law.
-        distance: In scales, exact and >= 0.
-        bits: Working precision.
-
-    Raises:
-        ValueError: If `distance` < 0.
-    """
-    if distance < 0:
-        raise ValueError(f"distance must be >= 0, got {distance}")
-    with precision(bits):
-        return STANDARD_LAWS[family].survival(to_ball(distance), 1)
-
-
-@cache
-def cutoff(family: Family, bits: int) -> Cutoff:
-    """Return a distance, a multiple of 1/8, beyond which each tail has mass at most 2**-bits.
-
-    The distance is guessed and then proved by evaluating the tail with balls.
-    """
-    wanted = Fraction(1, 2**bits)
-    with precision(64):
-        guess = exact_fraction(STANDARD_LAWS[family].cutoff_guess(bits).mid())
-    eighths = ceil(8 * guess)
-    while not _is_at_most(tail_mass(family, Fraction(eighths, 8), bits + 64), wanted):
-        eighths += 1
-    return Cutoff(Fraction(eighths, 8), wanted)
-
-
-def _is_at_most(ball: arb, bound: Fraction) -> bool:
-    enclosure = to_enclosure(ball)
-    return isinstance(enclosure, Enclosure) and compare(enclosure, bound) is Side.BELOW
+RIGHT_SUPPORT = KINKED - {Family.REFLECTED_EXPONENTIAL}
+"""Kinked families with mass above the mean."""
 
 
 def mass_bound(law: StandardLaw, lower: Box, upper: Box, lower_side: int, upper_side: int) -> arb:

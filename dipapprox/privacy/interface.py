@@ -21,6 +21,12 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions import decider
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import closed_interval
+from dipapprox.privacy.decisions.question import DEFAULT_WIDTH as DECISION_WIDTH
+from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -102,6 +108,47 @@ def verify_interval(
     return interval_verifier.verify_interval(
         program, claim, lower, upper, selection, options or Options()
     )
+
+
+def decide(
+    program: Program,
+    budget: Number = 1,
+    delta: Number | str = 0,
+    epsilons: tuple[Number, Number | None] = (0, None),
+    pairs: Iterable[tuple[Row, Row]] | None = None,
+    options: Options | None = None,
+    *,
+    width: Number = DECISION_WIDTH,
+    violations: bool = False,
+    least_delta: bool = False,
+) -> Decision:
+    """Decide (budget * eps, delta)-privacy for every eps > 0 of an interval, by default for all.
+
+    Args:
+        budget: >= 0.
+        delta: A number, or a formula: "exp(-2)", "eps/100".
+        epsilons: The ends, both included unless 0 or None, which is infinity.
+        width: Of the ends of violated ranges and of the least delta, > 0.
+        violations: Whether to find every eps at which some pair violates the claim.
+        least_delta: Whether to enclose the least delta that holds for every eps.
+
+    Raises:
+        UserError: If a number or an input is out of range, the adjacency does not suit the
+            inputs, or the program or delta makes no sense for some eps.
+    """
+    lower, upper = epsilons
+    question = DecisionQuestion(
+        budget=_exact(budget, "budget"),
+        delta=read_delta(_formula(delta, "delta")),
+        epsilons=closed_interval(
+            _exact(lower, "eps"), None if upper is None else _exact(upper, "eps")
+        ),
+        width=_exact(width, "width"),
+        violations=violations,
+        least_delta=least_delta,
+    )
+    selection = _selection(program, pairs)
+    return decider.decide(program, question, selection, options or Options())
 
 
 def probabilities(

@@ -27,12 +27,15 @@ class Engine(Enum):
     """Which engine encloses probabilities; the value is the word on the command line.
 
     AUTO: elimination, and nested for what it does not enclose; nested alone if a strategy asks for
-    a certain shape of integrals.
+    a certain shape of integrals. Deltas that enclosures do not tell from the claimed one are
+    compared by closed forms, where there are some.
+    EXACT: closed forms alone: Laplace, one-sided and discrete noise.
     """
 
     AUTO = "auto"
     ELIMINATION = "elimination"
     NESTED = "nested"
+    EXACT = "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,21 @@ class Options:
         if not 1 <= self.jobs <= MOST_JOBS:
             raise UserError(f"jobs must be in [1, {MOST_JOBS}], got {self.jobs}")
         shaped = self.strategy is not Strategy.LEAST_NESTING
-        if shaped and self.engine is Engine.ELIMINATION:
+        if shaped and self.engine in (Engine.ELIMINATION, Engine.EXACT):
             raise UserError("an optimizer orders the integrals of the engine 'nested' only")
-        if self.tier is not Tier.AUTO and (shaped or self.engine is Engine.NESTED):
+        if self.tier is not Tier.AUTO and (shaped or self.engine in (Engine.NESTED, Engine.EXACT)):
+            name = "nested" if shaped else self.engine.value
             raise UserError(
-                "a tier is an algebra of the engine 'elimination'; 'nested' has none to choose"
+                f"a tier is an algebra of the engine 'elimination'; '{name}' has none to choose"
             )
+
+    @property
+    def compares_exactly(self) -> bool:
+        """Whether closed forms may decide what enclosures do not.
+
+        Who asks for one engine, tier or shape of integrals gets what that tells.
+        """
+        if self.engine is Engine.EXACT:
+            return True
+        plain = self.tier is Tier.AUTO and self.strategy is Strategy.LEAST_NESTING
+        return self.engine is Engine.AUTO and plain

@@ -160,7 +160,7 @@ def output_distribution(
 def _outputs(
     states: FinalStates, epsilon: Fraction, row: InputRow, found: Probabilities | NotEnclosed
 ) -> tuple[OutputProbability, ...]:
-    counts = Counter(index for index, _ in Instantiator(states, epsilon).events(row))
+    counts = Counter(index for index, _, _ in Instantiator(states, epsilon).events(row))
     outputs = states.outputs()
     known = (UNIT,) * len(outputs) if isinstance(found, NotEnclosed) else found
     return tuple(

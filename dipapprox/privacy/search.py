@@ -6,6 +6,8 @@
             ^        |           |   |----- > delta ---------->  stop: Not_DP
             |    undecided   no enclosure
             |        |           |
+            |    exact forms known? -- yes: compared exactly -->  next pair, or stop: Not_DP
+            |        | no        | no
             |   bits left?       +---------------------------->  next pair, at best Unknown
             +-- yes -+-- no: critical, as far as these bits tell ->  next pair, at best Unknown
 
@@ -71,6 +73,25 @@ class Attempt:
     obstacle: str | None = None
 
 
+class ExactPairs(Protocol):
+    """Decides single pairs by the exact forms of their probabilities."""
+
+    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
+        """Compare delta_{u,u'} with the claimed delta exactly.
+
+        Args:
+            pair: The inputs.
+            bits: Wanted width of the enclosures in the result: 2**-bits.
+
+        Returns:
+            An attempt that is not undecided; or why there are no exact forms.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            BrokenInvariant: If exact forms contradict each other.
+        """
+
+
 Progress = Callable[[int, int | None], None]
 """Called after every pair with the pairs done and their total, None if that is unknown."""
 
@@ -103,6 +124,8 @@ class Search:
         closest: Of those the one with the greatest lower, then upper, bound.
         current: The last attempt at a pair that is neither decided nor given up.
         violation: The attempt that is certainly above `delta`; the run stops at the first.
+        exact: What decides pairs that enclosures leave undecided; None if nothing does.
+        exactly: Number of pairs that it decided.
     """
 
     source: ProbabilitySource
@@ -118,6 +141,8 @@ class Search:
     closest: Attempt | None = None
     current: Attempt | None = None
     violation: Attempt | None = None
+    exact: ExactPairs | None = None
+    exactly: int = 0
     _factors: dict[int, Factor] = field(default_factory=dict)
     _latest: tuple[InputRow, int, Probabilities] | None = None
 
@@ -159,20 +184,47 @@ class Search:
         for bits in self.ladder:
             self.bits = max(self.bits, bits)
             attempt = self.attempt(pair, bits, attempt)
-            match compare(attempt.delta, self.delta):
-                case Side.BELOW:
-                    self._record(attempt)
-                    return
-                case Side.ABOVE:
-                    self.current = None
-                    self.violation = attempt
-                    return
-                case Side.UNDECIDED:
-                    self.current = attempt
-                    if attempt.obstacle is not None:
-                        break
+            if self._settle(attempt):
+                return
+            self.current = attempt
+            if bits == self.ladder[0] and self.check_exactly(pair, attempt):
+                return
+            if attempt.obstacle is not None:
+                break
         assert attempt is not None, "the ladder is empty"
         self.give_up(attempt)
+
+    def check_exactly(self, pair: Pair, before: Attempt) -> bool:
+        """Decide a pair by exact forms; False if it has none.
+
+        Args:
+            before: What enclosures tell; the exact answer must agree.
+        """
+        if self.exact is None:
+            return False
+        found = self.exact.decide(pair, before.bits)
+        if isinstance(found, NotEnclosed):
+            return False
+        if not before.delta.meets(found.delta):
+            raise BrokenInvariant("an exact delta lies outside its enclosure")
+        settled = self._settle(found)
+        assert settled, "an exact comparison decides"
+        self.bits = max(self.bits, found.bits)
+        self.exactly += 1
+        return True
+
+    def _settle(self, attempt: Attempt) -> bool:
+        """Record a pair whose delta is known to be at most, or above, the claimed one."""
+        match compare(attempt.delta, self.delta):
+            case Side.BELOW:
+                self._record(attempt)
+                return True
+            case Side.ABOVE:
+                self.current = None
+                self.violation = attempt
+                return True
+            case Side.UNDECIDED:
+                return False
 
     def give_up(self, attempt: Attempt) -> None:
         """Leave a pair undecided after its last attempt."""

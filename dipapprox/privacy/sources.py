@@ -7,6 +7,10 @@ from fractions import Fraction
 from functools import partial
 from typing import assert_never
 
+from dipapprox.exact.discrete_first import DiscreteFirst
+from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.method import Exact
+from dipapprox.exact.validity import check_choices
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
@@ -67,7 +71,13 @@ class RememberedRows:
 def open_probabilities(
     states: FinalStates, epsilon: Fraction, options: Options
 ) -> OutputProbabilities:
-    """Choose the engine for a program at one epsilon."""
+    """Choose the engine for a program at one epsilon.
+
+    Raises:
+        UserError: If some choice of the program is no probability distribution at `epsilon`.
+        LimitReached: If that cannot be told.
+    """
+    check_choices(states.choices, EpsilonInterval(epsilon, epsilon, True, True), options.limits)
     return OutputProbabilities(states, epsilon, open_method(options), options.limits)
 
 
@@ -81,6 +91,8 @@ def open_method(options: Options) -> Method:
 def _one_process(options: Options) -> Method:
     nested = Nested(options.strategy)
     match options.engine:
+        case Engine.EXACT:
+            return Exact()
         case Engine.NESTED:
             method: Method = nested
         case Engine.ELIMINATION:
@@ -94,7 +106,7 @@ def _one_process(options: Options) -> Method:
         case _:
             assert_never(options.engine)
     # Without optimisation the integrals are evaluated as they stand: the published shape.
-    return method if options.strategy is Strategy.NONE else ClosedForms(method)
+    return DiscreteFirst(method if options.strategy is Strategy.NONE else ClosedForms(method))
 
 
 def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:

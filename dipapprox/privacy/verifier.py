@@ -7,7 +7,8 @@ from dipapprox.language.core import Program
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.exact_pairs import open_exact_pairs
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.search import Progress, Search, precisions, silent
@@ -49,6 +50,7 @@ def verify(
             claim.budget,
             precisions(options.precision, options.max_precision),
             options.limits,
+            exact=open_exact_pairs(states, claim, options),
         )
         check_pairs(search, states, selection, total, probabilities, progress)
     except LimitReached as limit:
@@ -80,7 +82,18 @@ def verify(
         delta_enclosure=conclusion.delta_enclosure,
         witness=conclusion.witness,
         precision=search.bits if search is not None and search.bits else options.precision,
-        engine=options.engine.value if probabilities is None else probabilities.name,
+        engine=_engine(options, probabilities, search),
         seconds=options.limits.elapsed(),
         interrupted=stopped == INTERRUPTED and conclusion.answer is Answer.UNKNOWN,
     )
+
+
+def _engine(
+    options: Options, probabilities: OutputProbabilities | None, search: Search | None
+) -> str:
+    """Say what computed: the engine, and closed forms if they decided some pair."""
+    if probabilities is None:
+        return options.engine.value
+    name, exact = probabilities.name, Engine.EXACT.value
+    exactly = search is not None and search.exactly > 0
+    return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name

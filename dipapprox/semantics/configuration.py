@@ -69,12 +69,23 @@ class Cone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trail:
-    """A persistent list of the decisions of a path, newest first."""
+    """A persistent list of the decisions of a path, newest first.
+
+    Attributes:
+        statement: Where it was decided.
+        number: Of the statement or, for random choices, of the statement and the outcome.
+        outcome: Whether the condition held; for choices what came out, for people.
+    """
 
     parent: Trail | None
-    branch: core.If
+    statement: core.If | core.While | core.Choose
     number: int
-    taken: bool
+    outcome: bool | core.Value
+
+    @property
+    def taken(self) -> bool:
+        """Whether the branch with this number was taken."""
+        return self.outcome is not False
 
     def steps(self) -> Iterator[Trail]:
         """Yield the decisions, newest first."""
@@ -123,6 +134,10 @@ class State:
         """Return a copy that may be changed independently; it takes a part of the share."""
         share = getrandbits(_SHARE_BITS)
         self.share ^= share
+        return self.copy(share)
+
+    def copy(self, share: int = 0) -> State:
+        """Return a copy that may be changed independently; without a share it only tries things."""
         return State(
             self.store.copy(),
             self.outputs.copy(),
@@ -134,6 +149,11 @@ class State:
             self.fingerprint,
             share,
         )
+
+    def take_values(self, other: State) -> None:
+        """Take over the values of variables and outputs."""
+        self.store, self.outputs = other.store.copy(), other.outputs.copy()
+        self.fingerprint = other.fingerprint
 
     def settle(self, points: Points) -> Cone | None:
         """Take the pending guard into the cone, and return it."""
@@ -163,6 +183,15 @@ def split_on_guard(state: State, guard: Guard, points: Points) -> tuple[list[Sta
         part.pending = added if cone is not None else None
         part.add_guard(added)
     return [state], [negative]
+
+
+def cone_of(guards: Iterable[Guard], points: Points) -> Cone:
+    """Return the cone of guards, but for those that contradict the ones before them."""
+    cone = Cone()
+    for guard in guards:
+        if cone.decides(guard, points) is None:
+            cone = cone.assume(guard, points)
+    return cone
 
 
 def are_contradictory(guards: Iterable[Guard], points: Points) -> bool:

@@ -19,7 +19,7 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
     there are none, the last ones.
     """
     steps = list(trail.steps()) if trail is not None else []
-    relevant = [step for step in steps if fault.cell in _assigned(step.branch)]
+    relevant = [step for step in steps if fault.cell in _assigned(step.statement)]
     named = (relevant or steps)[:_MOST_STEPS][::-1]
     message = fault.message
     if named:
@@ -28,23 +28,29 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
 
 
 def _describe(step: Trail) -> str:
-    outcome = "true" if step.taken else "false"
-    span = step.branch.condition.span
+    statement = step.statement
+    choice = isinstance(statement, core.Choose)
+    span = statement.span if isinstance(statement, core.Choose) else statement.condition.span
+    outcome = str(step.outcome).lower() if isinstance(step.outcome, bool) else str(step.outcome)
     if span is None:
-        return f"condition {step.number + 1} is {outcome}"
-    return f"'{' '.join(span.text.split())}' at line {span.line} is {outcome}"
+        return f"{'choice' if choice else 'condition'} {step.number + 1} is {outcome}"
+    verb = "gives" if choice else "is"
+    return f"'{' '.join(span.text.split())}' at line {span.line} {verb} {outcome}"
 
 
-def _assigned(branch: core.If) -> Iterator[str]:
-    blocks = [branch.then, branch.otherwise]
-    while blocks:
-        for statement in blocks.pop():
-            match statement:
-                case core.Assign(target=core.Variable(name=name)):
-                    yield name
-                case core.Draw(target=core.Variable(name=name)):
-                    yield name
-                case core.If():
-                    blocks += [statement.then, statement.otherwise]
-                case _:
-                    pass
+def _assigned(statement: core.Statement) -> Iterator[str]:
+    waiting = [statement]
+    while waiting:
+        match waiting.pop():
+            case (
+                core.Assign(target=core.Variable(name=name))
+                | core.Draw(target=core.Variable(name=name))
+                | core.Choose(target=core.Variable(name=name))
+            ):
+                yield name
+            case core.If(then=then, otherwise=otherwise):
+                waiting += [*then, *otherwise]
+            case core.While(body=body):
+                waiting += body
+            case _:
+                pass

@@ -3,31 +3,36 @@
 Without merging these are the paper's states: every path over real comparisons, infeasible ones
 included. With merging, infeasible states are dropped and states are joined where paths meet again
 with equal live cells, so that programs with exponentially many paths stay small. Both are exact
-up to null sets.
+up to null sets, and exact for integer samples (`integers`).
+
+Random choices split a state into one for each outcome; loops are unrolled or, with random choices
+in them, Markov `chains`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial, reduce
 from operator import xor
 from typing import assert_never
 
-from dipapprox.errors import BrokenInvariant, SourceError
+from dipapprox.distributions import ChoiceLaw, FiniteLaw
+from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.configuration import Cone, State, Trail, are_contradictory
-from dipapprox.semantics.diagnosis import describe_fault
+from dipapprox.semantics.chains import Chains
+from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
+from dipapprox.semantics.endings import Endings
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
-from dipapprox.semantics.feasibility import can_be_taken
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.joining import join_states
 from dipapprox.semantics.liveness import live_cells
-from dipapprox.semantics.merging import Region, merge_regions
+from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
-from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
-from dipapprox.source import Diagnostic, Span
+from dipapprox.semantics.state import FinalState, FinalStates, guards_of
+from dipapprox.semantics.statements import Statements
+from dipapprox.source import Diagnostic
 
 
 def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
@@ -45,17 +50,19 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
 
     Raises:
         SourceError: If some path reads or ends with an unassigned cell, leaves a domain or an index
-            range; all such places, each with one path that leads there. The path has a positive
-            probability for some input row, unless `can_be_taken` has too many rows to tell.
+            range, has a meaningless weight or never ends; all such places, each with one path that
+            leads there. The path has a positive probability for some input row, unless
+            `can_be_taken` has too many rows to tell or its guards hold for no integer samples.
         LimitReached: If a budget runs out.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     run = _Run(program, merge, limits)
     survivors = run.block(program.body, [run.start()])
-    run.finish(survivors, None)
-    if run.diagnostics:
-        raise SourceError(sorted(run.diagnostics.values(), key=_place))
-    return FinalStates(program, tuple(run.samples.values()), tuple(run.final_states()), merge)
+    run.endings.finish(survivors, None)
+    if run.endings.diagnostics:
+        raise SourceError(sorted(run.endings.diagnostics.values(), key=_place))
+    states = tuple(run.final_states())
+    return FinalStates(program, run.statements.samples, states, merge, run.statements.choices)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
@@ -67,23 +74,21 @@ class _Run:
     """One execution: the tables that its states share."""
 
     def __init__(self, program: core.Program, merge: bool, limits: Limits) -> None:
-        self.program = program
         self.merge = merge
         self.limits = limits
-        self.knowledge = Knowledge.of(program.inputs)
+        domains = {cell.name: cell.domain for cell in program.inputs}
+        self.knowledge = Knowledge(domains, {}, frozenset())
         self.points = Points(self.knowledge)
         self.evaluator = Evaluator(program.inputs)
-        self.splitter = Splitter(self.evaluator, self.points, self.refuse)
-        self.samples: dict[tuple[object, ...], Sample] = {}
-        self.drawn: dict[tuple[object, ...], LinearForm] = {}
-        self.finals: list[State] = []
-        self.outputs: dict[int, list[tuple[core.Value, ...]]] = {}
-        self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
-        self.domains = {cell.name: {v: v for v in cell.domain} for cell in program.outputs}
-        self.output_cells = tuple(self.domains)
-        self.live = live_cells(program) if merge else {}
-        self.numbers: dict[int, int] = {}
-        self.ended = 0  # the shares of the states that ended by a fault
+        self.endings = Endings(program, self.points, limits)
+        self.statements = Statements(program, self.evaluator, domains)
+        integers = self.statements.integers
+        self.splitter = Splitter(self.evaluator, self.points, integers, self.endings.refuse)
+        self.live = live_cells(program)
+        parts = (self.statements, self.evaluator, self.points, self.live, limits)
+        self.chains = Chains(*parts, self.number, self.endings.refuse)
+        self.rounds = 0
+        self.numbers: dict[tuple[int, int], int] = {}
 
     def start(self) -> State:
         return State({}, {}, self.knowledge, Cone() if self.merge else None)
@@ -98,91 +103,92 @@ class _Run:
             self.limits.check()
             match statement:
                 case core.Assign():
-                    states = self.each(states, partial(self.assign, statement))
+                    states = self.each(states, partial(self.statements.assign, statement))
                 case core.Draw():
-                    states = self.each(states, partial(self.draw, statement))
+                    states = self.each(states, partial(self.statements.draw, statement))
+                case core.Choose():
+                    states = self.each(states, partial(self.choose, statement))
                 case core.If():
                     states = self.branch(statement, states)
+                case core.While():
+                    states = self.loop(statement, states)
                 case core.Exit():
-                    self.finish(states, statement.span)
+                    self.endings.finish(states, statement.span)
                     states = []
                 case _:
                     assert_never(statement)
         return states
 
-    def each(self, states: list[State], step: Callable[[State], None]) -> list[State]:
+    def each(self, states: list[State], step: Callable[[State], list[State]]) -> list[State]:
         """Apply a step to every state, splitting those where an input has to be known."""
         result: list[State] = []
         waiting = states[::-1]
         while waiting:
             state = waiting.pop()
             try:
-                step(state)
+                result += step(state)
             except NeedsValue as need:
                 waiting += split_on_input(state, need.cell)[::-1]
-                self.limits.check_states(len(waiting) + len(result) + len(self.finals))
+                self.check_states(len(waiting) + len(result))
             except PathFault as fault:
-                self.refuse(state, fault)
-            else:
-                result.append(state)
+                self.endings.refuse(state, fault)
         return result
 
-    def assign(self, statement: core.Assign, state: State) -> None:
-        name = self.target(state, statement.target)
-        domain = self.domains.get(name)
-        if domain is None:
-            state.store[name] = self.evaluator.evaluate(statement.value, state)
-            return
-        value = self.evaluator.concrete(statement.value, state)
-        found = domain.get(value)
-        if found is None:
-            raise PathFault(
-                "value error",
-                f"'{name}' gets {value}, which is not in its domain",
-                statement.span,
-                f"allowed are {', '.join(map(str, domain))}",
-                name,
-            )
-        state.set_output(name, found)
+    def check_states(self, count: int) -> None:
+        self.limits.check_states(count + len(self.endings.states))
 
-    def draw(self, statement: core.Draw, state: State) -> None:
-        name = self.target(state, statement.target)
-        mean = self.evaluator.mean(statement.mean, state)
-        # By identity, which is equality for what an evaluator returns: forms hash slowly.
-        key = (statement.site, statement.family, id(mean), statement.scale)
-        symbol = self.drawn.get(key)
-        if symbol is None:
-            self.samples[key] = Sample(
-                statement.family, mean, statement.scale, statement.site, name
-            )
-            symbol = self.evaluator.shared(LinearForm.symbol(len(self.drawn)))
-            self.drawn[key] = symbol
-        state.store[name] = symbol
+    def number(self, statement: core.Statement, outcome: int = 0) -> int:
+        return self.numbers.setdefault((id(statement), outcome), len(self.numbers))
 
-    def target(self, state: State, target: core.Variable | core.Element) -> str:
-        if isinstance(target, core.Variable):
-            return target.name
-        return self.evaluator.element(target, state)
+    # --- random choices -------------------------------------------------------------------------
+
+    def choose(self, statement: core.Choose, state: State) -> list[State]:
+        name = self.statements.target(state, statement.target)
+        weighed = self.statements.weighed(statement, state)
+        law = FiniteLaw(tuple(weighed.values()))
+        parts = self.split_on_choice(state, law, statement.site, name)
+        result = []
+        for outcome, (part, value) in enumerate(zip(parts, weighed, strict=True)):
+            if len(parts) > 1:
+                number = self.number(statement, outcome)
+                part.trail = Trail(part.trail, statement, number, value)
+            try:
+                self.statements.put(part, name, value, statement.span)
+            except PathFault as fault:
+                self.endings.refuse(part, fault)
+            else:
+                result.append(part)
+        self.check_states(len(result))
+        return result
+
+    def split_on_choice(self, state: State, law: ChoiceLaw, site: int, label: str) -> list[State]:
+        """Split a state, which is used up, into one for each outcome."""
+        count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
+        if count == 1:
+            return [state]
+        cell = self.statements.choice(law, site, label)
+        parts = [*(state.fork() for _ in range(count - 1)), state]
+        for part, outcome in zip(parts, state.knowledge.values(cell), strict=True):
+            known = part.knowledge.restrict(cell, frozenset({outcome}))
+            assert known is not None, "a choice is made once on a path"
+            part.knowledge = known
+        return parts
 
     # --- branches -------------------------------------------------------------------------------
 
     def branch(self, statement: core.If, states: list[State]) -> list[State]:
-        number = self.numbers.setdefault(id(statement), len(self.numbers))
         held, failed = list[State](), list[State]()
         for state in states:
-            more_held, more_failed = self.decide(statement, number, state)
+            more_held, more_failed = self.decide(statement, state)
             held += more_held
             failed += more_failed
             self.limits.check()
-            self.limits.check_states(len(held) + len(failed) + len(self.finals))
+            self.check_states(len(held) + len(failed))
         result = self.block(statement.then, held) + self.block(statement.otherwise, failed)
-        live = self.live.get(id(statement))
-        if live is None or len(result) < 2:
-            return result
-        cells = sorted(live)
-        return self.join(result, lambda state: tuple(map(id, map(state.store.get, cells))))
+        return self.join(statement, result)
 
-    def decide(self, statement: core.If, number: int, state: State) -> Split:
+    def decide(self, statement: core.If | core.While, state: State) -> Split:
+        number = self.number(statement)
         path, knowledge, trail = state.path, state.knowledge, state.trail
         held, failed = self.splitter.split(state, statement.condition)
         if len(held) + len(failed) == 1:
@@ -195,100 +201,95 @@ class _Run:
             part.trail = Trail(trail, statement, number, False)
         return held, failed
 
-    def join(self, states: list[State], key: Callable[[State], tuple[int, ...]]) -> list[State]:
-        """Merge states with equal outputs and keys as far as possible; the first stands for all."""
-        groups: dict[tuple[int, tuple[int, ...]], list[list[State]]] = {}
-        for state in states:
-            alike = groups.setdefault((state.fingerprint, key(state)), [])
-            for group in alike:
-                if group[0].outputs == state.outputs:
-                    group.append(state)
-                    break
-            else:
-                alike.append([state])
-        result: list[State] = []
-        for alike in groups.values():
-            for group in alike:
-                result += self.merged(group) if len(group) > 1 else group
-        return result
+    def join(self, statement: core.If | core.While, states: list[State]) -> list[State]:
+        """Merge states after a statement where its branches meet."""
+        live = self.live.after.get(id(statement))
+        if not self.merge or live is None or len(states) < 2:
+            return states
+        cells = sorted(live)
+        return join_states(
+            states,
+            lambda state: tuple(map(id, map(state.store.get, cells))),
+            self.points,
+            self.limits,
+        )
 
-    def merged(self, group: list[State]) -> list[State]:
-        regions = []
-        for place, state in enumerate(group):
-            cone = state.settle(self.points)
-            assert cone is not None, "states are merged only where infeasible ones are pruned"
-            regions.append(Region(state.knowledge, cone, place, state.share))
+    # --- loops ----------------------------------------------------------------------------------
+
+    def loop(self, statement: core.While, states: list[State]) -> list[State]:
+        fault = draw_fault(statement)
+        if fault is not None:
+            for state in states:
+                self.endings.refuse(state, fault)
+            return []
+        first = next(choices_in(statement), None)
         result = []
-        for region in merge_regions(regions, self.points, self.limits):
-            state = group[region.member]
-            state.share = region.share
-            if region.merged:
-                state.knowledge, state.cone, state.path = region.knowledge, region.cone, None
-                for guard in region.cone.guards(self.points):
-                    state.add_guard(guard)
-            result.append(state)
-        return result
+        for state in states:
+            if first is None:
+                result += self.unroll(statement, state)
+            else:
+                result += self.chain(statement, first, state)
+            self.check_states(len(result))
+        return self.join(statement, result)
+
+    def unroll(self, statement: core.While, state: State) -> list[State]:
+        """Run a loop without random choices.
+
+        A state that comes back to a situation it was in stays in the loop: inputs and samples are
+        what they were, and nothing else is left to chance.
+        """
+        live = self.live.before[id(statement)]
+        left = list[State]()
+        waiting = [(state, set[Situation]())]
+        while waiting:
+            state, seen = waiting.pop()
+            here = situation(state, live)
+            if here in seen:
+                self.endings.refuse(state, endless(statement))
+                continue
+            seen.add(here)
+            self.rounds += 1
+            if self.rounds > self.limits.states:
+                raise LimitReached(f"loop limit: more than {self.limits.states} rounds of loops")
+            held, failed = self.decide(statement, state)
+            left += failed
+            again = self.block(statement.body, held)
+            waiting += [(part, seen if k == 0 else set(seen)) for k, part in enumerate(again)]
+            self.check_states(len(left) + len(waiting))
+        return left
+
+    def chain(self, statement: core.While, first: core.Choose, state: State) -> list[State]:
+        """Run a loop with random choices, of which `first` is one: all are one choice."""
+        pruned = state.cone is not None
+        if not pruned:
+            state.cone = cone_of(guards_of(state.path), self.points)
+        left = list[State]()
+        for settled, chain in self.chains.explore(statement, state):
+            parts = self.split_on_choice(settled, chain.law, first.site, "while")
+            for outcome, (part, ending) in enumerate(zip(parts, chain.endings, strict=True)):
+                if len(parts) > 1:
+                    number = self.number(statement, outcome + 1)
+                    part.trail = Trail(part.trail, statement, number, True)
+                part.take_values(ending.state)
+                if not pruned:
+                    part.cone = part.pending = None
+                if ending.by_exit:
+                    self.endings.finish([part], ending.span)
+                else:
+                    left.append(part)
+            self.check_states(len(left))
+        return left
 
     # --- ends of paths --------------------------------------------------------------------------
 
-    def finish(self, states: Iterable[State], span: Span | None) -> None:
-        """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
-        for state in states:
-            if len(state.outputs) == len(self.output_cells):
-                self.finals.append(state)
-                continue
-            self.ended ^= state.share
-            for cell in self.program.outputs:
-                if cell.name in state.outputs:
-                    continue
-                message = f"output '{cell.name}' is never assigned"
-                hint = f"assign '{cell.name}' on every path"
-                place = span or cell.span
-                self.report(state, PathFault("value error", message, place, hint, cell.name))
-        self.limits.check_states(len(self.finals))
-
-    def refuse(self, state: State, fault: PathFault) -> None:
-        """End a path by a fault."""
-        self.ended ^= state.share
-        self.report(state, fault)
-
-    def report(self, state: State, fault: PathFault) -> None:
-        """Record the fault of a path, the first one of each cell and place.
-
-        The path ends here: it must be recorded, or be proved to be a null set for every input.
-        """
-        key = (fault.cell or fault.message, fault.kind, fault.span)
-        if key in self.diagnostics:
-            return
-        guards = guards_of(state.path)
-        if are_contradictory(guards, self.points):
-            return
-        if can_be_taken(state.knowledge, guards, self.limits.check):
-            self.diagnostics[key] = describe_fault(fault, state.trail)
-
-    def final_states(self) -> Iterable[FinalState]:
-        finals = self.finals
+    def final_states(self) -> list[FinalState]:
+        finals = self.endings.states
         if self.merge:
-            finals = self.join(finals, lambda state: ())
-        if reduce(xor, (state.share for state in finals), self.ended):
+            finals = join_states(finals, lambda state: (), self.points, self.limits)
+        if reduce(xor, (state.share for state in finals), self.endings.refused):
             raise BrokenInvariant("symbolic states were lost during execution")
-        states = [self.final_state(state) for state in finals]
+        states = [self.endings.final_state(state, not self.merge) for state in finals]
         if not self.merge:
             # Lexicographic in the decisions: the order of a depth-first execution.
             states.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
         return states
-
-    def final_state(self, state: State) -> FinalState:
-        outputs = tuple(map(state.outputs.__getitem__, self.output_cells))
-        alike = self.outputs.setdefault(state.fingerprint, [])
-        for known in alike:
-            if known == outputs:
-                outputs = known
-                break
-        else:
-            alike.append(outputs)
-        decisions: tuple[tuple[int, bool], ...] = ()
-        if not self.merge and state.trail is not None:
-            steps = [(step.number, step.taken) for step in state.trail.steps()]
-            decisions = tuple(reversed(steps))
-        return FinalState(outputs, state.knowledge.conditions(), state.path, decisions)

@@ -3,6 +3,10 @@
 A `Knowledge` is immutable. Conditions on one cell are kept as the set of its possible values;
 conditions on several cells as linear forms. Contradictions are found by interval reasoning and,
 where the domains are small, by enumeration.
+
+A random choice among finitely many outcomes is a cell, too: one that nobody names, whose values are
+the numbers of the outcomes. So paths that differ in outcomes only are merged as paths that differ
+in inputs are.
 """
 
 from __future__ import annotations
@@ -17,15 +21,18 @@ from dipapprox.language.core import Cell, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import InputCondition
 
+_CHOICE = "choice "  # begins the cells of choices; no name of a program has a blank
+
 _ENUMERATED_ROWS = 4096  # above this many rows only interval reasoning is used
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
-    """The input rows that may take a path: domains, restricted cell by cell, and linear conditions.
+    """The rows and outcomes of choices that may take a path: domains, restricted cell by cell, and
+    linear conditions on input cells.
 
     Attributes:
-        domains: The domain of every input cell, shared by all states.
+        domains: The domain of every input cell and of every choice so far, shared by all states.
         allowed: The cells with fewer values left than their domain has.
         linear: Conditions on two or more cells.
     """
@@ -106,9 +113,17 @@ class Knowledge:
         single = [
             InputCondition(cell=cell, values=self.allowed[cell])
             for cell in self.domains
-            if cell in self.allowed
+            if cell in self.allowed and not cell.startswith(_CHOICE)
         ]
         return (*single, *sorted(self.linear, key=lambda c: (str(c.form), c.strict)))
+
+    def choices(self) -> tuple[tuple[int, frozenset[int]], ...]:
+        """The choices that matter and their outcomes: (number of the choice, outcomes)."""
+        return tuple(
+            (int(cell.removeprefix(_CHOICE)), frozenset(map(int, self.allowed[cell])))
+            for cell in self.domains
+            if cell in self.allowed and cell.startswith(_CHOICE)
+        )
 
     def _with(
         self, allowed: Mapping[str, frozenset[Value]], linear: frozenset[InputCondition]
@@ -133,6 +148,11 @@ class Knowledge:
         columns = [[v for v in self.values(c) if isinstance(v, Fraction)] for c in cells]
         for row in product(*columns):
             yield dict(zip(cells, row, strict=True))
+
+
+def choice_cell(number: int) -> str:
+    """Return the name of the cell that a choice is."""
+    return f"{_CHOICE}{number}"
 
 
 def _holds(value: Fraction, strict: bool) -> bool:

@@ -6,7 +6,7 @@ convex: a conjunction of guards and of conditions on the inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import assert_never
 
 from dipapprox.language import core
@@ -14,6 +14,7 @@ from dipapprox.language.core import Relation
 from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard
@@ -28,6 +29,7 @@ class Splitter:
     Args:
         evaluator: Evaluates what is compared.
         points: The points of the run.
+        integers: The samples that are integers; grows during the run.
         refuse: Gets every piece on which the condition has no meaning, with the fault. Only that
             piece is lost; the pieces that are returned and those refused make up the state.
     """
@@ -36,10 +38,12 @@ class Splitter:
         self,
         evaluator: Evaluator,
         points: Points,
+        integers: Set[int],
         refuse: Callable[[State, PathFault], None],
     ) -> None:
         self._evaluator = evaluator
         self._points = points
+        self._integers = integers
         self._refuse = refuse
 
     def split(self, state: State, condition: core.Condition) -> Split:
@@ -86,8 +90,16 @@ class Splitter:
         if isinstance(left, str) or isinstance(right, str):
             return _split_on_names(state, comparison, left, right)
         form = left - right
-        if form.samples():
-            return self._split_on_reals(state, form, relation)
+        samples = form.samples()
+        if samples:
+            integers = sum(sample in self._integers for sample in samples)
+            if not integers:
+                return self._split_on_reals(state, form, relation)
+            if integers < len(samples):
+                raise PathFault(
+                    "type error", "integer and real samples are compared", comparison.span
+                )
+            return self._split_on_integers(state, form, relation)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
             equal, unequal = _split_on_equality(state, form)
             return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
@@ -108,6 +120,34 @@ class Splitter:
             case _:
                 assert_never(relation)
         return split_on_guard(state, guard, self._points)
+
+    def _split_on_integers(self, state: State, form: LinearForm, relation: Relation) -> Split:
+        form = with_integer_inputs(coprime(form), state.knowledge)
+        match relation:
+            case Relation.LESS:
+                return split_on_guard(state, below_zero(form), self._points)
+            case Relation.LESS_EQUAL:
+                return split_on_guard(state, at_most_zero(form), self._points)
+            case Relation.GREATER:
+                return split_on_guard(state, below_zero(-form), self._points)
+            case Relation.GREATER_EQUAL:
+                return split_on_guard(state, at_most_zero(-form), self._points)
+            case Relation.EQUAL:
+                return self._split_on_equal_integers(state, form)
+            case Relation.NOT_EQUAL:
+                equal, unequal = self._split_on_equal_integers(state, form)
+                return unequal, equal
+        assert_never(relation)
+
+    def _split_on_equal_integers(self, state: State, form: LinearForm) -> Split:
+        """Split on form = 0, which is form <= 0 and form >= 0."""
+        not_above, above = split_on_guard(state, at_most_zero(form), self._points)
+        equal, below = list[State](), list[State]()
+        for part in not_above:
+            more_equal, more_below = split_on_guard(part, at_most_zero(-form), self._points)
+            equal += more_equal
+            below += more_below
+        return equal, below + above
 
 
 def split_on_input(state: State, cell: str) -> list[State]:

@@ -72,7 +72,7 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
     states = execute(program, merge=False, limits=limits)
     row = tuple(cell.domain[0] for cell in program.inputs)
     explanation = explain(states, Fraction(1), [row], strategy, limits)
-    events = [event for _, event in Instantiator(states, Fraction(1)).events(row)]
+    events = [event for _, event, _ in Instantiator(states, Fraction(1)).events(row)]
     total = Enclosure.exact(0)
     for state, event in zip(explanation.details, events, strict=True):
         assert state.before is not None

@@ -94,7 +94,7 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
     instantiator, catalogue = Instantiator(states, epsilon), Catalogue(states, epsilon)
     for row in product((ZERO, ONE), repeat=4):
         expected = []
-        for output, event in instantiator.events(row):
+        for output, event, _ in instantiator.events(row):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
                 expected.append((output, Counter(map(canonical, reduced.factors))))
@@ -134,13 +134,13 @@ def test_means_scales_and_conditions_are_exact() -> None:
     instantiator = Instantiator(
         final_states((sample,), states, 2, (ONE, Fraction(2))), Fraction(1, 4)
     )
-    ((output, event),) = instantiator.events((Fraction(2), ONE))
+    ((output, event, _),) = instantiator.events((Fraction(2), ONE))
     assert output == 1
     assert event.samples == (
         Distribution(Family.GAUSSIAN, Fraction(4) - Fraction(1, 3) + Fraction(1, 7), Fraction(6)),
     )
     assert event.guards == (LinearForm.of({0: ONE}, Fraction(5)),)
-    assert [output for output, _ in instantiator.events((ONE, ONE))] == [0, 1]
+    assert [output for output, _, _ in instantiator.events((ONE, ONE))] == [0, 1]
 
 
 def test_named_values_select_states() -> None:
@@ -153,7 +153,7 @@ def test_named_values_select_states() -> None:
     ]
     instantiator = Instantiator(final_states((), states, 1, ("bot", "top", "unknown")), ONE)
     rows: tuple[InputRow, ...] = (("top",), ("bot",), ("unknown",))
-    assert [[o for o, _ in instantiator.events(row)] for row in rows] == [[0], [1], [1]]
+    assert [[o for o, _, _ in instantiator.events(row)] for row in rows] == [[0], [1], [1]]
 
 
 def test_impossible_states_are_left_out_of_rows() -> None:

@@ -29,7 +29,8 @@ from dipapprox.experiments.benchmarks.comparison import (
 from dipapprox.experiments.benchmarks.figures import Standing, judge
 from dipapprox.experiments.benchmarks.growth import Command, Growth, measure, own_peak_memory
 from dipapprox.experiments.benchmarks.machine import describe_machine
-from dipapprox.experiments.benchmarks.plain_events import NoPlainEvaluation, Prepared
+from dipapprox.experiments.benchmarks.plain import NoPlainEvaluation
+from dipapprox.experiments.benchmarks.plain_events import Prepared
 from dipapprox.experiments.benchmarks.published import published
 from dipapprox.experiments.benchmarks.records import write_records
 from dipapprox.experiments.benchmarks.report import milliseconds, page, table

@@ -67,7 +67,34 @@ for i in k+1..N do
 end
 """
 
-SAMPLES = [SVT, NOISY_MAX, MIN_MAX]
+CHOICES = """\
+param N = 2
+input q[N] in bool
+input score[N] in -1..1
+output out[N] in bool
+output best in {1, 2, none}
+output cell in {-1, 0, 1}
+adjacent l0 1
+for i in 1..N do
+    out[i] <- choose {q[i] : exp(eps)/(1 + exp(eps)), not q[i] : 1/(1 + exp(eps))}
+end
+best <- Exp(eps/4, score)
+again <- choose {true : (1 - eps^2)/2, false : (1 + eps^2)/2}
+while again and best != none do
+    best <- choose {1 : 1/3, 2 : 1/3, none : 1/3}
+    again <- best = 1
+end
+z <- DLap(score[1] - score[2], 2/eps)
+r <- LapPlus(score[1], 1/eps)
+s <- LapMinus(score[2], eps)
+if z >= 1/2 and r < s + 2^-1 then
+    cell <- disc(max(r, s); -1 < 0 < 1)
+else
+    cell <- disc(z; -1 < 0 < 1)
+end
+"""
+
+SAMPLES = [SVT, NOISY_MAX, MIN_MAX, CHOICES]
 
 HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
 

@@ -49,6 +49,12 @@ expressions: st.SearchStrategy[ast.Expression] = st.recursive(
         st.builds(ast.Not, inner),
         st.builds(ast.Index, names, inner),
         st.builds(ast.Call, names, st.lists(inner, min_size=1, max_size=3).map(tuple)),
+        st.builds(ast.Power, inner, inner),
+        st.builds(ast.Disc, inner, st.lists(inner, min_size=2, max_size=3).map(tuple)),
+        st.builds(
+            ast.Choose,
+            st.lists(st.builds(ast.Option, inner, inner), min_size=1, max_size=3).map(tuple),
+        ),
     ),
     max_leaves=8,
 )
@@ -77,12 +83,16 @@ statements: st.SearchStrategy[ast.Statement] = st.recursive(
             _blocks(inner),
         ),
         st.builds(ast.For, names, expressions, expressions, _blocks(inner)),
+        st.builds(ast.While, expressions, _blocks(inner)),
     ),
     max_leaves=6,
 )
 
 _ranges = st.builds(ast.Range, expressions, expressions)
-_domains = st.lists(st.one_of(expressions, _ranges), min_size=1, max_size=3).map(tuple)
+_domains = st.one_of(
+    st.just((ast.Truth(False), ast.Truth(True))),
+    st.lists(st.one_of(expressions, _ranges), min_size=1, max_size=3).map(tuple),
+)
 _declared = st.lists(
     st.builds(ast.Declared, names, st.one_of(st.none(), expressions)), min_size=1, max_size=2
 ).map(tuple)

@@ -114,6 +114,8 @@ def test_a_selection_does_not_overwrite_what_it_still_reads() -> None:
         ("1/(eps/3)", Scale(Fraction(3), -1)),
         ("-(-1/eps)", Scale(Fraction(1), -1)),
         ("eps/(eps*eps)", Scale(Fraction(1), -1)),
+        ("2*eps", Scale(Fraction(2), 1)),
+        ("3^2/(2*eps)^1", Scale(Fraction(9, 2), -1)),
     ],
 )
 def test_scales_are_monomials_in_eps(written: str, scale: Scale) -> None:
@@ -151,23 +153,29 @@ def test_linear_expressions_are_folded() -> None:
     assert statement.value == Sum(Sum(half, minus), Constant(Fraction(3)))
 
 
-def test_a_long_sum_is_a_shallow_tree() -> None:
-    text = HEADER + "r <- Gauss(0, 1)\ns <- r" + " + r" * 5000
-    statement = core_of(text).body[-1]
+@pytest.mark.parametrize(
+    ("operator", "shape"), [("+", Sum), ("*", Product)], ids=["sum", "product"]
+)
+def test_long_sums_and_products_are_shallow_trees(
+    operator: str, shape: type[Sum] | type[Product]
+) -> None:
+    statement = core_of(HEADER + "s <- q[1]" + f" {operator} q[2]" * 5000).body[-1]
     assert isinstance(statement, Assign)
     depth, node = 0, statement.value
-    while isinstance(node, Sum):
+    while isinstance(node, Sum | Product):
+        assert isinstance(node, shape)
         depth, node = depth + 1, node.left
     assert depth <= 13
 
 
 def test_a_condition_can_be_stored() -> None:
     body = core_of(HEADER + "r <- Gauss(0, 1)\nb <- r > 0\nif not b then out <- 0 end").body
+    true, false = Constant("true"), Constant("false")
     assert isinstance(body[1], If)
-    assert body[1].then == (Assign(Variable("b"), ONE),)
-    assert body[1].otherwise == (Assign(Variable("b"), ZERO),)
+    assert body[1].then == (Assign(Variable("b"), true),)
+    assert body[1].otherwise == (Assign(Variable("b"), false),)
     assert isinstance(body[2], If)
-    assert body[2].condition == Comparison(Variable("b"), Relation.NOT_EQUAL, ONE)
+    assert body[2].condition == Comparison(Variable("b"), Relation.NOT_EQUAL, true)
 
 
 def test_an_index_known_only_at_run_time_is_an_element() -> None:

@@ -21,6 +21,8 @@ PIECES = [
     *sorted(KEYWORDS), "<-", "<", "=", "==", "(", ")", "[", "]", "{", "}", ",", ";", "\n", "..",
     "~", "q", "out", "r", "eps", "Gauss(0, 1)", "argmax(v)", "max(v)", "v[i]", "1/0", "1e9", "-",
     "not ", "&&", "#", "\t", "\0", "é", "∞", "0.5", "1..3", "N", "adjacent l0 ", "if q[1] then ",
+    ":", "^", "^-2", "choose {0 : 1/2, 1 : 1/2}", "disc(r; 0 < 1)",
+    "while q[1] = 0 do ", "DLap(0, 1)", "exp(eps)", "Exp(eps, q)", "LapPlus(0, eps)", "in bool",
 ]  # fmt: skip
 
 DIP = """\
@@ -64,11 +66,11 @@ MESSAGES = [
     ("if q[1] == 1 then out <- 1 end", "unknown operator '=='", "'='"),
     ("if q[1] = 1 && q[2] = 1 then skip end", "unknown operator '&&'", "'and'"),
     ("if q[1] = 1\nout <- 1\nend", "missing 'then' after the condition", "'then'"),
-    ("for i in 1..2\nout <- 1\nend", "missing 'do' after the range of the loop", "'do'"),
+    ("for i in 1..2\nout <- 1\nend", "missing 'do' after the header of the loop", "'do'"),
     ("for i = 1 to 3 do\nout <- 1\nend", "unexpected '='", "'for i in 1..N do'"),
     ("if q[1] = 1 then\nout <- 1", "'if' is never closed", "'end'"),
     ("if q[1] = 1 then\nelse if q[1] = 0 then\nend", "'if' is never closed", "'elif'"),
-    ("out <- 1\nend", "'end' without an 'if' or 'for' before it", ""),
+    ("out <- 1\nend", "'end' without an 'if' or a loop before it", ""),
     ("r <- Gauss(q[1], 2/eps\nout <- 1", "'(' is never closed", "')'"),
     ("if q[1]<-1 then out <- 1 end", "unexpected '<-'", "x < -1"),
     ("out <- 3q[1]", "unexpected 'q'", "'*'"),
@@ -76,7 +78,9 @@ MESSAGES = [
     ("out <-", "unexpected end of the text", ""),
     ("r <- Gauss(q[1])", "'Gauss' takes 2 arguments, got 1", "Gauss(mean, scale)"),
     ("r <- Gauss(q[3], 1)", "index 3 of 'q' is out of range", "1..2"),
-    ("r <- Gauss(0, 2*eps)", "a scale must be a/eps or a constant, this grows like eps^1", ""),
+    ("r <- Gauss(0, 2*eps^2)",
+     "a scale must be a/eps, a constant or a*eps, this grows like eps^2", ""),
+    ("r <- Gauss(0, -2*eps)", "a scale must be > 0, got -2*eps", ""),
     ("r <- Gauss(0, -2/eps)", "a scale must be > 0, got -2/eps", ""),
     ("r <- Gauss(0, 0)", "a scale must be > 0, got 0", ""),
     ("r <- Gauss(0, 1/eps + 1)", "terms with different powers of eps in a scale", ""),

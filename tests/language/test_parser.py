@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from ply import lex, yacc
@@ -53,8 +55,11 @@ def test_parsing_what_was_printed_gives_the_program_back(program: ast.Program) -
     assert parse(print_program(program)) == program
 
 
-@pytest.mark.parametrize("text", SAMPLES)
-def test_the_samples_survive_printing(text: str) -> None:
+SHIPPED = sorted((Path(__file__).parents[2] / "programs").rglob("*.dpg"))
+
+
+@pytest.mark.parametrize("text", [*SAMPLES, *(p.read_text(encoding="utf-8") for p in SHIPPED)])
+def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
     program = parse(text)
     assert parse(print_program(program)) == program
 
@@ -70,6 +75,9 @@ def test_a_converted_dip_file_is_a_dpg_file() -> None:
     [
         "a - (b - c)", "(a < b) = c", "not (not a and b)", "-(a * b)", "- -a", "(-a) * b",
         "a / (b / c) / d", "not a < b", "a < (not b)", "(a or b) and c", "0.125", "x[y[1]]",
+        "-a^2", "(-a)^2", "a^-b", "a^(b^c)", "(a^b)^c", "a^-b^c", "2 * a^2 / b^3", "not a^2 < b",
+        "choose {a < b : 1, not c : exp(eps)}", "disc(a < b; (a < b) < c)", "disc(a; -1 < b + 1)",
+        "1 - choose {0 : 1}^2",
     ],
 )  # fmt: skip
 def test_brackets_are_kept_where_they_matter(expression: str) -> None:

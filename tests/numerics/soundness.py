@@ -14,11 +14,12 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
+from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision
 
@@ -64,7 +65,7 @@ def random_grid(chance: random.Random) -> tuple[Grid, list[Fraction]]:
     """A grid for one to three random laws and up to two constants."""
     laws = [
         Distribution(
-            chance.choice(list(Family)),
+            chance.choice(list(STANDARD_LAWS)),
             Fraction(chance.randint(-12, 12), chance.choice((1, 3, 4))),
             Fraction(chance.randint(1, 40), chance.choice((2, 7, 20))),
         )

@@ -48,7 +48,7 @@ def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[InputRow]:
 def one_by_one(states: FinalStates, row: InputRow, epsilon: Fraction) -> Spelled:
     """The slow road: instantiate, reduce, bring into normal form, state by state."""
     found = []
-    for output, event in Instantiator(states, epsilon).events(row):
+    for output, event, _ in Instantiator(states, epsilon).events(row):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
             found.append((output, Counter(map(canonical, reduced.factors))))

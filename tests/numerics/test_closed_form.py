@@ -15,6 +15,7 @@ from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form
+from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
@@ -52,9 +53,9 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.sampled_from(list(Family)), st.data())
+@given(st.sampled_from(list(STANDARD_LAWS)), st.data())
 def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
-    event = data.draw(half_spaces(family, 2 if family is Family.GAUSSIAN else 1))
+    event = data.draw(half_spaces(family, 2))
     found = enclose_closed_form(event, 60)
     by_quadrature = Nested(Strategy.LEAST_NESTING).enclose(event, 30, Limits())
     assert found is not None and isinstance(by_quadrature, Enclosure)
@@ -96,7 +97,7 @@ def test_everything_else_goes_to_the_other_method_in_order() -> None:
     laplace = Distribution(Family.LAPLACE, Fraction(0), Fraction(1))
     below = LinearForm.of({0: Fraction(1), 1: Fraction(-1)})
     mixed = Event((gauss, laplace), (below,))
-    two = Event((laplace, laplace), (below,))
+    two = Event((laplace,) * 3, (below, LinearForm.of({1: Fraction(1), 2: Fraction(-1)})))
     box = Event(
         (gauss,), (LinearForm.of({0: Fraction(1)}), LinearForm.of({0: Fraction(-1)}, -Fraction(1)))
     )

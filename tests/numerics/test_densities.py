@@ -11,20 +11,29 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Family
 from dipapprox.numerics.densities import (
+    KINKED,
     STANDARD_LAWS,
     Box,
-    cutoff,
     mass_bound,
-    tail_mass,
 )
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.tails import cutoff, tail_mass
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)
 lengths = st.fractions(0, 6, max_denominator=64)
 unit = st.fractions(0, 1, max_denominator=16)
-branches = st.sampled_from([(Family.GAUSSIAN, 0), (Family.LAPLACE, -1), (Family.LAPLACE, 1)])
+branches = st.sampled_from(
+    [(Family.GAUSSIAN, 0), *((family, side) for family in KINKED for side in (-1, 1))]
+)
+MASS = {
+    (Family.LAPLACE, -1): Fraction(1, 2),
+    (Family.LAPLACE, 1): Fraction(1, 2),
+    (Family.EXPONENTIAL, 1): Fraction(1),
+    (Family.REFLECTED_EXPONENTIAL, -1): Fraction(1),
+}
+"""Of a side of the mean; else 0."""
 
 
 def enclosed(ball: arb) -> Enclosure:
@@ -42,13 +51,14 @@ def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
             "cdf": (-z / root).erfc() / 2,
             "survival": (z / root).erfc() / 2,
         }[name]
-    half = (z if side < 0 else -z).exp() / 2
-    increasing = half if side < 0 else 1 - half
-    return {"pdf": half, "cdf": increasing, "survival": 1 - increasing}[name]
+    mass = to_ball(MASS.get((family, side), Fraction(0)))
+    tail = (z if side < 0 else -z).exp() * mass
+    increasing = tail if side < 0 else 1 - tail
+    return {"pdf": tail, "cdf": increasing, "survival": 1 - increasing}[name]
 
 
 def test_every_family_has_a_law() -> None:
-    assert set(STANDARD_LAWS) == set(Family)
+    assert set(STANDARD_LAWS) == set(Family) - {Family.DISCRETE_LAPLACE}
 
 
 @given(branches, points, st.sampled_from(["pdf", "cdf", "survival"]))
@@ -67,12 +77,22 @@ def test_values_agree_with_complex_functions(
 @pytest.mark.parametrize(
     ("family", "side", "point", "density", "below"),
     [
-        # scipy.stats.norm and scipy.stats.laplace, 16 digits
+        # scipy.stats.norm, scipy.stats.laplace and scipy.stats.expon, 16 digits
         (Family.GAUSSIAN, 0, Fraction(0), 0.3989422804014327, 0.5),
         (Family.GAUSSIAN, 0, Fraction(-3, 2), 0.12951759566589174, 0.06680720126885807),
         (Family.GAUSSIAN, 0, Fraction(2), 0.05399096651318806, 0.9772498680518208),
         (Family.LAPLACE, -1, Fraction(-1), 0.18393972058572117, 0.18393972058572117),
         (Family.LAPLACE, 1, Fraction(3), 0.024893534183931972, 0.9751064658160680),
+        (Family.EXPONENTIAL, 1, Fraction(3), 0.049787068367863944, 0.950212931632136),
+        (Family.EXPONENTIAL, -1, Fraction(-3), 0.0, 0.0),
+        (
+            Family.REFLECTED_EXPONENTIAL,
+            -1,
+            Fraction(-3),
+            0.049787068367863944,
+            0.049787068367863944,
+        ),
+        (Family.REFLECTED_EXPONENTIAL, 1, Fraction(3), 0.0, 1.0),
     ],
 )
 def test_reference_values(
@@ -162,22 +182,27 @@ def test_the_straddling_laplace_mass_takes_both_branches() -> None:
         assert enclosed(found).width < Fraction(1, 2**90)
 
 
-@given(st.sampled_from(list(Family)), st.integers(4, 400))
+@given(st.sampled_from(list(STANDARD_LAWS)), st.integers(4, 400))
 @settings(deadline=None, max_examples=80)
 def test_cutoffs_are_proved_and_not_wasteful(family: Family, bits: int) -> None:
     found = cutoff(family, bits)
     assert found.tail == Fraction(1, 2**bits)
-    assert enclosed(tail_mass(family, found.distance, bits + 80)).upper <= found.tail
+    for side in (-1, 1):
+        beyond = enclosed(tail_mass(family, found.distance, side, bits + 80))
+        assert beyond.upper <= found.tail
+        assert (beyond.upper == 0) == (family in KINKED and (family, side) not in MASS)
     # One step of the grid inwards and Chernoff's constant are all that is lost.
     nearer = max(found.distance - Fraction(3, 4), Fraction(0))
-    assert enclosed(tail_mass(family, nearer, bits + 80)).upper > found.tail
+    assert any(
+        enclosed(tail_mass(family, nearer, side, bits + 80)).upper > found.tail for side in (-1, 1)
+    )
 
 
 def test_tail_masses() -> None:
-    laplace = enclosed(tail_mass(Family.LAPLACE, Fraction(0), BITS))
+    laplace = enclosed(tail_mass(Family.LAPLACE, Fraction(0), 1, BITS))
     assert Fraction(1, 2) in laplace
     # the reference is from scipy.stats.norm
-    gaussian = enclosed(tail_mass(Family.GAUSSIAN, Fraction(5), BITS))
+    gaussian = enclosed(tail_mass(Family.GAUSSIAN, Fraction(5), -1, BITS))
     assert abs(float(gaussian.lower) - 2.866515718791939e-07) < 1e-21
     with pytest.raises(ValueError, match="distance"):
-        tail_mass(Family.GAUSSIAN, Fraction(-1), BITS)
+        tail_mass(Family.GAUSSIAN, Fraction(-1), 1, BITS)

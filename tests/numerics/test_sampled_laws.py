@@ -20,33 +20,42 @@ from dipapprox.numerics.precision import precision
 
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 RULE = legendre_rule(8, RATIOS)
+SIDE_MASS = {
+    Family.LAPLACE: arb(0.5),
+    Family.EXPONENTIAL: arb(1),
+    Family.REFLECTED_EXPONENTIAL: arb(1),
+}
 
 
 def panels(family: Family) -> tuple[np.ndarray, np.ndarray]:
-    """Panels of all sizes and places; Laplace panels on one side of 0."""
+    """Panels of all sizes and places; on one side of 0 if not Gaussian, on the support."""
     generator = np.random.default_rng(7)
     half = 10 ** generator.uniform(-4, 0.3, 160)
     center = generator.uniform(-36, 36, 160) * generator.choice([1.0, 0.1], 160)
     if family is Family.LAPLACE:
         center = np.sign(center) * (np.abs(center) + half)
+    elif family is not Family.GAUSSIAN:
+        # The first panels begin at the edge of the support.
+        center = np.abs(center) * (np.arange(160) > 20) + half
+        center *= 1 if family is Family.EXPONENTIAL else -1
     return center, half
 
 
 def pdf(family: Family, z: acb, side: float) -> acb:
     if family is Family.GAUSSIAN:
         return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
-    return (-z if side > 0 else z).exp() / 2
+    return (-z if side > 0 else z).exp() * SIDE_MASS[family]
 
 
 def cdf(family: Family, z: acb, side: float) -> acb:
     if family is Family.GAUSSIAN:
         return (-z / arb(2).sqrt()).erfc() / 2
-    return 1 - (-z).exp() / 2 if side > 0 else z.exp() / 2
+    return 1 - pdf(family, z, side) if side > 0 else pdf(family, z, side)
 
 
 CASES = [
     (family, sample, exact)
-    for family in Family
+    for family in (Family.GAUSSIAN, *SIDE_MASS)
     for sample, exact in ((sample_density, pdf), (sample_cdf, cdf))
 ]
 
@@ -86,9 +95,11 @@ def test_values_are_within_their_errors(family, sample, exact) -> None:  # type:
                 error = abs(truth - arb(float(samples.values[p, j])))
                 assert error <= arb(float(samples.error[p]))
                 assert truth <= arb(float(samples.majorants[p, 0]))
-    # The errors are small: relative to the function's size, except where e^-690 is reached.
-    ordinary = samples.majorants[:, 0] > 1e-200
-    assert (samples.error / samples.majorants[:, 0])[ordinary].max() < 1e-11
+    # The errors are small: relative to the function's size, except where e^-690 is reached, or
+    # where 1 - e^-t is small itself, next to the edge of the support.
+    sizes = samples.majorants[:, 0] + 1e-3 * (family is Family.EXPONENTIAL)
+    ordinary = sizes > 1e-200
+    assert (samples.error / sizes)[ordinary].max() < 1e-11
 
 
 @pytest.mark.parametrize(("family", "sample", "exact"), CASES)

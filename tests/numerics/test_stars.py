@@ -20,7 +20,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure
 
-FAMILIES = (Family.GAUSSIAN, Family.LAPLACE)
+FAMILIES = tuple(family for family in Family if not family.is_discrete)
 
 
 def random_law(chance: random.Random) -> Distribution:

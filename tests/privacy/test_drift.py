@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import dipapprox
+from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.centres import velocities
@@ -221,3 +222,34 @@ def test_the_end_sums_bound_what_is_between_them() -> None:
         row = probabilities(float(t)).lower
         true = np.maximum(row[0] - row[1], 0.0).sum()
         assert true <= sums[0] + (sums[1] - sums[0]) * t / width + 1e-12
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out <- choose { 0 : exp(eps) / (1 + exp(eps)), 1 : 1 / (1 + exp(eps)) }",
+        "z <- DLap(q, 1 / eps)\nif z > 0 then out <- 1 else out <- 0 end",
+    ],
+    ids=["choice", "integer"],
+)
+def test_choices_and_integers_have_no_rates(body: str) -> None:
+    source = f"input q in {{0, 1}}\noutput out in {{0, 1}}\nadjacent all\n{body}\n"
+    states = execute(dipapprox.parse(source), True, Limits())
+    with pytest.raises(LimitReached, match="not bounded"):
+        Drift(states)
+
+
+def test_one_sided_noise_moves_by_scaling_only() -> None:
+    """Pr[r > 1] = exp(-eps) for r with scale 1/eps: p' = -p, and no bound by shifts is made."""
+    source = """input q in {0, 1}
+output out in {0, 1}
+adjacent all
+r <- LapPlus(q, 1 / eps)
+if r > 1 then out <- 1 else out <- 0 end
+"""
+    drift = Drift(execute(dipapprox.parse(source), True, Limits()))
+    assert drift.shifted is None
+    for epsilon in (Fraction(1, 2), Fraction(3)):
+        p = Fraction(float(np.exp(-float(epsilon))))
+        rates = drift.rates(epsilon)
+        assert all(each.slope * p + each.constant >= p for each in (*rates.first, *rates.second))

@@ -159,6 +159,91 @@ def test_an_unmerged_chain_shows_no_symmetry_and_claims_none() -> None:
     assert not all(swap.matched)
 
 
+RESPONSES = """
+param N = 3
+input  q[N] in {0, 1}
+output out[N] in {0, 1}
+adjacent l0 1
+for i in 1..N do
+    out[i] <- choose { q[i] : exp(eps) / (1 + exp(eps)), 1 - q[i] : 1 / (1 + exp(eps)) }
+end
+"""
+"""Randomised response: every state needs choices of three sites."""
+
+INTEGER_VECTOR = """
+param N = 4
+input  q[N] in {0, 1}
+output out in 0..N
+adjacent linf 1
+t <- DLap(0, 2 / eps)
+out <- 0
+for i in 1..N do
+    z <- DLap(q[i], 4 / eps)
+    if z >= t then
+        out <- i
+        exit
+    end
+end
+"""
+"""Sparse vector with discrete noise."""
+
+MIXED = """
+input  q[3] in {0, 1}
+output out in 0..3
+adjacent all
+for i in 1..3 do
+    b[i] <- choose { q[i] : 2 / 3, 0 : 1 / 3 }
+    z[i] <- DLap(q[i], 1 / eps)
+end
+if b[1] + b[2] >= 2 then
+    out <- 1
+elif z[1] = z[3] or b[3] = 1 then
+    out <- 2
+elif z[2] < z[3] then
+    out <- 3
+else
+    out <- 0
+end
+"""
+"""Some swaps hold for some outputs only."""
+
+
+@pytest.mark.parametrize("source", [RESPONSES, INTEGER_VECTOR, MIXED])
+@pytest.mark.parametrize("merge", [True, False])
+def test_what_is_found_with_choices_and_integers_is_true(source: str, merge: bool) -> None:
+    check_swaps(execute(read(source), merge, Limits()))
+
+
+def test_randomised_response_permutes_its_outputs() -> None:
+    symmetry = CellSymmetry(final_states(RESPONSES))
+    for first, second in combinations(range(3), 2):
+        swap = symmetry.swap(first, second)
+        assert swap is not None
+        assert all(swap.matched)
+        assert sum(swap.fixed) == 4  # those whose two bits agree
+
+
+def test_integer_samples_are_exchanged_as_others_are() -> None:
+    states = final_states(INTEGER_VECTOR)
+    symmetry = CellSymmetry(states)
+    place = {outputs[0]: k for k, outputs in enumerate(states.outputs())}
+    assert symmetry.classes(place[Fraction(0)]) == ((0, 1, 2, 3),)
+    assert symmetry.classes(place[Fraction(3)]) == ((0, 1), (2,))
+
+
+def test_another_chance_is_no_symmetry() -> None:
+    """A third answer 0 is thrown again: only where answers one and three are 0 does it not matter
+    which of them it was.
+    """
+    again = "if out[3] = 0 then out[3] <- choose { 0 : 1 / 2, 1 : 1 / 2 } end\n"
+    states = final_states(RESPONSES + again)
+    swap = CellSymmetry(states).swap(0, 2)
+    assert swap is not None
+    assert swap.fixed == tuple(each[0] == each[2] == 0 for each in states.outputs())
+    assert swap.matched == swap.fixed
+    check_swaps(states)
+
+
 def counted(source: str, adjacency: str | None = None, **parameters: int) -> list[int]:
     program = read(source, adjacency, **parameters)
     walk = plan_walk(program.inputs, program.adjacency)  # type: ignore[arg-type]

@@ -1,13 +1,19 @@
-"""A direct interpreter of core programs on concrete inputs and samples, the oracle."""
+"""A direct interpreter of core programs on concrete inputs and samples, the oracle.
+
+Random choices are enumerated: for given inputs and samples the outputs have a distribution.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 
+from dipapprox.distributions import ChoiceLaw, Family, FiniteLaw
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
 from dipapprox.semantics.linear import LinearForm
@@ -28,7 +34,8 @@ class _Ended(Exception):
 class Noise:
     """Random sample values, one for each draw that differs in site, family, mean or scale.
 
-    Exact dyadic numbers with 40 random bits: ties have negligible probability.
+    Reals are exact dyadic numbers with 40 random bits: ties have negligible probability. Integers
+    lie close together: ties are frequent.
     """
 
     generator: random.Random
@@ -38,23 +45,65 @@ class Noise:
 
     def value(self, site: int, family: str, mean: Fraction, scale: str) -> Fraction:
         key = (site, family, mean, scale)
-        if key not in self._values:
+        if key not in self._values and Family(family).is_discrete:
+            self._values[key] = mean + self.generator.randint(-2, 2)
+        elif key not in self._values:
             self._values[key] = mean + Fraction(self.generator.getrandbits(42) - 2**41, 2**40)
         return self._values[key]
 
 
-def run(program: core.Program, row: core.InputRow, noise: Noise) -> tuple[Value, ...]:
+@dataclass
+class _Script:
+    """The outcomes of the first choices of a run; the others are the first possible ones.
+
+    Attributes:
+        weights: What the outcomes of each choice of the run weighed.
+    """
+
+    outcomes: tuple[int, ...]
+    weights: list[list[Fraction]] = field(default_factory=list)
+
+    def choose(self, weights: list[Fraction]) -> int:
+        place = len(self.weights)
+        self.weights.append(weights)
+        return self.outcomes[place] if place < len(self.outcomes) else 0
+
+
+Distribution = dict[tuple[Value, ...], Fraction]
+
+
+def distribution(program: core.Program, row: core.InputRow, noise: Noise) -> Distribution:
+    """Return the outputs with their probabilities, for given inputs and samples."""
+    found: Distribution = {}
+    scripts: list[tuple[int, ...]] = [()]
+    while scripts:
+        script = _Script(scripts.pop())
+        outputs = run(program, row, noise, script)
+        taken = [*script.outcomes, *([0] * (len(script.weights) - len(script.outcomes)))]
+        probability = prod(
+            (each[k] for each, k in zip(script.weights, taken, strict=True)), start=Fraction(1)
+        )
+        found[outputs] = found.get(outputs, Fraction(0)) + probability
+        for place in range(len(script.outcomes), len(taken)):
+            count = len(script.weights[place])
+            scripts += [(*taken[:place], other) for other in range(1, count)]
+    return {outputs: p for outputs, p in found.items() if p}
+
+
+def run(
+    program: core.Program, row: core.InputRow, noise: Noise, script: _Script | None = None
+) -> tuple[Value, ...]:
     """Return the outputs of one run, in the order of the output cells."""
     store: dict[str, Value] = {c.name: v for c, v in zip(program.inputs, row, strict=True)}
     with suppress(_Ended):
-        _block(program.body, store, noise)
+        _block(program.body, store, noise, script or _Script(()))
     try:
         return tuple(store[cell.name] for cell in program.outputs)
     except KeyError as missing:
         raise Unassigned from missing
 
 
-def _block(block: core.Block, store: dict[str, Value], noise: Noise) -> None:
+def _block(block: core.Block, store: dict[str, Value], noise: Noise, script: _Script) -> None:
     for statement in block:
         match statement:
             case core.Assign(target=target, value=value):
@@ -64,9 +113,35 @@ def _block(block: core.Block, store: dict[str, Value], noise: Noise) -> None:
                 assert isinstance(centre, Fraction)
                 store[_cell(target, store)] = noise.value(site, family.value, centre, str(scale))
             case core.If(condition=condition, then=then, otherwise=otherwise):
-                _block(then if _holds(condition, store) else otherwise, store, noise)
+                _block(then if _holds(condition, store) else otherwise, store, noise, script)
+            case core.While(condition=condition, body=body):
+                while _holds(condition, store):
+                    _block(body, store, noise, script)
+            case core.Choose(target=target, options=options, proportional=proportional):
+                cell = _cell(target, store)
+                weights = [_weight(weight, store) for _, weight in options]
+                if proportional:
+                    weights = [weight / sum(weights) for weight in weights]
+                store[cell] = _value(options[script.choose(weights)][0], store)
             case core.Exit():
                 raise _Ended
+
+
+def _weight(weight: core.Weight, store: Mapping[str, Value]) -> Fraction:
+    """The value of a weight without eps."""
+    match weight:
+        case core.WeightSum(left, right):
+            return _weight(left, store) + _weight(right, store)
+        case core.WeightProduct(left, right):
+            return _weight(left, store) * _weight(right, store)
+        case core.Inverse(operand):
+            return 1 / _weight(operand, store)
+        case core.Epsilon() | core.Exponential():
+            raise AssertionError("the interpreter knows no eps")
+        case _:
+            value = _value(weight, store)
+            assert isinstance(value, Fraction)
+            return value
 
 
 def _cell(target: core.Variable | core.Element, store: Mapping[str, Value]) -> str:
@@ -113,7 +188,56 @@ def _holds(condition: core.Condition, store: Mapping[str, Value]) -> bool:
                     return a >= b  # type: ignore[operator]
 
 
+# --- laws of choices ----------------------------------------------------------------------------
+
+
+def law_probability(law: ChoiceLaw, outcomes: Iterable[int]) -> Fraction:
+    """Return the probability of some outcomes of a law whose weights are constants."""
+    if isinstance(law, FiniteLaw):
+        return sum((_constant(law.weights[k]) for k in outcomes), Fraction(0))
+    # Solve x = A x + b for the probability to end in one of the outcomes, by elimination.
+    wanted = {law.outcomes[k] for k in outcomes}
+    size = len(law.transitions)
+    rows = []
+    for node, following in enumerate(law.transitions):
+        row = [Fraction(node == k) for k in range(size)] + [Fraction(node in wanted)]
+        for other, weight in following:
+            row[other] -= _constant(weight)
+        rows.append(row)
+    for column in range(size):
+        pivot = next(k for k in range(column, size) if rows[k][column])
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        rows[column] = [value / rows[column][column] for value in rows[column]]
+        for k in range(size):
+            factor = rows[k][column]
+            if k != column and factor:
+                pairs = zip(rows[k], rows[column], strict=True)
+                rows[k] = [a - factor * b for a, b in pairs]
+    return rows[0][-1]
+
+
+def _constant(weight: ExponentialRatio) -> Fraction:
+    value = weight.numerator.as_constant()
+    assert value is not None
+    assert not weight.denominator
+    return value
+
+
 # --- final states on concrete values ------------------------------------------------------------
+
+
+def distribution_of_states(
+    states: FinalStates, row: core.InputRow, noise: Noise
+) -> tuple[Distribution, list[FinalState]]:
+    """Return what the final states say about the outputs, and the states that are possible."""
+    found: Distribution = {}
+    held = states_that_hold(states, row, noise)
+    for state in held:
+        probability = Fraction(1)
+        for number, outcomes in state.choices:
+            probability *= law_probability(states.choices[number].law, outcomes)
+        found[state.outputs] = found.get(state.outputs, Fraction(0)) + probability
+    return {outputs: p for outputs, p in found.items() if p}, held
 
 
 def states_that_hold(states: FinalStates, row: core.InputRow, noise: Noise) -> list[FinalState]:

@@ -28,6 +28,7 @@ _OUTPUTS = (
     core.Cell("out[1]", "out", 1, _DIGITS),
     core.Cell("out[2]", "out", 2, (*_DIGITS, "yes", "no", "other", "none")),
 )
+_CONTINUOUS = tuple(family for family in Family if not family.is_discrete)
 _REALS = ("a", "b", "c", "d")
 _RELATIONS = st.sampled_from(list(Relation))
 _SMALL = st.sampled_from([Fraction(n, d) for n in (-2, -1, 0, 1, 2) for d in (1, 2)])
@@ -41,21 +42,39 @@ class _Scope:
     finite: set[str] = field(default_factory=set)
     sites: list[int] = field(default_factory=lambda: [0])
     branches: list[int] = field(default_factory=lambda: [7])
+    families: tuple[Family, ...] = _CONTINUOUS
+    loops: tuple[str, ...] = ()  # the counters of the loops around
 
     def copy(self) -> _Scope:
-        return _Scope(set(self.reals), set(self.finite), self.sites, self.branches)
+        return _Scope(
+            set(self.reals),
+            set(self.finite),
+            self.sites,
+            self.branches,
+            self.families,
+            self.loops,
+        )
 
 
 @st.composite
-def programs(draw: DrawFn, orders_only: bool = False, faulty: bool = False) -> core.Program:
-    """Programs of up to four reals; only comparisons of reals if `orders_only`."""
-    scope = _Scope()
+def programs(
+    draw: DrawFn,
+    orders_only: bool = False,
+    faulty: bool = False,
+    integers: bool = False,
+    choices: bool = False,
+) -> core.Program:
+    """Programs of up to four reals; only comparisons of reals if `orders_only`.
+
+    Integer samples instead of reals if `integers`; random choices and loops if `choices`.
+    """
+    scope = _Scope(families=(Family.DISCRETE_LAPLACE,) if integers else _CONTINUOUS)
     body: list[core.Statement] = [_assign("out[1]", 0), _assign("out[2]", 0), _assign("n", 0)]
     scope.finite = {"n", "out[1]"}
     if not faulty:
         for name in _REALS[: draw(st.integers(2, 4))]:
             body.append(_sample(draw, scope, name))
-    writer = _Writer(draw, orders_only, faulty)
+    writer = _Writer(draw, orders_only, faulty, choices)
     body += writer.block(scope, 0)
     return core.Program("random", {}, _INPUTS, _OUTPUTS, tuple(body), core.Everyone())
 
@@ -65,6 +84,7 @@ class _Writer:
     draw: DrawFn
     orders_only: bool
     faulty: bool
+    choices: bool = False
 
     def block(self, scope: _Scope, depth: int) -> list[core.Statement]:
         statements: list[core.Statement] = []
@@ -78,6 +98,12 @@ class _Writer:
         kinds = ["output", "output", "copy", "sample"]
         if not self.orders_only:
             kinds += ["combine", "finite", "named", "element"]
+        if self.choices:
+            kinds += ["choose"] * 4
+            if depth < 3 and len(scope.loops) < 2 and scope.branches[0] > 0:
+                kinds += ["loop"] * 6
+        if scope.loops:
+            kinds = [kind for kind in kinds if kind != "sample"]
         if depth < 4 and scope.branches[0] > 0:
             kinds += ["branch"] * (len(kinds) + 2)
         elif depth:
@@ -107,6 +133,10 @@ class _Writer:
                     return core.Assign(core.Element("out", 2, index), source)
                 scope.finite.add("m")
                 return core.Assign(core.Variable("m"), source)
+            case "choose":
+                return self.choose(scope)
+            case "loop":
+                return self.loop(scope, depth)
             case "exit":
                 return core.Exit()
             case _:
@@ -119,6 +149,57 @@ class _Writer:
         q1, q2 = core.Variable("q[1]"), core.Variable("q[2]")
         small: list[core.Expression] = [q1, q2, core.Sum(q1, q2), core.Product(q1, q2)]
         return core.Assign(core.Variable(name), self.draw(st.sampled_from(small)))
+
+    def choose(self, scope: _Scope) -> core.Statement:
+        """A choice with rational weights, which may depend on inputs."""
+        name = self.draw(st.sampled_from(["n", "m", "out[1]", "out[2]"]))
+        scope.sites[0] += 1
+        values = [self.draw(st.integers(0, 3)) for _ in range(self.draw(st.integers(1, 3)))]
+        expressions: list[core.Expression] = [core.Constant(Fraction(v)) for v in values]
+        if self.draw(st.booleans()):
+            expressions[0] = core.Variable("q[1]")
+        proportional = self.draw(st.booleans())
+        weights: list[core.Weight] = [
+            core.Constant(Fraction(self.draw(st.integers(0, 2)))) for _ in values[1:]
+        ]
+        # (1 + q[1] + …) / 4, and what is left
+        parts = core.Sum(core.Variable("q[1]"), core.Constant(Fraction(1)))
+        weights.insert(0, core.WeightProduct(parts, core.Inverse(core.Constant(Fraction(4)))))
+        if not proportional:
+            rest = core.Constant(Fraction(1))
+            for k in range(1, len(values)):
+                share = core.Constant(Fraction(self.draw(st.integers(0, 1)), 4))
+                weights[k] = share
+            total: core.Weight = weights[0]
+            for weight in weights[1:-1]:
+                total = core.WeightSum(total, weight)
+            negative = core.WeightProduct(core.Constant(Fraction(-1)), total)
+            weights[-1] = core.WeightSum(rest, negative) if len(values) > 1 else rest
+        if name in ("n", "m"):
+            scope.finite.add(name)
+        options = tuple(zip(expressions, weights, strict=True))
+        return core.Choose(core.Variable(name), options, proportional, scope.sites[0])
+
+    def loop(self, scope: _Scope, depth: int) -> core.Statement:
+        """A loop of at most two rounds; its counter is set back behind it."""
+        scope.branches[0] -= 1
+        counter = "jk"[len(scope.loops)]
+        inner = scope.copy()
+        inner.loops = (*scope.loops, counter)
+        inner.finite |= {counter}
+        bound = core.Comparison(core.Variable(counter), Relation.LESS, core.Constant(Fraction(2)))
+        condition: core.Condition = bound
+        if self.draw(st.booleans()):
+            condition = core.All((bound, self.condition(inner, 1)))
+        step = core.Sum(core.Variable(counter), core.Constant(Fraction(1)))
+        chance = [self.choose(inner)] if self.draw(st.integers(0, 2)) else []
+        body = [core.Assign(core.Variable(counter), step), *chance, *self.block(inner, depth + 1)]
+        loop = core.While(condition, tuple(body))
+        both = (_assign(counter, 0), loop)
+        always = core.Comparison(
+            core.Constant(Fraction(0)), Relation.EQUAL, core.Constant(Fraction(0))
+        )
+        return core.If(always, both, ())
 
     def branch(self, scope: _Scope, depth: int) -> core.Statement:
         scope.branches[0] -= 1
@@ -210,7 +291,7 @@ def _sample(draw: DrawFn, scope: _Scope, name: str) -> core.Draw:
     scope.sites[0] += 1
     q1: core.Expression = core.Variable("q[1]")
     means = [q1, core.Constant(Fraction(0)), core.Product(q1, core.Variable("q[2]"))]
-    family = draw(st.sampled_from(list(Family)))
+    family = draw(st.sampled_from(scope.families))
     scale = Scale(Fraction(1), -1)
     mean = draw(st.sampled_from(means))
     return core.Draw(core.Variable(name), family, mean, scale, scope.sites[0])

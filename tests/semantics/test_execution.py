@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-from tests.semantics.interpreter import Noise, run, states_that_hold
+from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.semantics.strategies import programs
 
 
 def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) -> None:
-    """For every input row and random samples exactly one state holds, with the right outputs."""
+    """For every input row and random samples the states have the outputs' probabilities.
+
+    Without choices, exactly one state holds, with the right outputs.
+    """
     states = execute(program, merge, Limits())
     assert len(states.outputs()) == len({state.outputs for state in states.states})
     generator = random.Random(seed)
@@ -25,9 +28,10 @@ def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) 
     for _ in range(rounds):
         noise = Noise(generator)
         for row in generator.sample(rows, min(12, len(rows))):
-            expected = run(program, row, noise)
-            held = states_that_hold(states, row, noise)
-            assert [state.outputs for state in held] == [expected]
+            found, held = distribution_of_states(states, row, noise)
+            assert found == distribution(program, row, noise)
+            if not states.choices:
+                assert len(held) == 1
 
 
 @pytest.mark.parametrize("merge", [False, True])
@@ -45,3 +49,21 @@ def test_merged_orders_partition_and_agree_with_the_interpreter(
     program: core.Program, seed: int
 ) -> None:
     check_partition(program, True, seed, 6)
+
+
+@pytest.mark.parametrize("merge", [False, True])
+@settings(max_examples=100, deadline=None)
+@given(program=programs(integers=True), seed=st.integers(0, 2**32))
+def test_states_of_integers_partition_ties_included(
+    merge: bool, program: core.Program, seed: int
+) -> None:
+    check_partition(program, merge, seed, 6)
+
+
+@pytest.mark.parametrize("merge", [False, True])
+@settings(max_examples=100, deadline=None)
+@given(program=programs(choices=True), seed=st.integers(0, 2**32))
+def test_states_with_choices_and_loops_have_the_right_probabilities(
+    merge: bool, program: core.Program, seed: int
+) -> None:
+    check_partition(program, merge, seed, 2)

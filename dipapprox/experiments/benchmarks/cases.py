@@ -19,7 +19,7 @@ from typing import assert_never
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Connected, Event, Star
+from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.experiments.benchmarks.timing import NoAnswer, Run
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program
@@ -226,6 +226,8 @@ def _laws(event: Connected) -> set[Distribution]:
             return {centre, *(law for law, _ in (*below, *above))}
         case Event(samples):
             return set(samples)
+        case Chosen():
+            return set()
         case _:
             assert_never(event)
 

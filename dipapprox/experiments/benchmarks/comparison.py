@@ -24,8 +24,8 @@ from dipapprox.experiments.benchmarks.cases import (
     nested_literally,
     verification,
 )
-from dipapprox.experiments.benchmarks.plain import Array
-from dipapprox.experiments.benchmarks.plain_events import NoPlainEvaluation, Prepared
+from dipapprox.experiments.benchmarks.plain import Array, NoPlainEvaluation
+from dipapprox.experiments.benchmarks.plain_events import Prepared
 from dipapprox.experiments.benchmarks.timing import (
     NoAnswer,
     Patience,
@@ -129,7 +129,9 @@ def compare_tier(batch: Batch, programs: Path, patience: Patience) -> TierCompar
 def _prepared(events: Sequence[Connected]) -> Callable[[], Array]:
     """Return the plain evaluation, or one that says why there is none."""
     try:
-        return Prepared(events).evaluate
+        prepared = Prepared(events)
+        prepared.evaluate()
+        return prepared.evaluate
     except NoPlainEvaluation as missing:
         reason = str(missing)
 

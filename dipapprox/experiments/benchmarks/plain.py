@@ -29,6 +29,11 @@ Array = NDArray[np.float64]
 NODES = 16
 """Of a panel."""
 
+
+class NoPlainEvaluation(Exception):
+    """An event has none of the shapes or laws that the plain evaluation knows."""
+
+
 _REACH = {Family.GAUSSIAN: 8.3, Family.LAPLACE: 36.0}
 """In scales: beyond lies less than one rounding error."""
 
@@ -115,6 +120,8 @@ class Grid:
 def grid_for(integrated: Iterable[Distribution], others: Sequence[Distribution]) -> Grid:
     """Make a grid over the support of some laws, for products with functions of `others`."""
     laws = list(integrated)
+    if any(law.family not in _REACH for law in (*laws, *others)):
+        raise NoPlainEvaluation("a law that is neither Gaussian nor Laplace")
     width = _WIDTH * min(float(law.scale) for law in (*laws, *others))
     ends: list[float] = []
     kinks = {float(law.mean) for law in (*laws, *others) if law.family is Family.LAPLACE}

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Connected, Leaves, Star
+from dipapprox.events.event import Chosen, Connected, Leaves, Star
 from dipapprox.experiments.benchmarks.plain import (
     Array,
+    NoPlainEvaluation,
     cdf,
     grid_for,
     half_line,
@@ -23,10 +24,6 @@ from dipapprox.experiments.benchmarks.plain import (
 )
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.enclosure import NotEnclosed
-
-
-class NoPlainEvaluation(Exception):
-    """An event has none of the shapes that the plain evaluation knows."""
 
 
 @dataclass(slots=True)
@@ -187,6 +184,8 @@ class Prepared:
         self._trees = _Trees()
         self._hubs: list[_Hubs] = []
         for place, event in enumerate(events):
+            if isinstance(event, Chosen):
+                raise NoPlainEvaluation("a choice has no density")
             if isinstance(event, Star):
                 stars = self._stars.setdefault(event.centre, _Stars(event.centre))
                 stars.places.append(place)

@@ -56,7 +56,7 @@ def run_on_cluster(cases: Iterable[Case], address: str) -> Iterator[Answered]:
 
 def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[Answered]:
     waiting: dict[str, tuple[Case, int]] = {}
-    finished = distributed.as_completed([], with_results=False)
+    finished = distributed.as_completed([], loop=client.loop)
 
     def submit(case: Case, attempt: int) -> None:
         # The attempt is part of the key: Dask remembers what failed.
@@ -73,6 +73,8 @@ def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[Answe
     while waiting:
         future = next(finished)
         case, attempt = waiting.pop(future.key)
+        if future.cancelled():
+            raise WorkerLost(f"the scheduler at {client.scheduler.address} is gone")
         error = future.exception()
         if error is None:
             yield case, outcome_of(future.result())

@@ -111,9 +111,13 @@ def read_spec(path: Path) -> Spec:
         _limits(content.get("limits", {}), path),
         tuple(_grid(grid, path, f"{path}: grid {k}") for k, grid in enumerate(grids, 1)),
     )
-    if spec.size > MOST_CASES:
-        raise UserError(f"{path}: {spec.size} cases; at most {MOST_CASES} are allowed")
+    _check_size(spec.size, str(path))
     return spec
+
+
+def _check_size(size: int, where: str) -> None:
+    if size > MOST_CASES:
+        raise UserError(f"{where}: {size} cases; at most {MOST_CASES} are allowed")
 
 
 def _exact(text: str) -> Fraction:
@@ -158,10 +162,7 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
     axes = []
     for field in fields:
         if field.name in table:
-            axis = read_axis(field.name, table[field.name], f"{where}: {field.name}")
-            for value in axis.values:
-                field.check(value, f"{where}: {field.name}")
-            axes.append(axis)
+            axes.append(read_axis(field.name, table[field.name], f"{where}: {field.name}"))
         elif field.required:
             raise UserError(f"{where}: '{field.name}' is missing", f"{task} needs {field.meaning}")
     missing = TASKS[task].missing({axis.name for axis in axes})
@@ -170,12 +171,18 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
         raise UserError(f"{where}: 'parameters' must be a table", "parameters = { N = [2, 5] }")
-    return Grid(
+    grid = Grid(
         task,
         _programs(table.get("programs"), path.parent, where),
         tuple(read_axis(k, v, f"{where}: parameter '{k}'") for k, v in parameters.items()),
         tuple(axes),
     )
+    _check_size(grid.size, where)
+    checks = {field.name: field.check for field in fields}
+    for axis in axes:
+        for value in axis.values:
+            checks[axis.name](value, f"{where}: {axis.name}")
+    return grid
 
 
 def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...]:

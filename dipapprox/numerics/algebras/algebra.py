@@ -1,13 +1,13 @@
 """The function algebra: what elimination needs to know about functions of one real variable.
 
 Elimination integrates the samples of an event out one by one; what is left of a sub-tree is a
-univariate function of the sample it hangs on. An algebra represents such functions, on a grid,
-with proved errors. Three of them implement this interface: `float64.Float64Algebra` (vectorised
-doubles), `balls.BallAlgebra` (any precision) and the exact exponential polynomials of Laplace
-programs.
+univariate function of the sample it hangs on. An algebra represents such functions. Two do it on a
+grid, with proved errors: `float64.Float64Algebra` (vectorised doubles) and `balls.BallAlgebra` (any
+precision); their integrals are enclosures. `exact.algebra.ExactAlgebra` needs no grid: its
+functions are piecewise exponential polynomials, and so are its integrals, as functions of epsilon.
 
-Every law μ stands for its restriction μ' to its span (see `grid.py`); `lost` bounds what is
-dropped. With it, exactly and in every algebra, for t inside the grid:
+On a grid every law μ stands for its restriction μ' to its span (see `grid.py`); `lost` bounds what
+is dropped, elsewhere nothing is. With it, exactly and in every algebra, for t inside the grid:
 
     density = dμ'/dt,   cdf(t) = μ'(-∞, t),   survival(t) = μ'(t, ∞),   cdf + survival = mass
     cdf = from_left(density),   survival = from_right(density),   total(density) = mass >= 1 - lost
@@ -20,18 +20,13 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from dipapprox.distributions import Distribution
-from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 F = TypeVar("F")
+V = TypeVar("V")
 
 
-class FunctionAlgebra(Protocol[F]):
-    """Functions on the panels of one grid, closed under products and integration."""
-
-    @property
-    def grid(self) -> Grid:
-        """Where the functions live; they vanish outside, where no law of the grid has mass."""
+class FunctionAlgebra(Protocol[F, V]):
+    """Functions F closed under products and integration; their integrals are values V."""
 
     @property
     def together(self) -> int:
@@ -41,7 +36,7 @@ class FunctionAlgebra(Protocol[F]):
         """t -> value."""
 
     def density(self, law: Distribution) -> F:
-        """The density of the restricted law. Laws are those of `grid.spans`."""
+        """The density of the restricted law. Laws are those the algebra was made for."""
 
     def cdf(self, law: Distribution) -> F:
         """t -> mass of the restricted law below t."""
@@ -56,7 +51,7 @@ class FunctionAlgebra(Protocol[F]):
         """t -> function(t) for lower <= t <= upper, else 0. None: no bound.
 
         Raises:
-            ValueError: If a bound inside the grid is not a boundary of it.
+            ValueError: If the algebra was not made for a bound.
         """
 
     def product(self, left: F, right: F) -> F:
@@ -83,11 +78,11 @@ class FunctionAlgebra(Protocol[F]):
         One batch is cheaper than many calls, the more so if like beginnings are neighbours.
         """
 
-    def totals(self, functions: Sequence[F]) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ function over the line, for each function."""
+    def totals(self, functions: Sequence[F]) -> list[V]:
+        """∫ function over the line, for each function."""
 
-    def product_totals(self, products: Sequence[Sequence[F]]) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ over the line of every product, as for `running`."""
+    def product_totals(self, products: Sequence[Sequence[F]]) -> list[V]:
+        """∫ over the line of every product, as for `running`."""
 
     def bound(self, function: F) -> Fraction | None:
         """An upper bound of sup |function|; None if none is known."""

@@ -4,19 +4,21 @@ Gaussian. For g(u) = φ(c + h u), g' = -h (c + h u) g, so (k + 1) g_{k+1} = -h c
 By Cauchy, |g_k| <= m ρ^-k with m = φ(0) max exp(-Re(c + h u)² / 2) over |u| = ρ, and the
 coefficients beyond n add up to at most m ρ^-n / (ρ - 1).
 
-Laplace. The exponential series, with remainder exp(-|c|) / 2 * h^(n+1) / (n+1)! * e^h by Lagrange.
+Laplace and one-sided laws, with the mass m on the panel's side of 0: the exponential series, with
+remainder m exp(-|c|) h^(n+1) / (n+1)! e^h by Lagrange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 
 from flint import arb
 
 from dipapprox.distributions import Family
-from dipapprox.numerics.densities import STANDARD_LAWS
+from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
 from dipapprox.numerics.precision import to_ball
 
 Series = Callable[[Fraction, Fraction, int], tuple[list[arb], arb]]
@@ -44,10 +46,13 @@ def gaussian_series(center: Fraction, half: Fraction, degree: int) -> tuple[list
     return coefficients, largest / (rho**degree * (rho - 1))
 
 
-def laplace_series(center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
-    """The same for exp(-|t|) / 2 on a panel on one side of 0."""
-    c, h = to_ball(-abs(center)), to_ball(half if center < 0 else -half)
-    coefficients = [c.exp() / 2]
+def exponential_series(
+    family: Family, center: Fraction, half: Fraction, degree: int
+) -> tuple[list[arb], arb]:
+    """The same for a density m exp(-|t|) on a panel on one side of 0."""
+    side = -1 if center < 0 else 1
+    h = to_ball(-side * half)
+    coefficients = [STANDARD_LAWS[family].pdf(to_ball(center), side)]
     for k in range(degree):
         coefficients.append(coefficients[-1] * h / (k + 1))
     remainder = abs(coefficients[-1] * h / (degree + 1)) * abs(h).exp()
@@ -56,6 +61,6 @@ def laplace_series(center: Fraction, half: Fraction, degree: int) -> tuple[list[
 
 DENSITY_SERIES: Mapping[Family, Series] = {
     Family.GAUSSIAN: gaussian_series,
-    Family.LAPLACE: laplace_series,
+    **{family: partial(exponential_series, family) for family in KINKED},
 }
-"""The series of every family, in standard units; a Laplace panel lies on one side of 0."""
+"""The series of every continuous family, in standard units; only Gaussian panels may straddle 0."""

@@ -1,7 +1,8 @@
 """Grids: where the functions of an event family live.
 
 In: the laws of the samples and the constants they are compared with. Out: panels that cover the
-samples' cut-off intervals, exact, with every kink at a boundary.
+samples' cut-off intervals, exact, with every kink and jump of a density at a boundary. One-sided
+laws are kept from their mean on, where their support begins: nothing is lost on that side.
 
 An algebra on a grid replaces every law by its *restriction* to a span of panels: the mass outside
 is dropped. For independent samples X_1, X_2, … and any event A, with S = {all X_i in their
@@ -19,11 +20,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.densities import cutoff
+from dipapprox.numerics.densities import KINKED, LEFT_SUPPORT, RIGHT_SUPPORT
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.tails import cutoff
 
 MAX_PANELS = 4096
 """More panels than any event within reach needs; a grid that wants more is refused."""
@@ -50,7 +52,7 @@ class Grid:
 
     Attributes:
         boundaries: Exact, strictly increasing; at least two.
-        spans: The laws that may be used on the grid. The means of Laplace laws are boundaries.
+        spans: The laws that may be used on the grid. Means of all but Gaussian laws are boundaries.
         unit: A common denominator of the boundaries.
         marks: The boundaries times `unit`: integers, for bulk work.
     """
@@ -107,7 +109,7 @@ def build_grid(
     kept = {law: _cutoff_interval(law, bits) for law in laws}
     left = min(low for low, _ in kept.values())
     right = max(high for _, high in kept.values())
-    kinks = {law.mean for law in kept if law.family is Family.LAPLACE}
+    kinks = {law.mean for law in kept if law.family in KINKED}
     inside = {point for point in points if left < point < right}
     try:
         shapes = [_Shape.of(law, bits, fineness) for law in kept]
@@ -148,8 +150,16 @@ _HALVINGS = 12
 
 
 def _cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
-    reach = cutoff(law.family, bits).distance * law.scale
-    return law.mean - reach, law.mean + reach
+    left, right = (reach * law.scale for reach in _reaches(law.family, bits))
+    return law.mean - left, law.mean + right
+
+
+def _reaches(family: Family, bits: int) -> tuple[Fraction, Fraction]:
+    """How many scales to the left and to the right of its mean a law is kept."""
+    reach = cutoff(family, bits).distance
+    if family in KINKED:
+        return reach * (family in LEFT_SUPPORT), reach * (family in RIGHT_SUPPORT)
+    return reach, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,25 +168,33 @@ class _Shape:
 
     mean: float
     scale: float
-    reach: float
+    left: float
+    right: float
     width: float
     slope: float
+    edge: float
 
     @classmethod
     def of(cls, law: Distribution, bits: int, fineness: int) -> _Shape:
         # Widths in scales at distance d: where the density is small, a coarser panel has the same
-        # absolute error.
-        width, slope = _WIDTHS[law.family]
-        reach = float(cutoff(law.family, bits).distance)
-        return cls(float(law.mean), float(law.scale), reach, width / fineness, slope / fineness)
+        # absolute error. The least of many one-sided samples lies next to the edge of the support:
+        # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
+        width, slope = _EXPONENTIAL if law.family in KINKED else _GAUSSIAN
+        left, right = map(float, _reaches(law.family, bits))
+        mean, scale = float(law.mean), float(law.scale)
+        edge = inf if left and right else width / 2 / fineness**4
+        return cls(mean, scale, left, right, width / fineness, slope / fineness, edge)
 
 
-_WIDTHS = {Family.GAUSSIAN: (0.9, 0.18), Family.LAPLACE: (1.9, 0.16)}
+_GAUSSIAN, _EXPONENTIAL = (0.9, 0.18), (1.9, 0.16)
 
 
 def _narrow_enough(shapes: list[_Shape], start: float, width: float) -> bool:
     for shape in shapes:
-        beyond = max(start - shape.mean, shape.mean - start - width, 0.0) / shape.scale
-        if beyond < shape.reach and width > shape.scale * (shape.width + shape.slope * beyond):
+        left, right = shape.mean - start - width, start - shape.mean
+        beyond = max(left, right, 0.0) / shape.scale
+        reach = shape.left if left > right else shape.right
+        most = min(shape.width + shape.slope * beyond, max(beyond, shape.edge))
+        if beyond < reach and width > shape.scale * most:
             return False
     return True

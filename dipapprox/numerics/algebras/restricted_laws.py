@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_cdf, sample_density
@@ -52,10 +52,10 @@ def restricted_cdf(law: Distribution, grid: Grid, rule: Rule) -> Samples:
 
 
 def restricted_survival(law: Distribution, grid: Grid, rule: Rule) -> Samples:
-    """Sample t -> mass of the restricted law above t: 1 - F(t) = F(-t), on mirrored panels."""
+    """Sample t -> mass of the restricted law above t: 1 - F(t) is F(-t) of the mirrored law."""
     _, mass, right = _masses(law, grid)
     center, half = _standard_panels(law, grid)
-    inner = sample_cdf(law.family, -center, half, rule)
+    inner = sample_cdf(MIRRORED[law.family], -center, half, rule)
     mirrored = Samples(inner.values[:, ::-1], inner.error, inner.majorants)
     return _on_grid(law, grid, _minus(mirrored, right), mass, _NOTHING)
 

@@ -6,8 +6,11 @@ it. The first majorant column bounds the function on the panel itself, the other
 
 Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h the computed node t = fl(c +
 fl(h x)) is within 2^-50 T of the exact one; moving an argument by d <= 2^-40 changes the
-functions by factors within exp(± d (T + 1)), because the hazard rate of either law is at most |t|
+functions by factors within exp(± d (T + 1)), because the hazard rate of any law here is at most |t|
 + 1.
+
+Laplace and one-sided panels lie on one side of 0, with the law's mass m on that side: the density
+is m e^-|t|, the distribution function m e^-|t| on the left, 1 - m e^-|t| on the right.
 
 Modulus of the Gaussian distribution function. Integrating the density from x to x + iy,
 
@@ -17,9 +20,9 @@ and with q = exp(y²/2), D = y (1 + (q - 1) / 3) >= ∫_0^y e^(s²/2) ds (compar
 
     |Φ(x + iy)|² <= (Φ(x) + φ(x) min(|x| (q - 1), D))² + (φ(x) D)²,   as |sin xs| <= |x| s.
 
-Modulus of the right branch of the Laplace distribution function:
+Modulus of that right branch:
 
-    |1 - e^(-x - iy) / 2|² = (1 - e^-x / 2)² + e^-x (1 - cos y) <= (1 - e^-x / 2)² + e^-x y² / 2.
+    |1 - m e^(-x - iy)|² = (1 - m e^-x)² + 2 m e^-x (1 - cos y) <= (1 - m e^-x)² + m e^-x y².
 
 Both are maximised over arcs of the ellipse's boundary, cut at equidistant Re w; the maximum
 modulus principle takes them inside."""
@@ -77,44 +80,56 @@ def _check_reach(reach: Array) -> None:
 
 
 def sample_density(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
-    """Sample the standard density; Laplace panels lie on one side of 0."""
+    """Sample the standard density; only Gaussian panels may straddle 0."""
     t = _nodes(center, half, rule)
     reach = np.abs(center) + half
     _check_reach(reach)
-    match family:
-        case Family.GAUSSIAN:
-            values = exponential(-0.5 * t * t) * _ROOT
-            # argument: T d; its square: u T² / 2; exponential; constant and product: 3 u
-            relative = reach * (reach + 1) * 2.0**-50 + reach * reach * _U + RELATIVE + 4 * _U
-            majorants = _gaussian_density_majorants(center, half, rule)
-        case Family.LAPLACE:
-            values = 0.5 * exponential(-np.abs(t))
-            relative = reach * 2.0**-50 + RELATIVE + 4 * _U
-            wide = np.append(1.0, rule.wide)
-            nearest = np.abs(center)[:, None] - half[:, None] * wide
-            majorants = 0.5 * growth(-nearest + 2.0**-48 * (reach[:, None] + half[:, None] * wide))
+    if family is Family.GAUSSIAN:
+        values = exponential(-0.5 * t * t) * _ROOT
+        # argument: T d; its square: u T² / 2; exponential; constant and product: 3 u
+        relative = reach * (reach + 1) * 2.0**-50 + reach * reach * _U + RELATIVE + 4 * _U
+        majorants = _gaussian_density_majorants(center, half, rule)
+    else:
+        mass = _side_mass(family, center)
+        values = mass * exponential(-np.abs(t))
+        relative = reach * 2.0**-50 + RELATIVE + 4 * _U
+        wide = np.append(1.0, rule.wide)
+        nearest = np.abs(center)[:, None] - half[:, None] * wide
+        majorants = mass * growth(-nearest + 2.0**-48 * (reach[:, None] + half[:, None] * wide))
     error = 1.01 * relative * values.max(axis=1) + 2 * UNDERFLOW
     return Samples(values, error, majorants)
 
 
 def sample_cdf(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
-    """Sample the standard distribution function; Laplace panels lie on one side of 0."""
+    """Sample the standard distribution function; only Gaussian panels may straddle 0."""
     t = _nodes(center, half, rule)
     reach = np.abs(center) + half
     _check_reach(reach)
-    match family:
-        case Family.GAUSSIAN:
-            tail = _gaussian_tail(np.abs(t))
-            relative = (reach + 1) ** 2 * 2.0**-50 + reach * reach * _U + 2 * RELATIVE + 6 * _U
-            majorants = _gaussian_cdf_majorants(center, half, rule)
-        case Family.LAPLACE:
-            tail = 0.5 * exponential(-np.abs(t))
-            relative = (reach + 1) * 2.0**-50 + RELATIVE + 4 * _U
-            majorants = _laplace_cdf_majorants(center, half, rule)
+    if family is Family.GAUSSIAN:
+        tail = _gaussian_tail(np.abs(t))
+        relative = (reach + 1) ** 2 * 2.0**-50 + reach * reach * _U + 2 * RELATIVE + 6 * _U
+        majorants = _gaussian_cdf_majorants(center, half, rule)
+    else:
+        mass = _side_mass(family, center)
+        tail = mass * exponential(-np.abs(t))
+        relative = (reach + 1) * 2.0**-50 + RELATIVE + 4 * _U
+        majorants = _exponential_cdf_majorants(mass, center, half, rule)
     right = t > 0
     values = np.where(right, 1 - tail, tail)
     error = 1.01 * relative * tail.max(axis=1) + 2 * UNDERFLOW + _U * right.any(axis=1)
     return Samples(values, error, majorants)
+
+
+def _side_mass(family: Family, center: Array) -> float:
+    """1/2, or 1: the mass on the panels' side; one-sided laws are sampled on their support only."""
+    supported = {
+        Family.LAPLACE: True,
+        Family.EXPONENTIAL: bool((center > 0).all()),
+        Family.REFLECTED_EXPONENTIAL: bool((center < 0).all()),
+    }
+    if not supported[family]:
+        raise BrokenInvariant("a one-sided law was sampled where it has no mass")
+    return 0.5 if family is Family.LAPLACE else 1.0
 
 
 def _nodes(center: Array, half: Array, rule: Rule) -> Array:
@@ -171,12 +186,12 @@ def _gaussian_cdf_majorants(center: Array, half: Array, rule: Rule) -> Array:
     return bound
 
 
-def _laplace_cdf_majorants(center: Array, half: Array, rule: Rule) -> Array:
+def _exponential_cdf_majorants(mass: float, center: Array, half: Array, rule: Rule) -> Array:
     low, high, y = _arcs(center, half, rule)
     with np.errstate(invalid="ignore", over="ignore"):
-        near, far = 0.5 * growth(-low), 0.5 * exponential(-high) * (1 - 2.0**-40)
+        near, far = mass * growth(-low), mass * exponential(-high) * (1 - 2.0**-40)
         real = np.maximum(np.abs(1 - far), np.abs(near - 1))
         right = np.sqrt(real * real + near * y * y).max(axis=-1) * (1 + 2.0**-40)
-    left = 0.5 * growth(high.max(axis=-1))
+    left = mass * growth(high.max(axis=-1))
     bound: Array = np.where(center[:, None] > 0, right, left)
     return bound

@@ -22,7 +22,7 @@ from dipapprox.numerics.elimination.needs import Needs, is_small
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.rungs import Rung
 from dipapprox.numerics.elimination.stars import Bounds, Stars
-from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
@@ -66,7 +66,10 @@ class Bench:
         self._forget()
 
     def _forget(self) -> None:
-        self._evaluation: Evaluation[Sampled] | Evaluation[BallFunction]
+        self._evaluation: (
+            Evaluation[Sampled, Enclosure | NotEnclosed]
+            | Evaluation[BallFunction, Enclosure | NotEnclosed]
+        )
         match self._algebra:
             case Float64Algebra():
                 self._evaluation = Evaluation(self._algebra, self._table)
@@ -77,7 +80,7 @@ class Bench:
         """Enclose the probabilities of events whose needs this bench meets."""
         terms = [plan.terms for plan in plans]
         if self._fits(terms):
-            values = self._evaluation.values(terms, limits)
+            values = [enclosed_sum(each) for each in self._evaluation.values(terms, limits)]
         else:
             values = [self._alone(each, limits) for each in terms]
         # The mass that the restricted laws of the samples lack, for every number of samples.
@@ -105,7 +108,7 @@ class Bench:
             needed = self._evaluation.cost((plan,))
             if needed > self._capacity:
                 return NotEnclosed(f"it needs {needed} functions, more than the memory holds")
-        return self._evaluation.values((plan,), limits)[0]
+        return enclosed_sum(self._evaluation.values((plan,), limits)[0])
 
 
 def new_bench(

@@ -18,10 +18,11 @@ from typing import assert_never
 import numpy as np
 
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Connected, Star, spelled_out
+from dipapprox.events.event import Connected, Event, Star
 from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
+from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.elimination.bench import Bench, Planned, new_bench
 from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, is_small
 from dipapprox.numerics.elimination.order_event import order_event
@@ -94,7 +95,8 @@ class Eliminated:
         for place, event in enumerate(events):
             if place in found:
                 continue
-            order = event if isinstance(event, Star) else order_event(event)
+            plain = as_continuous(event)
+            order = order_event(plain) if isinstance(plain, Event) else plain
             if isinstance(order, NotEnclosed):
                 found[place] = order
             else:
@@ -106,8 +108,8 @@ class Eliminated:
                     batch = _Batch({k: asked[k] for k in places}, group.needs, bits, limits)
                     found.update(self._enclose_batch(batch))
                 except LimitReached as reached:
-                    widest = spelled_out(max((events[k] for k in places), key=_cycles))
-                    if _cycles(widest) < 2:
+                    widest = max((events[k] for k in places), key=_cycles)
+                    if not isinstance(widest, Event) or _cycles(widest) < 2:
                         raise
                     at = f"{reached.reason}, at {describe(widest)}"
                     raise LimitReached(at) from reached
@@ -233,4 +235,4 @@ def _better(
 
 def _cycles(event: Connected) -> int:
     """How far the comparisons of an event are from a tree."""
-    return 0 if isinstance(event, Star) else len(event.guards) - len(event.samples) + 1
+    return len(event.guards) - len(event.samples) + 1 if isinstance(event, Event) else 0

@@ -123,8 +123,8 @@ def _neighbours(
 
 
 def _changed(law: Distribution, change: Change) -> Distribution:
-    """The law of z = (x - q) / p; all families are symmetric about their means."""
+    """The law of z = (x - q) / p."""
     if change is _SAME:
         return law
     slope, shift = change
-    return Distribution(law.family, (law.mean - shift) / slope, law.scale / abs(slope))
+    return law.affine(1 / slope, -shift / slope)

@@ -16,7 +16,6 @@ from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.needs import Needs, is_small
 
 Array = NDArray[np.float64]
@@ -96,7 +95,7 @@ class Stars:
     def _learn(self, laws: list[Distribution]) -> bool:
         """Number some laws, if all of them have densities and one grid serves them all."""
         fresh = set(laws) - self._laws.keys()
-        if not all(law.family in STANDARD_LAWS for law in fresh):
+        if any(law.family.is_discrete for law in fresh):
             return False
         if fresh and not is_small(Needs(frozenset(fresh | self._laws.keys()), frozenset(), 1)):
             return False

@@ -1,10 +1,10 @@
 """The values of elimination plans in a function algebra, many at once.
 
-In: `Terms` over one `FunctionTable`. Out: an `Enclosure` of each value, for the restricted laws of
-the algebra's grid.
+In: `Terms` over one `FunctionTable`. Out: the value of every term, for the laws as the algebra
+represents them; `enclosed_sum` adds up enclosures.
 
     functions that are needed and not yet known, by depth -> one batch for each depth and direction
-    different products of all terms                       -> one batch of totals -> exact sums
+    different products of all terms                       -> one batch of totals
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 F = TypeVar("F")
 T = TypeVar("T")
+V = TypeVar("V")
 
 
-class Evaluation(Generic[F]):
+class Evaluation(Generic[F, V]):
     """Functions of plans on one grid, each computed once; powers and totals are shared."""
 
-    def __init__(self, algebra: FunctionAlgebra[F], table: FunctionTable) -> None:
+    def __init__(self, algebra: FunctionAlgebra[F, V], table: FunctionTable) -> None:
         self._algebra = algebra
         self._table = table
         self._known: dict[int, F] = {}
         self._depths: list[int] = []
         self._powers: dict[tuple[int, int], F] = {}
-        self._totals: dict[Factors, Enclosure | NotEnclosed] = {}
+        self._totals: dict[Factors, V] = {}
 
     @property
     def remembered(self) -> int:
@@ -73,8 +74,8 @@ class Evaluation(Generic[F]):
                 waiting.extend(n for n, _ in function.factors)
         return found
 
-    def values(self, plans: Sequence[Terms], limits: Limits) -> list[Enclosure | NotEnclosed]:
-        """Enclose the sum of the terms of each plan.
+    def values(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, V]]]:
+        """Return the terms of each plan: (coefficient, ∫ product).
 
         Raises:
             LimitReached: If `limits`, asked before every batch, run out.
@@ -87,7 +88,7 @@ class Evaluation(Generic[F]):
             limits.check()
             totals = self._algebra.product_totals([self._factors(each) for each in batch])
             self._totals.update(zip(batch, totals, strict=True))
-        return [self._sum(terms) for terms in plans]
+        return [[(c, self._totals[factors]) for c, factors in terms] for terms in plans]
 
     def _compute(self, numbers: set[int], limits: Limits) -> None:
         self._measure()
@@ -163,18 +164,19 @@ class Evaluation(Generic[F]):
                 found = self._algebra.products([self._factors(each) for each in halves])
                 self._powers.update(zip(batch, found, strict=True))
 
-    def _sum(self, terms: Terms) -> Enclosure | NotEnclosed:
-        lower = upper = Fraction(0)
-        for coefficient, factors in terms:
-            total = self._totals[factors]
-            if isinstance(total, NotEnclosed):
-                return total
-            if len(terms) == 1 == coefficient:
-                return total
-            ends = coefficient * total.lower, coefficient * total.upper
-            lower += min(ends)
-            upper += max(ends)
-        return Enclosure(lower, upper)
+
+def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclosure | NotEnclosed:
+    """Enclose Σ coefficient * value."""
+    lower = upper = Fraction(0)
+    for coefficient, total in terms:
+        if isinstance(total, NotEnclosed):
+            return total
+        if len(terms) == 1 == coefficient:
+            return total
+        ends = coefficient * total.lower, coefficient * total.upper
+        lower += min(ends)
+        upper += max(ends)
+    return Enclosure(lower, upper)
 
 
 def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

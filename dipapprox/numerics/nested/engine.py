@@ -24,6 +24,7 @@ from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.integrals.integral import Plan
 from dipapprox.integrals.optimizer import Strategy, plan
 from dipapprox.limits import Limits
+from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
 from dipapprox.numerics.nested.nest import (
@@ -59,7 +60,10 @@ class Nested:
 
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; see `Method.enclose_many`."""
-        plain = spelled_out(event)
+        continuous = as_continuous(event)
+        if isinstance(continuous, NotEnclosed):
+            return continuous
+        plain = spelled_out(continuous)
         found = plan(plain, self.strategy, limits)
         literal = self.strategy is Strategy.NONE
         return enclose_plan(plain, found, bits, limits, literal=literal)

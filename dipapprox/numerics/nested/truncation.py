@@ -33,8 +33,8 @@ from math import ceil
 from typing import assert_never
 
 from dipapprox.distributions import Distribution
-from dipapprox.numerics.densities import cutoff
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
+from dipapprox.numerics.tails import cutoff
 from dipapprox.semantics.linear import LinearForm
 
 Interval = tuple[Fraction, Fraction]

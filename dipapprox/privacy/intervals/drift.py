@@ -24,7 +24,9 @@ ratio 1 - Phi(a) >= a phi(a)/(1 + a²), bounds that are affine in p:
     |E[Z; B]|     <= a p + phi(a)/(1 + a²),  E[|Z|; B] <= a p + 2 phi(a)/(1 + a²)
     |E[Z² - 1; B]| <= max(a² - 1, 1) p + 4 a phi(a)/(1 + a²)  (a >= 1), and <= 2 phi(1)
     |E[|z| - 1; B]| <= max(b - 1, 1) p + exp(-b)  (b >= 1, z Laplace), and <= 1/e.
-Small a suit large p. Rates are sums over all samples in guards and hold for every row.
+Small a suit large p. One-sided samples scale like Laplace samples, |z| being z, but their densities
+jump, so they have no bounds by shifts. Random choices and integer samples have no bounds here at
+all. Rates are sums over all samples in guards and hold for every row.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from fractions import Fraction
 from math import isqrt
 
 from dipapprox.distributions import Family
+from dipapprox.errors import LimitReached
 from dipapprox.numerics.exponential import exponential
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample
@@ -71,6 +74,9 @@ class Drift:
     Args:
         states: The final states, inputs symbolic.
 
+    Raises:
+        LimitReached: If there are choices or integer samples.
+
     Attributes:
         scaled: Bounds of dp/dtheta and d²p/dtheta².
         shifted: Bounds of p' and p'', if there are centres.
@@ -78,8 +84,16 @@ class Drift:
 
     def __init__(self, states: FinalStates) -> None:
         samples = _used(states)
+        used = {sample.family for _, sample in samples}
+        if any(state.choices for state in states.states) or any(f.is_discrete for f in used):
+            raise LimitReached(
+                "between values of eps, probabilities of random choices and integer noise are not "
+                "bounded: 'decide' takes them for all eps"
+            )
         self.scaled = _scaling(samples)
-        found = velocities(states, [index for index, _ in samples])
+        found = None
+        if used <= {Family.GAUSSIAN, Family.LAPLACE}:
+            found = velocities(states, [index for index, _ in samples])
         self.shifted: Rates | None = None
         if found is not None:
             families = [sample.family for _, sample in samples]

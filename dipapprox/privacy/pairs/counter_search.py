@@ -12,6 +12,9 @@ from dipapprox.privacy.pairs.largest import largest_delta
 from dipapprox.privacy.pairs.tables import Tables
 from dipapprox.privacy.search import Attempt, Progress, Search
 
+_MOST_EXACT = 1_500_000
+"""Most pairs that are checked in blocks or one by one where exact forms may decide them."""
+
 
 def search_counters(
     search: Search,
@@ -21,12 +24,17 @@ def search_counters(
     total: int,
     progress: Progress,
 ) -> bool:
-    """Climb the ladder with all pairs together; False if there are too many counters after all.
+    """Climb the ladder with all pairs together; False if another road is better.
+
+    That is so if there are too many counters after all, or if the claimed delta may be attained:
+    exact forms decide that pair by pair.
 
     bits := the first precision
     bound the largest delta  --- <= claimed ----> DP
         ^      |      |
         |  undecided  +--- > claimed -----------> check the pair that attains the lower bound
+        |      |
+        |      +--- exact forms, few enough pairs --> another road
         |      |
         +- bits left? -- no --------------------> give up the pair that attains the upper bound
     """
@@ -50,12 +58,15 @@ def search_counters(
                     raise BrokenInvariant("a pair violates together with others, but not alone")
                 return True
             case Side.UNDECIDED:
-                pass
+                if search.exact is not None and total <= _MOST_EXACT:
+                    return False
         if tables.obstacle is not None:
             break
     assert largest is not None, "the ladder is empty"
     search.cover(total, largest.delta)
     own = search.attempt(largest.likely, bits)
+    if search.check_exactly(largest.likely, own) and search.violation is not None:
+        return True
     delta = Enclosure(min(own.delta.lower, search.delta), largest.delta.upper)
     search.give_up(
         Attempt(own.pair, bits, delta, own.factor, own.first, own.second, tables.obstacle)

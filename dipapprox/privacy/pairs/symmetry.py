@@ -11,6 +11,10 @@ So when renaming by t and s turns the states of o into those of o' (as multisets
 and conditions), p_u(o') = p_{s(u)}(o). Guards are compared as forms up to positive factors;
 strictness changes them on a set of probability 0 only. Conditions are compared with strictness.
 
+A state also needs some outcomes of choices. These are independent of everything else and of each
+other and their laws mention no input, so all that counts is which outcomes of which laws they are:
+two states may owe the same factor to different choices.
+
 The bijection t that is tried sends the k-th sample of a law to the k-th sample of the exchanged
 law; a swap that only another bijection would prove is not found, which costs time and nothing else.
 """
@@ -21,12 +25,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dipapprox.distributions import Family, Scale
+from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, Guard, InputCondition, guards_of
 
 _Law = tuple[Family, Scale, LinearForm]
-_State = tuple[frozenset[int], frozenset[InputCondition]]
+_Chosen = frozenset[tuple[tuple[ChoiceLaw, frozenset[int]], int]]
+"""What a state needs of choices, as a multiset."""
+_State = tuple[frozenset[int], frozenset[InputCondition], _Chosen]
 _Signature = frozenset[tuple[_State, int]]
 """The states of one output as a multiset; guards are numbers of forms."""
 
@@ -112,7 +118,10 @@ class CellSymmetry:
                     number = known[id(guard)] = self._number(guard)
                 guards.append(number)
             conditions = frozenset(_standard(condition) for condition in state.conditions)
-            self._states[place[id(state.outputs)]].append((frozenset(guards), conditions))
+            chosen = Counter((states.choices[n].law, outcomes) for n, outcomes in state.choices)
+            self._states[place[id(state.outputs)]].append(
+                (frozenset(guards), conditions, frozenset(chosen.items()))
+            )
 
     def _number(self, guard: Guard) -> int:
         return self._number_form(guard.form.normalised())
@@ -129,7 +138,7 @@ class CellSymmetry:
 
     def _names(self, states: Sequence[_State]) -> set[str]:
         found: set[str] = set()
-        for guards, conditions in states:
+        for guards, conditions, _ in states:
             for guard in guards:
                 found |= self._mentions[guard]
             for condition in conditions:
@@ -182,7 +191,7 @@ class CellSymmetry:
         guards: Mapping[int, int | None],
     ) -> _Signature | None:
         found: list[_State] = []
-        for numbers, conditions in states:
+        for numbers, conditions, chosen in states:
             image = [guards.get(number, number) for number in numbers]
             renamed = [number for number in image if number is not None]
             if len(renamed) < len(image):
@@ -191,6 +200,7 @@ class CellSymmetry:
                 (
                     frozenset(renamed),
                     frozenset(_exchanged(condition, exchange) for condition in conditions),
+                    chosen,
                 )
             )
         return _signature(found)

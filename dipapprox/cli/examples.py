@@ -1,0 +1,95 @@
+"""`dipapprox examples`: the programs that come with dipapprox."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+
+from dipapprox.cli.output import show, write, write_new
+from dipapprox.errors import UserError
+from dipapprox.highlighting import DpgLexer
+from dipapprox.language.diagnosis import did_you_mean
+
+PROGRAMS = Path(__file__).parent.parent / "programs"
+
+_EXAMPLES = """examples:
+  dipapprox examples                          what there is
+  dipapprox examples svt_gauss                print one
+  dipapprox examples svt_gauss --copy .       a copy to work with
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplesCommand:
+    """The command line, read."""
+
+    name: str | None
+    copy: Path | None
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "examples",
+        help="show the programs that come with dipapprox",
+        description="List the programs that come with dipapprox, print one, or copy it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
+    parser.add_argument("--copy", metavar="FOLDER", help="copy it there instead")
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> ExamplesCommand:
+    if words.copy is not None and words.name is None:
+        raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
+    return ExamplesCommand(words.name, None if words.copy is None else Path(words.copy))
+
+
+def run(command: ExamplesCommand, console: Console) -> int:
+    if command.name is None:
+        table = Table("name", "what it is", box=None, pad_edge=False)
+        for path in _programs():
+            table.add_row(_name(path), _title(path))
+        show(console, table)
+        return 0
+    path = _find(command.name)
+    text = path.read_text(encoding="utf-8")
+    if command.copy is not None:
+        write_new(command.copy / path.name, text, console)
+    elif console.is_terminal:
+        show(console, Syntax(text, DpgLexer(), background_color="default"))
+    else:
+        write(console, text)
+    return 0
+
+
+def _programs() -> Iterator[Path]:
+    yield from sorted(PROGRAMS.rglob("*.dpg"), key=lambda path: (path.parent, path.name))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(PROGRAMS).with_suffix("").as_posix()
+
+
+def _title(path: Path) -> str:
+    """The first line of the program's header."""
+    with path.open(encoding="utf-8") as lines:
+        return next(lines).removeprefix("#").strip()
+
+
+def _find(name: str) -> Path:
+    known = {_name(path): path for path in _programs()}
+    wanted = name.removesuffix(".dpg")
+    if wanted not in known:
+        hint = did_you_mean(wanted, known, "dipapprox examples lists them")
+        raise UserError(f"there is no example '{name}'", hint)
+    return known[wanted]

@@ -1,0 +1,155 @@
+"""`dipapprox explain --closed-form`: every output's probability as a formula in ε."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import islice, product
+
+from rich.console import Console
+
+from dipapprox.cli.output import show_json, write
+from dipapprox.errors import LimitReached, UserError, was_interrupted
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import InputRow, Program
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy.decisions.closed_form import as_latex, as_text
+from dipapprox.privacy.notation import valuation, valuation_text
+from dipapprox.privacy.verifier import INTERRUPTED
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+_MOST_ROWS = 16
+"""Inputs that are shown when none is named."""
+
+_UNKNOWN, _INTERRUPTED = 3, 130
+
+
+def run_closed_forms(
+    program: Program,
+    row: InputRow | None,
+    layout: str,
+    *,
+    merge: bool,
+    limits: Limits,
+    json: bool,
+    console: Console,
+) -> int:
+    """Print the closed forms of one input, or of all if there are few.
+
+    Args:
+        program: The program.
+        row: The input; None for all of them.
+        layout: "text" or "latex".
+        merge: Whether final states are merged.
+        limits: Asked throughout.
+        json: Whether to print one JSON object.
+        console: Where to print.
+
+    Returns:
+        The exit status: 0, or 3 if some probability has no closed form.
+
+    Raises:
+        UserError: If there are too many inputs, or formulas cannot be laid out like that.
+    """
+    if layout not in _LAYOUTS:
+        raise UserError(f"closed forms are written as {' or '.join(_LAYOUTS)}, not as {layout}")
+    rows = [row] if row is not None else _rows(program)
+    reason, status, found = None, 0, []
+    states: FinalStates | None = None
+    try:
+        states = execute(program, merge, limits)
+        source = ExactDistributions(states, None, limits)
+        for each in rows:
+            forms = source.distribution(each)
+            if isinstance(forms, NotEnclosed):
+                reason, status = forms.reason, _UNKNOWN
+                break
+            found.append((each, forms))
+    except LimitReached as limit:
+        reason, status = limit.reason, _UNKNOWN
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_interrupted(error):
+            raise
+        reason, status = INTERRUPTED, _INTERRUPTED
+    if json:
+        show_json(console, _fields(program, states, found, reason))
+    elif found and states is not None:
+        write(console, _LAYOUTS[layout](program, states, found))
+    if reason is not None:
+        print(f"unknown: {reason}", file=sys.stderr)
+    return status
+
+
+_Forms = Sequence[tuple[InputRow, tuple[ExponentialRatio, ...]]]
+"""Inputs with the probabilities of all outputs."""
+
+
+def _rows(program: Program) -> list[InputRow]:
+    rows = list(islice(product(*(cell.domain for cell in program.inputs)), _MOST_ROWS + 1))
+    if len(rows) > _MOST_ROWS:
+        raise UserError(
+            f"the program has more than {_MOST_ROWS} inputs", "choose one, for example --input 0,1"
+        )
+    return rows
+
+
+def _text(program: Program, states: FinalStates, found: _Forms) -> str:
+    outputs = [valuation_text(program.outputs, output) for output in states.outputs()]
+    width = max(map(len, outputs))
+    lines = []
+    for row, forms in found:
+        given = valuation_text(program.inputs, row)
+        lines.append(f"{program.name} for {given}" if given else program.name)
+        for output, form in zip(outputs, forms, strict=True):
+            lines.append(f"    Pr[{output}]{' ' * (width - len(output))} = {as_text(form)}")
+    return "\n".join(lines) + "\n"
+
+
+def _latex(program: Program, states: FinalStates, found: _Forms) -> str:
+    outputs = [_escaped(valuation_text(program.outputs, each)) for each in states.outputs()]
+    lines = []
+    for row, forms in found:
+        given = _escaped(valuation_text(program.inputs, row))
+        lines.append(r"\begin{align*}")
+        condition = rf" \mid \text{{{given}}}" if given else ""
+        lines += [
+            rf"  \Pr[\text{{{output}}}{condition}] &= {as_latex(form)} \\"
+            for output, form in zip(outputs, forms, strict=True)
+        ]
+        lines.append(r"\end{align*}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", r"\_")
+
+
+def _fields(
+    program: Program, states: FinalStates | None, found: _Forms, reason: str | None
+) -> dict[str, object]:
+    outputs = () if states is None else states.outputs()
+    return {
+        "program": program.name,
+        "params": {name: str(value) for name, value in program.parameters.items()},
+        "closed_forms": [
+            {
+                "input": valuation(program.inputs, row),
+                "outputs": [
+                    {
+                        "output": valuation(program.outputs, output),
+                        "text": as_text(form),
+                        "latex": as_latex(form),
+                    }
+                    for output, form in zip(outputs, forms, strict=True)
+                ],
+            }
+            for row, forms in found
+        ],
+        "reason": reason,
+    }
+
+
+_LAYOUTS = {"text": _text, "latex": _latex}

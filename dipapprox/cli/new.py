@@ -1,0 +1,68 @@
+"""`dipapprox new`: a program to start from."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from dipapprox.cli.output import write, write_new
+from dipapprox.errors import UserError
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+_EXAMPLES = """examples:
+  dipapprox new my_mechanism                       a sparse vector mechanism to change
+  dipapprox new my_argmax --template noisy-max
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCommand:
+    """The command line, read."""
+
+    path: Path
+    template: str
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "new",
+        help="write a program to start from",
+        description="Write a commented program to start from: NAME.dpg.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("name", metavar="NAME", help="of the file, with or without .dpg")
+    parser.add_argument(
+        "--template",
+        choices=sorted(path.stem for path in TEMPLATES.glob("*.dpg")),
+        default="svt",
+        help="what to start from (default: %(default)s)",
+    )
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> NewCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If the name is none for a program.
+    """
+    path = Path(words.name if words.name.endswith(".dpg") else f"{words.name}.dpg")
+    if not re.fullmatch(r"[\w-]+", path.stem):
+        raise UserError(f"'{path.stem}' is no name for a program", "use letters, digits, _ and -")
+    return NewCommand(path, words.template)
+
+
+def run(command: NewCommand, console: Console) -> int:
+    """Write the file, and return the exit status."""
+    text = (TEMPLATES / f"{command.template}.dpg").read_text(encoding="utf-8")
+    write_new(command.path, text, console)
+    write(console, f"try: dipapprox verify {command.path} --eps 1 --delta 1e-5\n")
+    return 0

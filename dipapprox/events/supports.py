@@ -1,0 +1,79 @@
+"""Events that laws make impossible: outside the support of one-sided noise, or between integers.
+
+Guards that leave an open set of reals (`polyhedra`) may still leave no values that samples take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import floor
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event, Star
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.polyhedra import difference, has_interior
+
+_EVERYWHERE = (Family.GAUSSIAN, Family.LAPLACE)
+
+
+def is_possible(event: Event | Star) -> bool:
+    """Whether samples of the laws meet guards that leave an open set with positive probability.
+
+    Of integers, bounds of single samples and of differences of two are decided; other guards of
+    integers count as possible.
+    """
+    if isinstance(event, Star):
+        return _star_is_possible(event)
+    families = {law.family for law in event.samples}
+    if families.issubset(_EVERYWHERE):
+        return True
+    if Family.DISCRETE_LAPLACE in families:
+        return _has_integer_point(event)
+    supports = [form for k, law in enumerate(event.samples) for form in _support(k, law)]
+    return not supports or has_interior([*event.guards, *supports])
+
+
+def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
+    """Yield the bound of a one-sided law."""
+    match law.family:
+        case Family.EXPONENTIAL:
+            yield LinearForm(((sample, Fraction(-1)),), law.mean)
+        case Family.REFLECTED_EXPONENTIAL:
+            yield LinearForm(((sample, Fraction(1)),), -law.mean)
+        case _:
+            pass
+
+
+def _star_is_possible(star: Star) -> bool:
+    """Every x <= c <= every y: the greatest lower bound has to be below the least upper one.
+
+    Only bounds that a chain of comparisons connects count: of an x and c, of c and a y, of both.
+    """
+    lowest = [law.mean for law, _ in star.below if law.family is Family.EXPONENTIAL]
+    highest = [law.mean for law, _ in star.above if law.family is Family.REFLECTED_EXPONENTIAL]
+    centre = star.centre
+    if centre.family is Family.EXPONENTIAL:
+        lowest.append(centre.mean)
+    if centre.family is Family.REFLECTED_EXPONENTIAL:
+        highest.append(centre.mean)
+    return not lowest or not highest or max(lowest) < min(highest)
+
+
+def _has_integer_point(event: Event) -> bool:
+    """Whether bounds of integers and of differences of integers can hold together.
+
+    x[v] - x[u] <= w means x[v] - x[u] <= k = ⌊w⌋. Such bounds contradict each other exactly if some
+    simple cycle has Σ k <= -1. With n vertices that is Σ (k + 1/(n + 1)) <= 0, a question about
+    reals.
+    """
+    differences = [difference(guard) for guard in event.guards]
+    if any(found is None for found in differences):
+        return True
+    slack = Fraction(1, len(event.samples) + 2)
+    forms = []
+    for guard in event.guards:
+        first = abs(guard.terms[0][1])
+        greatest = floor(-guard.constant / first)  # of terms / first
+        forms.append(LinearForm(guard.terms, -first * (greatest + slack)))
+    return has_interior(forms)

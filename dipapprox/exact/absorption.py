@@ -1,0 +1,203 @@
+"""Where a finite Markov chain is absorbed: exact elimination of states, without fractions.
+
+A transient state is a row  total · x_s = Σ_t weights[t] · x_t  of polynomials in ε and
+y = e^{ε/N}: its transition probabilities times a common denominator. Putting row s into row p,
+
+    (D · total_p) x_p = Σ_t (D · weights_p[t] + weights_p[s] · weights_s[t]) x_t,
+    D = total_s - weights_s[s],
+
+and dividing by the common divisor of the row keeps polynomials small. The last row is about the
+first state alone and has the absorption probabilities as quotients.
+
+Right at every ε of an interval in which the transitions are probabilities and absorption is
+certain, not only off a discrete set. Each absorption probability is a supremum of continuous
+partial sums, hence lower semicontinuous, and as they add up to 1 also upper semicontinuous: it is
+continuous, and the quotient, which agrees with it off a discrete set, is bounded there. The last
+row has no common divisor, so total and weights, all >= 0 up to one sign, cannot vanish together at
+an ε > 0 (Lindemann; see `normal_form`), and total is their sum: it has no zero in the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from flint import fmpz_mpoly
+
+from dipapprox.distributions import ChainLaw
+from dipapprox.errors import BrokenInvariant
+from dipapprox.exact.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+
+Edges = Mapping[int, Mapping[int, ExponentialRatio]]
+"""A graph: state -> next state -> probability, not identically 0. Nothing follows a last state."""
+
+
+@dataclass(slots=True)
+class _Row:
+    """total · x = Σ weights[t] · x_t; no weight is 0."""
+
+    total: fmpz_mpoly
+    weights: dict[int, fmpz_mpoly]
+
+
+def absorption_probabilities(law: ChainLaw, limits: Limits) -> dict[int, ExponentialRatio]:
+    """Return the probability of being absorbed in each absorbing state that can be reached.
+
+    Args:
+        law: Its transition probabilities add up to 1.
+        limits: Asked at every step.
+
+    Returns:
+        {absorbing state: probability}, over one denominator. They add up to exactly 1 if
+        absorption is certain for almost every ε.
+
+    Raises:
+        LimitReached: If the time or the memory runs out.
+    """
+    if not law.transitions[0]:
+        return {0: ExponentialRatio.constant(1)}
+    edges = reached(possible(law))
+    ending = can_end(edges, (state for state, targets in edges.items() if not targets))
+    if 0 not in ending:
+        return {}
+    weights = [weight for targets in edges.values() for weight in targets.values()]
+    steps = common_steps(f for w in weights for f in (w.numerator, *dict(w.denominator)))
+    rows = {
+        state: _row({t: p for t, p in targets.items() if t in ending}, targets.values(), steps)
+        for state, targets in edges.items()
+        if targets and state in ending
+    }
+    _eliminate(rows, limits)
+    row = rows[0]
+    total = exponential_polynomial(row.total, steps)
+    return {
+        state: ExponentialRatio.of(exponential_polynomial(weight, steps), {total: 1})
+        for state, weight in row.weights.items()
+    }
+
+
+def possible(law: ChainLaw) -> Edges:
+    """The graph of a chain, without transitions of probability 0."""
+    return {
+        state: {target: weight for target, weight in row if weight.numerator}
+        for state, row in enumerate(law.transitions)
+    }
+
+
+def reached(edges: Edges) -> Edges:
+    """The part of a graph that state 0 reaches."""
+    found = {0: edges[0]}
+    waiting = [0]
+    while waiting:
+        for target in found[waiting.pop()]:
+            if target not in found:
+                found[target] = edges[target]
+                waiting.append(target)
+    return found
+
+
+def can_end(edges: Edges, ends: Iterable[int]) -> set[int]:
+    """The states from which one of `ends` can be reached."""
+    sources: dict[int, list[int]] = {}
+    for state, targets in edges.items():
+        for target in targets:
+            sources.setdefault(target, []).append(state)
+    found = set(ends)
+    waiting = list(found)
+    while waiting:
+        for source in sources.get(waiting.pop(), ()):
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+    return found
+
+
+def _eliminate(rows: dict[int, _Row], limits: Limits) -> None:
+    """Substitute all rows but that of state 0, those with the least work first."""
+    sources: dict[int, set[int]] = {state: set() for state in rows}
+    for state, row in rows.items():
+        for target in row.weights:
+            if target in rows and target != state:
+                sources[target].add(state)
+    while True:
+        limits.check()
+        others = [state for state in rows if state != 0]
+        state = min(
+            others,
+            key=lambda s: (len(sources[s]) * len(rows[s].weights), s),
+            default=0,
+        )
+        row = rows[state]
+        loop = row.weights.pop(state, None)
+        leaving = row.total if loop is None else row.total - loop
+        if not leaving:
+            raise BrokenInvariant("a state of a Markov chain that can be left is never left")
+        row.total = leaving
+        if loop is not None:
+            _reduce(row)
+        if state == 0:
+            return
+        del rows[state]
+        for source in sources.pop(state):
+            limits.check()
+            if state not in rows[source].weights:
+                continue  # what led there has cancelled
+            _substitute(rows[source], state, row)
+            for target in row.weights:
+                if target in rows and target != source:
+                    sources[target].add(source)
+        for found in sources.values():
+            found.discard(state)
+
+
+def _substitute(row: _Row, state: int, inner: _Row) -> None:
+    """Replace x_state in a row by its own row, which has no loop."""
+    factor = row.weights.pop(state)
+    common = factor.gcd(inner.total)
+    factor, total = factor // common, inner.total // common
+    row.total = row.total * total
+    row.weights = {target: weight * total for target, weight in row.weights.items()}
+    for target, weight in inner.weights.items():
+        known = row.weights.get(target)
+        added = factor * weight if known is None else known + factor * weight
+        row.weights[target] = added
+    row.weights = {target: weight for target, weight in row.weights.items() if weight}
+    _reduce(row)
+
+
+def _reduce(row: _Row) -> None:
+    """Divide a row by the common divisor of its polynomials."""
+    common = row.total
+    for weight in sorted(row.weights.values(), key=len):
+        if common.is_one():
+            return
+        common = common.gcd(weight)
+    if not common.is_one():
+        row.total = row.total // common
+        row.weights = {target: weight // common for target, weight in row.weights.items()}
+
+
+def _row(
+    kept: Mapping[int, ExponentialRatio], every: Iterable[ExponentialRatio], steps: int
+) -> _Row:
+    """Multiply the transitions of a state by a common denominator, a power of y and an integer."""
+    factors: dict[ExponentialPolynomial, int] = {}
+    for probability in every:
+        for factor, exponent in probability.denominator:
+            factors[factor] = max(exponent, factors.get(factor, 0))
+    denominator = _power_product(factors)
+    functions = {
+        target: p.numerator
+        * _power_product({f: e - dict(p.denominator).get(f, 0) for f, e in factors.items()})
+        for target, p in kept.items()
+    }
+    total, *weights = polynomials((denominator, *functions.values()), steps)
+    return _Row(total, dict(zip(functions, weights, strict=True)))
+
+
+def _power_product(factors: Mapping[ExponentialPolynomial, int]) -> ExponentialPolynomial:
+    one = ExponentialPolynomial.constant(1)
+    return reduce(lambda product, each: product * each[0] ** each[1], factors.items(), one)

@@ -1,0 +1,279 @@
+"""The exact function algebra: piecewise exponential polynomials, for Laplace-type laws.
+
+Where the other algebras have panels and errors, functions here live on the whole line and are what
+they are: pieces (`pieces`) between marks. Every scale s of a law stands for s / ε, so values are
+functions of ε. With rates a / R and means k / D over common denominators, the coordinates
+u = (ε / R) x and the parameter η = ε / (R D) make all rates and all marks integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import assert_never
+
+from flint import fmpq
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.exact import pieces
+from dipapprox.exact.pieces import Piece
+from dipapprox.exponentials import ExponentialPolynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Denominators: all rates are multiples of 1 / `rates`, all points of 1 / `points`."""
+
+    rates: int
+    points: int
+
+    @classmethod
+    def of(cls, laws: Iterable[Distribution], points: Iterable[Fraction]) -> Units:
+        """The least units that fit some laws and constants."""
+        laws = tuple(laws)
+        rates = lcm(*(law.scale.numerator for law in laws))
+        marks = lcm(*(law.mean.denominator for law in laws), *(p.denominator for p in points))
+        return cls(rates, marks)
+
+    def __or__(self, other: Units) -> Units:
+        return Units(lcm(self.rates, other.rates), lcm(self.points, other.points))
+
+    def rate(self, law: Distribution) -> int:
+        """The rate of a law."""
+        return law.scale.denominator * (self.rates // law.scale.numerator)
+
+    def mark(self, point: Fraction) -> int:
+        """A point."""
+        return point.numerator * (self.points // point.denominator)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piecewise:
+    """A function of u: pieces[k] between marks[k - 1] η and marks[k] η, ascending integers."""
+
+    marks: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+
+    def on(self, marks: tuple[int, ...]) -> Iterable[Piece]:
+        """The pieces on a finer partition."""
+        if marks == self.marks:
+            return self.pieces
+        return self._refined(marks)
+
+    def _refined(self, marks: tuple[int, ...]) -> Iterator[Piece]:
+        place, own = 0, self.marks
+        for mark in marks:
+            yield self.pieces[place]
+            if place < len(own) and own[place] == mark:
+                place += 1
+        yield self.pieces[place]
+
+
+class TooManyTerms(Exception):
+    """A product has more terms than there is time and memory for."""
+
+
+_MOST_TERMS = 4_000_000
+"""Most pairs of terms that one product may multiply: a few seconds' work."""
+
+
+class ExactAlgebra:
+    """The algebra in some units; it implements `FunctionAlgebra` with nothing lost.
+
+    Args:
+        units: Fit all laws and constants that will be used.
+
+    Attributes:
+        produced: How many terms its functions had so far, all together.
+    """
+
+    __slots__ = ("_latest", "_leaves", "produced", "units")
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.produced = 0
+        self._latest: list[tuple[Piecewise, Piecewise]] = []  # factor, product so far
+        self._leaves: dict[tuple[str, Distribution], Piecewise] = {}
+
+    @property
+    def together(self) -> int:
+        """How many products to hand over at a time."""
+        return 1
+
+    def constant(self, value: Fraction) -> Piecewise:
+        """t -> value."""
+        coefficient = fmpq(value.numerator, value.denominator)
+        return Piecewise((), ({_UNIT: coefficient} if value else {},))
+
+    def density(self, law: Distribution) -> Piecewise:
+        """The density of the law.
+
+        Raises:
+            ValueError: If the law is not of Laplace type.
+        """
+        return self._cached("density", law, lambda: self._density(law))
+
+    def cdf(self, law: Distribution) -> Piecewise:
+        """t -> mass of the law below t."""
+        return self._cached("cdf", law, lambda: self.from_left(self.density(law)))
+
+    def survival(self, law: Distribution) -> Piecewise:
+        """t -> mass of the law above t."""
+        return self._cached("survival", law, lambda: self.from_right(self.density(law)))
+
+    def mass(self, law: Distribution) -> Piecewise:
+        """t -> 1."""
+        return self.constant(Fraction(1))
+
+    def restrict(
+        self, function: Piecewise, lower: Fraction | None, upper: Fraction | None
+    ) -> Piecewise:
+        """t -> function(t) between the bounds, else 0."""
+        low = None if lower is None else self.units.mark(lower)
+        high = None if upper is None else self.units.mark(upper)
+        marks = pieces.union(function.marks, [mark for mark in (low, high) if mark is not None])
+        kept = []
+        for k, piece in enumerate(function.on(marks)):
+            below = high is None or (k < len(marks) and marks[k] <= high)
+            above = low is None or (k > 0 and marks[k - 1] >= low)
+            kept.append(piece if below and above else {})
+        return Piecewise(marks, tuple(kept))
+
+    def product(self, left: Piecewise, right: Piecewise) -> Piecewise:
+        """t -> left(t) right(t).
+
+        Raises:
+            TooManyTerms: If the factors are too long.
+        """
+        marks = left.marks if left.marks == right.marks else pieces.union(left.marks, right.marks)
+        both = list(zip(left.on(marks), right.on(marks), strict=True))
+        if sum(len(f) * len(g) for f, g in both) > _MOST_TERMS:
+            raise TooManyTerms
+        return self._made(marks, [pieces.product(f, g) for f, g in both])
+
+    def power(self, function: Piecewise, exponent: int) -> Piecewise:
+        """t -> function(t) ** exponent, exponent >= 1."""
+        if exponent < 1:
+            raise ValueError(f"exponent must be >= 1, got {exponent}")
+        if exponent == 1:
+            return function
+        half = self.power(function, exponent // 2)
+        square = self.product(half, half)
+        return self.product(square, function) if exponent % 2 else square
+
+    def combine(self, terms: Sequence[tuple[int, Piecewise]]) -> Piecewise:
+        """t -> Σ coefficient * function(t)."""
+        marks: tuple[int, ...] = ()
+        for _, function in terms:
+            marks = pieces.union(marks, function.marks)
+        columns = zip(*(function.on(marks) for _, function in terms), strict=True)
+        weights = [weight for weight, _ in terms]
+        found = (pieces.combined(zip(weights, column, strict=True)) for column in columns)
+        return Piecewise(marks, tuple(found))
+
+    def from_left(self, function: Piecewise) -> Piecewise:
+        """t -> ∫ function over (-∞, t)."""
+        return self._integrate(function, from_left=True)
+
+    def from_right(self, function: Piecewise) -> Piecewise:
+        """t -> ∫ function over (t, ∞)."""
+        return self._integrate(function, from_left=False)
+
+    def totals(self, functions: Sequence[Piecewise]) -> list[ExponentialPolynomial]:
+        """∫ function over the line, for each function."""
+        return [self._total(function) for function in functions]
+
+    def products(self, products: Sequence[Sequence[Piecewise]]) -> list[Piecewise]:
+        """Multiply the factors of each."""
+        return list(self._multiplied(products))
+
+    def product_totals(
+        self, products: Sequence[Sequence[Piecewise]]
+    ) -> list[ExponentialPolynomial]:
+        """∫ over the line of every product of functions."""
+        return [self._total(function) for function in self._multiplied(products)]
+
+    def running(self, products: Sequence[Sequence[Piecewise]], from_left: bool) -> list[Piecewise]:
+        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
+        return [self._integrate(function, from_left) for function in self._multiplied(products)]
+
+    def bound(self, function: Piecewise) -> None:
+        """None: no bound is known."""
+
+    def _multiplied(self, products: Sequence[Sequence[Piecewise]]) -> Iterator[Piecewise]:
+        """Multiply the factors of each; factors that begin two neighbours alike are shared."""
+        before = self._latest
+        for factors in products:
+            alike = 0
+            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
+                alike += 1
+            del before[alike:]
+            for factor in factors[alike:]:
+                so_far = self.product(before[-1][1], factor) if before else factor
+                before.append((factor, so_far))
+            yield before[-1][1]
+
+    def _cached(self, kind: str, law: Distribution, make: Callable[[], Piecewise]) -> Piecewise:
+        key = (kind, law)
+        if key not in self._leaves:
+            self._leaves[key] = make()
+        return self._leaves[key]
+
+    def _density(self, law: Distribution) -> Piecewise:
+        a, mark = self.units.rate(law), self.units.mark(law.mean)
+        rising, falling = pieces.monomial(-a * mark, a), pieces.monomial(a * mark, -a)
+        match law.family:
+            case Family.LAPLACE:
+                half = fmpq(a, 2)
+                return Piecewise((mark,), ({rising: half}, {falling: half}))
+            case Family.EXPONENTIAL:
+                return Piecewise((mark,), ({}, {falling: fmpq(a)}))
+            case Family.REFLECTED_EXPONENTIAL:
+                return Piecewise((mark,), ({rising: fmpq(a)}, {}))
+            case Family.GAUSSIAN | Family.DISCRETE_LAPLACE:
+                raise ValueError(f"{law.family.value} has no exponential density")
+            case _:
+                assert_never(law.family)
+
+    def _integrate(self, function: Piecewise, from_left: bool) -> Piecewise:
+        """Add to every antiderivative what makes it continuous, and 0 at the end."""
+        marks = function.marks
+        primitives = [pieces.antiderivative(piece) for piece in function.pieces]
+        order = range(len(primitives)) if from_left else range(len(primitives) - 1, -1, -1)
+        sign = 1 if from_left else -1
+        found: list[Piece] = [{}] * len(primitives)
+        before: Piece = {}  # the integral up to the piece
+        for k in order:
+            start = k - 1 if from_left else k
+            if 0 <= start < len(marks):
+                at_start = pieces.at_mark(primitives[k], marks[start])
+            else:
+                at_start = pieces.at_infinity(primitives[k], -sign)
+            constant = pieces.combined([(1, before), (-sign, at_start)])
+            found[k] = pieces.combined([(sign, primitives[k]), (1, constant)])
+            end = k if from_left else k - 1
+            if 0 <= end < len(marks):
+                before = pieces.at_mark(found[k], marks[end])
+        return self._made(marks, found)
+
+    def _made(self, marks: tuple[int, ...], found: Sequence[Piece]) -> Piecewise:
+        self.produced += sum(map(len, found))
+        return Piecewise(marks, tuple(found))
+
+    def _total(self, function: Piecewise) -> ExponentialPolynomial:
+        """Σ over the pieces of the differences of antiderivatives."""
+        marks = function.marks
+        ends: list[tuple[int, Piece]] = []
+        for k, piece in enumerate(function.pieces):
+            primitive = pieces.antiderivative(piece)
+            for sign, place in ((1, k), (-1, k - 1)):
+                if 0 <= place < len(marks):
+                    ends.append((sign, pieces.at_mark(primitive, marks[place])))
+                else:
+                    ends.append((sign, pieces.at_infinity(primitive, sign)))
+        return pieces.as_function(pieces.combined(ends), self.units.rates * self.units.points)
+
+
+_UNIT = pieces.monomial(0, 0)

@@ -1,0 +1,61 @@
+"""Exact probabilities of events of every kind, as functions of a formal epsilon.
+
+In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
+exponential polynomials in ε'. Continuous events go to `engine`, discrete ones to `discrete`,
+choices to `choices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.exact.choices import chosen_probability
+from dipapprox.exact.discrete import discrete_probability, is_discrete
+from dipapprox.exact.engine import LaplaceIntegrals
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+
+_REMEMBERED = 20_000
+"""Most events whose closed forms are kept."""
+
+
+class EventForms:
+    """The closed forms of events, each computed once; similar events share work."""
+
+    def __init__(self) -> None:
+        self._integrals = LaplaceIntegrals()
+        self._known: dict[Connected, ExponentialRatio | NotEnclosed] = {}
+
+    def closed_form_of(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
+        """Return Pr[event] as a function of ε' > 0, or why there is no closed form.
+
+        Raises:
+            LimitReached: If the time or the memory runs out.
+        """
+        known = self._known.get(event)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[event] = self._closed_form(event, limits)
+        return known
+
+    def closed_forms_of(
+        self, events: Sequence[Connected], limits: Limits
+    ) -> list[ExponentialRatio | NotEnclosed]:
+        """Return the closed form of every event; see `closed_form_of`."""
+        return [self.closed_form_of(event, limits) for event in events]
+
+    def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
+        match event:
+            case Chosen():
+                return chosen_probability(event, limits)
+            case Event() | Star():
+                if is_discrete(event):
+                    return discrete_probability(event, limits)
+                found = self._integrals.closed_form(event, limits)
+                return found if isinstance(found, NotEnclosed) else ExponentialRatio(found)
+            case _:
+                assert_never(event)

@@ -1,0 +1,218 @@
+"""Covers: ε ranges on each of which the sign of a `NormalForm`, or its one change, is proved.
+
+    near zero:  (0, η]   by the first derivative that is not 0 at 0
+    in between: boxes    by mean value forms, bisected until they tell
+    far away:   [M, ∞)   by the leading term
+
+Each argument can be repeated by a reader of the cover; nothing else about the function is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from dipapprox.errors import LimitReached
+from dipapprox.exact.evaluation import START_BITS, Evaluator
+from dipapprox.exact.interval import EpsilonInterval, split_point
+from dipapprox.exact.normal_form import NormalForm
+from dipapprox.limits import Limits
+from dipapprox.numerics.precision import precision, to_ball
+
+
+@dataclass(frozen=True, slots=True)
+class NearZero:
+    """The sign of G on (0, upper].
+
+    G^(order) is the first derivative that is not 0 at 0, and it has no zero in [0, upper]; by
+    Taylor's formula G(ε) = ε^order / order! * G^(order)(ξ) with 0 < ξ < ε has its sign.
+    """
+
+    upper: Fraction
+    order: int
+    sign: int
+
+
+@dataclass(frozen=True, slots=True)
+class FarAway:
+    """The sign of G on [lower, ∞): that of its leading term c ε^n, the last one with j = 0.
+
+    Let T be the terms d ε^i e^(-jρε) of the other sign. Σ_T |d| ε^(i-n) e^(-jρε) < |c| at `lower`,
+    and for ε >= lower it does not increase, as lower * jρ >= i - n for all of T.
+    """
+
+    lower: Fraction
+    sign: int
+
+
+class Argument(Enum):
+    """What is proved of a box [lower, upper]."""
+
+    CONSTANT = "constant"  # G has no zero: its mean value form excludes 0
+    MONOTONE = "monotone"  # G' has no zero, G has the same sign at both ends: no zero
+    CROSSING = "crossing"  # G' has no zero, G has opposite signs at the ends: one simple zero
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A closed range of ε with what is proved of it; `sign` is the sign of G at `lower`."""
+
+    lower: Fraction
+    upper: Fraction
+    argument: Argument
+    sign: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What proves the signs of `form` on an interval.
+
+    Attributes:
+        form: G, without a rational zero in the interval.
+        near: Given if the interval begins at 0.
+        boxes: Ascending, each beginning where the one before ends; from η to M.
+        far: Given if the interval has no upper end.
+    """
+
+    form: NormalForm
+    near: NearZero | None
+    boxes: tuple[Box, ...]
+    far: FarAway | None
+
+    @property
+    def first_sign(self) -> int:
+        """The sign at the lower end of the interval, or just above 0."""
+        if self.near is not None:
+            return self.near.sign
+        if self.boxes:
+            return self.boxes[0].sign
+        assert self.far is not None
+        return self.far.sign
+
+    @property
+    def crossings(self) -> tuple[Box, ...]:
+        """The boxes with a zero, ascending."""
+        return tuple(box for box in self.boxes if box.argument is Argument.CROSSING)
+
+
+class BoxesUsedUp(LimitReached):
+    """A cover needs more boxes than it was allowed."""
+
+
+def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits) -> Cover:
+    """Prove the signs of a function without rational zeros on the closure of an interval.
+
+    This ends, given enough boxes, if G has simple zeros only: a box that is small enough has a
+    range without 0, or lies so near to a zero that G' is not 0 on it.
+
+    Args:
+        form: Not zero at any rational ε > 0.
+        interval: Not a point.
+        most: Largest number of boxes to look at.
+        limits: Asked at every box.
+
+    Raises:
+        BoxesUsedUp: If `most` is reached.
+        LimitReached: If the bits or the time are used up.
+    """
+    evaluator = Evaluator(form)
+    if len(form.groups) == 1 and len(form.groups[0][1]) == 1:
+        sign = 1 if form.groups[0][1][0] > 0 else -1
+        return _constant(form, interval, sign)
+    lower, near, far = interval.lower, None, None
+    if not lower:
+        near = near_zero(evaluator, interval.upper, limits)
+        lower = near.upper
+    upper = interval.upper
+    if upper is None:
+        far = far_away(form, lower, limits)
+        upper = far.lower
+    boxes: list[Box] = []
+    waiting = [(lower, upper)] if lower < upper else []
+    while waiting:
+        limits.check()
+        if (most := most - 1) < 0:
+            raise BoxesUsedUp(f"box-budget: undecided near eps = {float(waiting[-1][0])}")
+        left, right = waiting.pop()
+        box = _settle(evaluator, left, right, limits)
+        if box is None:
+            middle = split_point(left, right)
+            waiting += [(middle, right), (left, middle)]
+        else:
+            boxes.append(box)
+    return Cover(form, near, tuple(boxes), far)
+
+
+def _settle(evaluator: Evaluator, left: Fraction, right: Fraction, limits: Limits) -> Box | None:
+    """Prove something of one box, if it is small enough."""
+    sign, slope = evaluator.on_box(left, right, limits)
+    if sign:
+        return Box(left, right, Argument.CONSTANT, sign)
+    if not slope:
+        return None
+    at_left, at_right = evaluator.sign(left, limits), evaluator.sign(right, limits)
+    argument = Argument.MONOTONE if at_left == at_right else Argument.CROSSING
+    return Box(left, right, argument, at_left)
+
+
+def _constant(form: NormalForm, interval: EpsilonInterval, sign: int) -> Cover:
+    """The cover of a constant: every argument holds everywhere."""
+    one = Fraction(1)
+    upper = interval.upper
+    if interval.lower:
+        if upper is None:
+            return Cover(form, None, (), FarAway(interval.lower, sign))
+        return Cover(form, None, (Box(interval.lower, upper, Argument.CONSTANT, sign),), None)
+    near = NearZero(one if upper is None else upper, 0, sign)
+    return Cover(form, near, (), FarAway(one, sign) if upper is None else None)
+
+
+def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> NearZero:
+    """Find the sign of G on some (0, η], η <= `most`.
+
+    G solves a linear differential equation with constant coefficients whose order is the number
+    of ε^n e^(-jρε), n <= deg P_j: some derivative of smaller order is not 0 at 0.
+    """
+    order = 0
+    while not (value := evaluator.derivative(order).at_zero()):
+        limits.check()
+        order += 1
+    rate = evaluator.form.rate * max(evaluator.form.groups[-1][0], 1)
+    upper = Fraction(4 * (order + 1)) / rate
+    upper = Fraction(2) ** (upper.numerator.bit_length() - upper.denominator.bit_length())
+    if most is not None:
+        upper = min(upper, most)
+    while not evaluator.constant_near_zero(order, upper):
+        limits.check()
+        upper /= 2
+    return NearZero(upper, order, 1 if value > 0 else -1)
+
+
+def far_away(form: NormalForm, least: Fraction, limits: Limits) -> FarAway:
+    """Find M >= `least` beyond which the leading term decides."""
+    row = form.groups[0][1]
+    power, leading = len(row) - 1, row[-1]
+    sign = 1 if leading > 0 else -1
+    against = [
+        (n - power, j, abs(c))
+        for j, coefficients in form.groups
+        for n, c in enumerate(coefficients)
+        if c * sign < 0
+    ]
+    lower = max(
+        least, *(Fraction(n) / (j * form.rate) for n, j, _ in against if n > 0), Fraction(0)
+    )
+    if not lower:
+        lower = Fraction(1)
+    while True:
+        limits.check()
+        with precision(START_BITS):
+            x = to_ball(lower)
+            exponent = x * to_ball(-form.rate)
+            total = to_ball(-abs(leading))
+            for n, j, c in against:
+                total += (exponent * j).exp() * x**n * c
+            if total < 0:
+                return FarAway(lower, sign)
+        lower *= 2

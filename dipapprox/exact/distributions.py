@@ -1,0 +1,196 @@
+"""Output probabilities of a program in closed form: as functions of its epsilon, or at one epsilon.
+
+    row -> catalogue: for each state a product of numbered events
+        -> closed form of each event -> products -> sums per output -> checked: all sum to 1
+
+The catalogue is made at one epsilon, and a closed form is a function of a formal ε' by which every
+scale is divided. If all scales are a / eps, the events at epsilon = 1 as functions of ε' are the
+program's for eps = ε', for all eps > 0 at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.event import Chosen
+from dipapprox.events.solutions import Numbers
+from dipapprox.exact.closed_forms import EventForms
+from dipapprox.exponentials import (
+    ONE,
+    ExponentialPolynomial,
+    ExponentialRatio,
+    exponential_sum,
+)
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.state import FinalStates, Path, Sample
+
+_REMEMBERED = 200_000
+"""About how many terms of distributions are kept for rows with the same events."""
+
+
+class ExactDistributions:
+    """The output distribution of a program as a function of the input row, in closed form.
+
+    Args:
+        states: The final states, inputs symbolic.
+        epsilon: Where the program runs, exact and > 0; None for all epsilon > 0.
+        limits: Asked throughout.
+    """
+
+    def __init__(self, states: FinalStates, epsilon: Fraction | None, limits: Limits) -> None:
+        self._states = states
+        self._epsilon = epsilon
+        self._limits = limits
+        self._catalogue = Catalogue(states, Fraction(1) if epsilon is None else epsilon)
+        self._forms = EventForms()
+        self._outputs = len(self._catalogue.states_per_output)
+        self._unlike = _unlike_scales(states) if epsilon is None else None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[tuple[tuple[int, Numbers], ...], tuple[ExponentialRatio, ...]] = {}
+        self._products: dict[Numbers, ExponentialRatio] = {}
+        self._size = 0
+
+    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+        """Return the probability of every output, in the order of `FinalStates.outputs()`.
+
+        Rows with the same canonical events have the same distribution and get the same object.
+
+        Args:
+            row: One value per input cell.
+
+        Returns:
+            Functions of the program's epsilon that sum to exactly 1; if the program runs at one
+            epsilon, ratios without powers to be read at ε' = 1. The constant 0 for outputs
+            that this row cannot have. Or why some probability has no closed form.
+
+        Raises:
+            LimitReached: If the limits run out.
+            BrokenInvariant: If the outputs do not sum to 1: a bug.
+        """
+        self._limits.check()
+        if self._catalogue.forget() or self._size > _REMEMBERED:
+            self._forget()
+        states = tuple(self._catalogue.row(row))
+        known = self._known.get(states)
+        if known is not None:
+            return known
+        summands: list[list[ExponentialRatio]] = [[] for _ in range(self._outputs)]
+        for output, numbers in states:
+            product = self._product(numbers)
+            if isinstance(product, NotEnclosed):
+                return product
+            summands[output].append(product)
+        found = tuple(map(ratio_sum, summands))
+        _require_one(found)
+        self._known[states] = found
+        self._size += sum(len(each.numerator.terms) + 1 for each in found)
+        return found
+
+    def _product(self, numbers: Numbers) -> ExponentialRatio | NotEnclosed:
+        """The probability of a conjunction of independent events."""
+        known = self._products.get(numbers)
+        if known is not None:
+            return known
+        self._limits.check()
+        product = ExponentialRatio.constant(1)
+        for number in numbers:
+            form = self._form(number)
+            if isinstance(form, NotEnclosed):
+                return form
+            product = product * form
+        self._products[numbers] = product
+        self._size += len(product.numerator.terms) + 1
+        return product
+
+    def _form(self, number: int) -> ExponentialRatio | NotEnclosed:
+        event = self._catalogue.events[number]
+        form = self._forms.closed_form_of(event, self._limits)
+        if isinstance(form, NotEnclosed):
+            return form
+        if self._epsilon is not None:
+            return form.at(Fraction(1))
+        if self._unlike is not None and not isinstance(event, Chosen):
+            return self._unlike.checked(form)
+        return form
+
+
+@dataclass(frozen=True, slots=True)
+class _UnlikeScales:
+    """Compared samples with other scales than a / eps.
+
+    Attributes:
+        sample: One of them.
+        alike: Whether all compared samples have scales a * eps^p, with one p.
+    """
+
+    sample: Sample
+    alike: bool
+
+    def checked(self, form: ExponentialRatio) -> ExponentialRatio | NotEnclosed:
+        """The form of an event if it does not depend on eps.
+
+        If the scales are alike, the probability is the form at ε' = eps^-p.
+        """
+        if self.alike and not form.denominator and form.numerator.as_constant() is not None:
+            return form
+        return NotEnclosed(
+            f"outside-fragment: the scale of '{self.sample.label}' is no rational multiple of 1/eps"
+        )
+
+
+def _unlike_scales(states: FinalStates) -> _UnlikeScales | None:
+    if all(sample.scale.power == -1 for sample in states.samples):
+        return None
+    compared = _compared(states)
+    unlike = next((sample for sample in compared if sample.scale.power != -1), None)
+    if unlike is None:
+        return None
+    return _UnlikeScales(unlike, len({sample.scale.power for sample in compared}) == 1)
+
+
+def _compared(states: FinalStates) -> list[Sample]:
+    """The samples that some guard mentions, in order."""
+    mentioned: set[int] = set()
+    seen: set[int] = set()
+    for state in states.states:
+        path: Path | None = state.path
+        while path is not None and id(path) not in seen:
+            seen.add(id(path))
+            mentioned.update(path.guard.form.samples())
+            path = path.parent
+    return [states.samples[number] for number in sorted(mentioned)]
+
+
+def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
+    """Add up any number of ratios, those with equal denominators first."""
+    grouped: dict[tuple[tuple[ExponentialPolynomial, int], ...], list[ExponentialPolynomial]] = {}
+    for ratio in ratios:
+        grouped.setdefault(ratio.denominator, []).append(ratio.numerator)
+    total: ExponentialRatio | None = None
+    for denominator, numerators in grouped.items():
+        numerator = numerators[0] if len(numerators) == 1 else exponential_sum(numerators)
+        part = ExponentialRatio.of(numerator, dict(denominator))
+        total = part if total is None else total + part
+    return ExponentialRatio.constant(0) if total is None else total
+
+
+def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:
+    """Check the hard invariant: all outputs sum to exactly 1.
+
+    Raises:
+        BrokenInvariant: If they do not: a bug, or weights that do not add up.
+    """
+    total = ratio_sum(probabilities)
+    below = ONE
+    for factor, exponent in total.denominator:
+        below = below * factor**exponent
+    if total.numerator != below:
+        raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")

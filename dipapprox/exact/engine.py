@@ -1,0 +1,156 @@
+"""Closed forms of continuous Laplace-type events, as functions of epsilon.
+
+In: connected, reduced events whose samples have Laplace or one-sided exponential laws; every scale
+s means s / ε. Out: the probability, an exponential polynomial in ε > 0, exact.
+
+    event -> order event -> elimination plan -> exact algebra -> Σ coefficient * ∫ product
+                  | none: offsets round a cycle, sums of samples, rates without short units
+                  +-------> integration over polyhedra (`polyhedra`)
+
+References:
+    DiPC, sections 3.5 (Lemma 18), 3.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms, Units
+from dipapprox.exact.pieces import LARGEST_RATE, MOST_SAMPLES
+from dipapprox.exact.polyhedra import integrate
+from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.needs import Needs, Order
+from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
+from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.enclosure import NotEnclosed
+
+_REMEMBERED = 1_000_000
+"""About how many terms of functions are kept for later events."""
+
+_LONGEST = 512
+"""Most bits of units that are shared by events; longer ones serve one event only."""
+
+
+class LaplaceIntegrals:
+    """Computes closed forms; what similar events share is computed once."""
+
+    def __init__(self) -> None:
+        self._units = Units(1, 1)
+        self._forget()
+
+    def closed_form(
+        self, event: Event | Star, limits: Limits
+    ) -> ExponentialPolynomial | NotEnclosed:
+        """Return Pr[event] as a function of ε; the batch of one."""
+        return self.closed_forms((event,), limits)[0]
+
+    def closed_forms(
+        self, events: Sequence[Event | Star], limits: Limits
+    ) -> list[ExponentialPolynomial | NotEnclosed]:
+        """Return Pr[event] as a function of ε, for every event.
+
+        Args:
+            events: Connected and reduced; a sample of scale s is one of scale s / ε.
+            limits: Asked throughout; `limits.pieces` bounds the parts of one event.
+
+        Returns:
+            For every event, in order, Σ c ε^n e^{qε} with q <= 0, bounded by 0 and 1; or why there
+            is none: some sample is not of Laplace type, or too many parts.
+
+        Raises:
+            LimitReached: If the time or the memory runs out.
+            BrokenInvariant: If a result cannot be a probability: a bug.
+        """
+        found: list[ExponentialPolynomial | NotEnclosed] = []
+        for event in events:
+            limits.check()
+            found.append(self._closed_form(event, limits))
+        return found
+
+    def _closed_form(
+        self, event: Event | Star, limits: Limits
+    ) -> ExponentialPolynomial | NotEnclosed:
+        obstacle = _obstacle(event)
+        if obstacle is not None:
+            return NotEnclosed(obstacle)
+        order = event if isinstance(event, Star) else order_event(event)
+        if isinstance(order, NotEnclosed):
+            assert isinstance(event, Event)
+            return integrate(event, limits)
+        if not self._prepare(Needs.of(order)):
+            return integrate(spelled_out(event), limits)
+        terms = self._plan(order, limits)
+        if isinstance(terms, NotEnclosed):
+            return NotEnclosed(f"integration-budget: {terms.reason}")
+        try:
+            (values,) = self._evaluation.values((terms,), limits)
+        except TooManyTerms:
+            return NotEnclosed("integration-budget: a product of functions has too many terms")
+        if len(values) == 1 == values[0][0]:
+            return values[0][1]
+        return exponential_sum(total.scaled(coefficient) for coefficient, total in values)
+
+    def _plan(self, order: Order, limits: Limits) -> Terms | NotEnclosed:
+        if isinstance(order, Star):
+            return eliminate_star(order, self._table)
+        return eliminate(order, limits, self._table)
+
+    def _prepare(self, needs: Needs) -> bool:
+        """See to it that the algebra has fitting units, and room; False: no units fit."""
+        own = Units.of(needs.laws, needs.points)
+        units = self._units | own
+        if not (_is_short(units) and _fit(units, needs)):
+            units = own
+            if not _fit(units, needs):
+                return False
+        if units != self._units:
+            self._units = units
+            self._forget()
+        elif self._algebra.produced > _REMEMBERED or len(self._table) > _REMEMBERED // 10:
+            self._forget()
+        return True
+
+    def _forget(self) -> None:
+        self._table = FunctionTable()
+        self._algebra = ExactAlgebra(self._units)
+        self._evaluation: Evaluation[Piecewise, ExponentialPolynomial] = Evaluation(
+            self._algebra, self._table
+        )
+
+
+def _is_short(units: Units) -> bool:
+    return (units.rates * units.points).bit_length() <= _LONGEST
+
+
+def _fit(units: Units, needs: Needs) -> bool:
+    """Whether all exponents of an event stay in the range of packed monomials."""
+    fastest = max(units.rate(law) for law in needs.laws)
+    return needs.samples < MOST_SAMPLES and needs.samples * fastest < LARGEST_RATE
+
+
+def _obstacle(event: Event | Star) -> str | None:
+    """Why there is no closed form, as far as the laws tell."""
+    laws: list[tuple[Distribution, int]]
+    match event:
+        case Star(centre, below, above):
+            laws = [(centre, 1), *below, *above]
+        case Event(samples):
+            laws = [(law, 1) for law in samples]
+        case _:
+            assert_never(event)
+    for law, _ in laws:
+        match law.family:
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
+                pass
+            case Family.GAUSSIAN:
+                return "outside-fragment: Gaussian noise has no closed form"
+            case Family.DISCRETE_LAPLACE:
+                return "outside-fragment: continuous and discrete noise in one event"
+            case _:
+                assert_never(law.family)
+    return None

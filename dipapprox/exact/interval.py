@@ -1,0 +1,87 @@
+"""Intervals of the privacy parameter ε > 0, with rational ends or without an upper end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonInterval:
+    """The ε > 0 between `lower` and `upper`. Without arguments: all ε > 0.
+
+    Attributes:
+        lower: >= 0, exact.
+        upper: >= `lower`, exact; None for infinity.
+        lower_included: Whether `lower` belongs to the interval; False if `lower` is 0.
+        upper_included: Whether `upper` belongs to the interval; False if it is None.
+
+    Raises:
+        ValueError: If an end is negative, 0 or infinity are included, or nothing is left.
+    """
+
+    lower: Fraction = Fraction(0)
+    upper: Fraction | None = None
+    lower_included: bool = False
+    upper_included: bool = False
+
+    def __post_init__(self) -> None:
+        if self.lower < 0 or (self.lower == 0 and self.lower_included):
+            raise ValueError(f"epsilon must be > 0, but an interval begins at {self.lower}")
+        if self.upper is None:
+            if self.upper_included:
+                raise ValueError("infinity is no epsilon")
+        elif self.upper < self.lower or (self.upper == self.lower and not self.is_point):
+            raise ValueError(f"no epsilon lies between {self.lower} and {self.upper}")
+
+    @property
+    def is_point(self) -> bool:
+        """Whether there is exactly one ε."""
+        return self.lower == self.upper and self.lower_included and self.upper_included
+
+    def __contains__(self, epsilon: Fraction) -> bool:
+        above = epsilon > self.lower or (epsilon == self.lower and self.lower_included)
+        if self.upper is None or not above:
+            return above
+        return epsilon < self.upper or (epsilon == self.upper and self.upper_included)
+
+    def encloses(self, epsilon: Fraction) -> bool:
+        """Whether `epsilon` lies strictly between the ends."""
+        return self.lower < epsilon and (self.upper is None or epsilon < self.upper)
+
+
+ALL_EPSILONS = EpsilonInterval()
+"""All ε > 0."""
+
+
+def simplest_between(lower: Fraction, upper: Fraction | None) -> Fraction:
+    """Return the fraction of least denominator, then numerator, strictly between two others.
+
+    Args:
+        lower: >= 0.
+        upper: > `lower`; None for infinity.
+    """
+    # Stern-Brocot: the integer parts agree until an integer fits.
+    whole = lower.numerator // lower.denominator
+    if upper is None or whole + 1 < upper:
+        return Fraction(whole + 1)
+    rest = lower - whole
+    return whole + 1 / simplest_between(1 / (upper - whole), 1 / rest if rest else None)
+
+
+def split_point(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return a dyadic number strictly between 0 < `lower` < `upper`, well inside.
+
+    The ends of an interval that spans more than a factor 4 are compared by their logarithms, so
+    that every power of two between 1e-300 and 1e300 is reached after a dozen steps.
+    """
+    if upper > 4 * lower:
+        return Fraction(2) ** ((_exponent(lower) + _exponent(upper)) // 2 + 1)
+    step = _exponent(upper - lower) - 3
+    middle = (lower + upper) / 2
+    return Fraction(2) ** step * round(middle / Fraction(2) ** step)
+
+
+def _exponent(value: Fraction) -> int:
+    """Return e with 2^e <= value < 2^(e+2), value > 0."""
+    return value.numerator.bit_length() - value.denominator.bit_length() - 1

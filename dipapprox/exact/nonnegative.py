@@ -1,0 +1,135 @@
+"""Is an exponential polynomial >= 0 for every ε of an interval? With evidence either way.
+
+Cheap arguments first: the zero function, no negative coefficient, the chain of derivatives at 0,
+a sign at one point, the signs just above 0 and far away. Only then the zeros are looked for
+(`zeros`): f >= 0 exactly if f > 0 somewhere and all zeros inside have even multiplicities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.exact.chain import chain_sign
+from dipapprox.exact.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
+from dipapprox.exact.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.normal_form import NormalForm, normal_form
+from dipapprox.exact.positive import Positives, polynomial_of_same_sign
+from dipapprox.exact.values import Function, sign_at
+from dipapprox.exact.zeros import Zero, chart, factorise, refine
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Nonnegative:
+    """The function is >= 0 on the whole interval.
+
+    Attributes:
+        function: A polynomial of the same sign: the function itself, the numerator of a ratio, or
+            that times factors of its denominator.
+        evidence: Why it is >= 0.
+        denominator: The other odd powers in the denominator, with the reason why they are > 0.
+    """
+
+    function: ExponentialPolynomial
+    evidence: Evidence
+    denominator: Positives = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """The function is < 0 at `epsilon`, a simple number of the interval."""
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Neither is proved; `reason` begins with what ran out: degree-, box-, precision-budget."""
+
+    reason: str
+
+
+Decision = Nonnegative | Negative | Undecided
+
+
+def is_nonnegative(function: Function, interval: EpsilonInterval, limits: Limits) -> Decision:
+    """Decide whether `function` >= 0 for all ε of `interval` at which it is defined."""
+    try:
+        polynomial, positives = polynomial_of_same_sign(function, interval, limits)
+        answer = _decide(polynomial, interval, limits)
+    except LimitReached as reached:
+        return Undecided(reached.reason)
+    if isinstance(answer, Fraction):
+        return Negative(answer)
+    return Nonnegative(polynomial, answer, positives)
+
+
+def _decide(
+    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
+) -> Evidence | Fraction:
+    """Return why the function is >= 0, or where it is not."""
+    if all(c > 0 for _, c in function.terms):
+        return NoNegativeTerm()
+    if interval.is_point:
+        sign = sign_at(function, interval.lower, limits)
+        return interval.lower if sign < 0 else SignAtPoint(interval.lower, sign)
+    form = normal_form(function)
+    constant, near = chain_sign(form, limits)
+    if constant:
+        return DerivativeChain()
+    epsilon = simplest_between(interval.lower, interval.upper)
+    if sign_at(function, epsilon, limits) < 0:
+        return epsilon
+    if near < 0 and not interval.lower:
+        return _descend(function, epsilon, Fraction(1, 2), limits)
+    if _far_sign(form) < 0 and interval.upper is None:
+        return _descend(function, epsilon, Fraction(2), limits)
+    factors = factorise(function, interval, limits, even=False)
+    found = chart(factors, interval, limits)
+    if min(found.signs) >= 0:
+        return factors
+    return _witness(function, found.zeros, found.signs, interval, limits)
+
+
+def _far_sign(form: NormalForm) -> int:
+    return 1 if form.groups[0][1][-1] > 0 else -1
+
+
+def _descend(
+    function: ExponentialPolynomial, epsilon: Fraction, factor: Fraction, limits: Limits
+) -> Fraction:
+    """Walk towards 0 or infinity until the function is negative; it is so from some point on."""
+    while True:
+        limits.check()
+        epsilon *= factor
+        if sign_at(function, epsilon, limits) < 0:
+            return epsilon
+
+
+def _witness(
+    function: ExponentialPolynomial,
+    zeros: tuple[Zero, ...],
+    signs: tuple[int, ...],
+    interval: EpsilonInterval,
+    limits: Limits,
+) -> Fraction:
+    """Return a simple ε in the first gap where the function is negative."""
+    gap = next(place for place, sign in enumerate(signs) if sign < 0)
+    # Boxes next to the gap must leave some of it free, most of it if possible.
+    left = zeros[gap - 1] if gap else None
+    right = zeros[gap] if gap < len(zeros) else None
+    while True:
+        lower = left.upper if left else interval.lower
+        upper = right.lower if right else interval.upper
+        used = max((zero.upper - zero.lower for zero in (left, right) if zero), default=Fraction(0))
+        if upper is None or used * 2 < upper - lower:
+            break
+        left = left and refine(left, used / 4, limits)
+        right = right and refine(right, used / 4, limits)
+    epsilon = simplest_between(lower, upper)
+    if sign_at(function, epsilon, limits) >= 0:
+        raise BrokenInvariant(f"the function is not negative at {epsilon}, as its zeros say")
+    return epsilon

@@ -1,0 +1,154 @@
+"""Exponential polynomials as integer polynomials in ε and y = e^(-ρε), prepared for sign questions.
+
+In: an `ExponentialPolynomial` that is not the zero function. Out: its exact rational zeros, split
+off, and a `NormalForm`: the same function up to positive factors, with the largest rate 0.
+
+The mathematics that makes signs decidable (DiPC, decision of Theorem 12; Lindemann). Write
+G(ε) = F(ε, e^(-ρε)) with F in Z[x, y] and ρ > 0 rational, and D = ∂_x - ρ y ∂_y, so that
+G'(ε) = (DF)(ε, e^(-ρε)).
+
+* *Zeros at rational points.* If G(a) = 0 for an algebraic a != 0, then e^(-ρa) is transcendental,
+  hence F(a, y) is the zero polynomial in y: a is a common zero of all coefficients P_j. For
+  rational a this means that x - a divides F.
+* *Common zeros.* Coprime F, H in Q[x, y] have no common zero (a, e^(-ρa)) with a > 0: there are
+  A F + B H = R(x) != 0, so R(a) = 0 and a is algebraic; e^(-ρa) is transcendental, so all
+  y-coefficients of F and of H vanish at a, and the minimal polynomial of a divides both.
+* *Simple zeros.* If F is irreducible and not y up to a constant, its zeros a > 0 are simple: else
+  F and DF vanish there, so F divides DF. Comparing degrees DF = κF with a constant κ, that is
+  P_j' = (κ + ρj) P_j for every j. A polynomial with P' = λP is 0, or a constant and λ = 0: F is a
+  constant times one power of y.
+* Hence the squarefree part of F has simple zeros only, and two of its parts of different
+  multiplicity have no zero in common: squarefree decomposition (`squarefree`) is as good as
+  factorisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+
+from flint import fmpz_poly
+
+from dipapprox.exponentials import ExponentialPolynomial
+
+Group = tuple[int, tuple[int, ...]]
+"""(j, coefficients of P_j from the power 0 up)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """G(ε) = Σ_j P_j(ε) e^(-jρε), P_j with integer coefficients.
+
+    Attributes:
+        rate: ρ > 0; 1 if there is no exponential.
+        groups: (j, coefficients of P_j), j >= 0 ascending, no P_j = 0.
+    """
+
+    rate: Fraction
+    groups: tuple[Group, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of terms."""
+        return sum(1 for _, coefficients in self.groups for c in coefficients if c)
+
+    def derivative(self) -> NormalForm:
+        """Return G' times the denominator of ρ."""
+        numerator, denominator = self.rate.numerator, self.rate.denominator
+        derived: list[Group] = []
+        for j, coefficients in self.groups:
+            shift = j * numerator
+            row = [-shift * c for c in coefficients]
+            for n in range(1, len(coefficients)):
+                row[n - 1] += denominator * n * coefficients[n]
+            if trimmed := _trim(row):
+                derived.append((j, trimmed))
+        return NormalForm(self.rate, tuple(derived))
+
+    def at_zero(self) -> int:
+        """G(0)."""
+        return sum(coefficients[0] for _, coefficients in self.groups)
+
+    def function(self) -> ExponentialPolynomial:
+        """The same function as an exponential polynomial."""
+        return ExponentialPolynomial.of(
+            {
+                (n, -j * self.rate): Fraction(c)
+                for j, coefficients in self.groups
+                for n, c in enumerate(coefficients)
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """f(ε) = positive function * Π (ε - a)^m * G(ε), G without rational zeros > 0.
+
+    Attributes:
+        rational_zeros: (a, m), a > 0 ascending, m >= 1.
+        form: G; its smallest j is 0 and its coefficients have no common divisor.
+    """
+
+    rational_zeros: tuple[tuple[Fraction, int], ...]
+    form: NormalForm
+
+
+def normal_form(function: ExponentialPolynomial) -> NormalForm:
+    """Return f up to a positive factor c ε^n e^(qε); f is not the zero function."""
+    rows: dict[Fraction, dict[int, Fraction]] = {}
+    for (n, q), c in function.terms:
+        rows.setdefault(q, {})[n] = c
+    top = max(rows)
+    least = min(n for row in rows.values() for n in row)
+    unit = reduce(_fraction_gcd, (top - q for q in rows), Fraction(0)) or Fraction(1)
+    scale = lcm(*(c.denominator for _, c in function.terms))
+    divisor = gcd(*(c.numerator * (scale // c.denominator) for _, c in function.terms))
+    groups: list[Group] = []
+    for q in sorted(rows, reverse=True):
+        row = rows[q]
+        dense = [0] * (max(row) - least + 1)
+        for n, c in row.items():
+            dense[n - least] = c.numerator * (scale // c.denominator) // divisor
+        groups.append((int((top - q) / unit), tuple(dense)))
+    return NormalForm(unit, tuple(groups))
+
+
+def reduce_function(function: ExponentialPolynomial) -> Reduced:
+    """Split the positive rational zeros off a function that is not the zero function."""
+    form = normal_form(function)
+    if any(sum(1 for c in row if c) == 1 for _, row in form.groups):
+        # A monomial P_j: the P_j share no zero but 0.
+        return Reduced((), form)
+    common = reduce(lambda g, row: g.gcd(fmpz_poly(list(row[1]))), form.groups, fmpz_poly())
+    found: list[tuple[Fraction, int]] = []
+    divisor = fmpz_poly([1])
+    for factor, multiplicity in common.factor()[1] if common.degree() > 0 else ():
+        if factor.degree() != 1:
+            continue
+        zero = Fraction(-int(factor[0]), int(factor[1]))
+        divisor *= (factor if factor[1] > 0 else -factor) ** multiplicity
+        if zero > 0:
+            found.append((zero, multiplicity))
+    # Linear factors with zeros <= 0 are positive for ε > 0, their leading coefficient being > 0.
+    groups = tuple((j, _integers(fmpz_poly(list(row)) // divisor)) for j, row in form.groups)
+    return Reduced(tuple(sorted(found)), NormalForm(form.rate, groups))
+
+
+def _fraction_gcd(left: Fraction, right: Fraction) -> Fraction:
+    """The largest rational of which both are integer multiples; 0 for two zeros."""
+    return Fraction(
+        gcd(left.numerator * right.denominator, right.numerator * left.denominator),
+        left.denominator * right.denominator,
+    )
+
+
+def _trim(row: list[int]) -> tuple[int, ...]:
+    while row and not row[-1]:
+        row.pop()
+    return tuple(row)
+
+
+def _integers(polynomial: fmpz_poly) -> tuple[int, ...]:
+    return tuple(int(c) for c in polynomial.coeffs())

@@ -1,0 +1,155 @@
+"""Exponential polynomials of a real variable and the privacy parameter, on one interval.
+
+A piece is Σ c η^n e^{qη} u^m e^{bu}: a mapping from packed (q, b, n, m) to the coefficient. The
+exponents are integers (`algebra.Units`) and share one integer: monomials are multiplied by adding
+two numbers. m and n stay below 2^23 and |b| below 2^79, as events with more samples or larger rates
+are not begun (`engine`); q is at the top and as large as it likes.
+
+References:
+    DiPC, Lemma 18 (Appendix E): the integrals of exponential polynomials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from flint import fmpq
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.exponentials import ExponentialPolynomial
+
+Piece = dict[int, fmpq]
+"""Packed monomial -> coefficient != 0; empty for the zero function."""
+
+_POWER_BITS = 24
+_RATE_BITS = 80
+_POWER_MASK = (1 << _POWER_BITS) - 1
+_RATE_SHIFT = 2 * _POWER_BITS
+_RATE_MASK = (1 << _RATE_BITS) - 1
+_RATE_HALF = 1 << (_RATE_BITS - 1)
+_EXPONENT_SHIFT = _RATE_SHIFT + _RATE_BITS
+
+MOST_SAMPLES = 1 << (_POWER_BITS - 1)
+"""Every integration raises a power by one: no event may have more samples."""
+
+LARGEST_RATE = _RATE_HALF
+"""The rates of an event's samples add up to less than this."""
+
+
+def monomial(q: int, b: int, n: int = 0, m: int = 0) -> int:
+    """Pack η^n e^{qη} u^m e^{bu}."""
+    return (q << _EXPONENT_SHIFT) + (b << _RATE_SHIFT) + (n << _POWER_BITS) + m
+
+
+def exponents(packed: int) -> tuple[int, int, int, int]:
+    """Unpack into (q, b, n, m)."""
+    m = packed & _POWER_MASK
+    n = (packed >> _POWER_BITS) & _POWER_MASK
+    rest = packed >> _RATE_SHIFT
+    b = ((rest + _RATE_HALF) & _RATE_MASK) - _RATE_HALF
+    return (rest - b) >> _RATE_BITS, b, n, m
+
+
+def rate(packed: int) -> int:
+    """The b of a packed monomial."""
+    return (((packed >> _RATE_SHIFT) + _RATE_HALF) & _RATE_MASK) - _RATE_HALF
+
+
+def product(left: Piece, right: Piece) -> Piece:
+    """left * right."""
+    if len(left) > len(right):
+        left, right = right, left
+    total: Piece = {}
+    for first, c in left.items():
+        for second, d in right.items():
+            both = first + second
+            known = total.get(both)
+            total[both] = c * d if known is None else known + c * d
+    return {packed: c for packed, c in total.items() if c}
+
+
+def combined(terms: Iterable[tuple[int, Piece]]) -> Piece:
+    """Σ weight * piece."""
+    total: Piece = {}
+    for weight, piece in terms:
+        for packed, c in piece.items():
+            known = total.get(packed)
+            total[packed] = weight * c if known is None else known + weight * c
+    return {packed: c for packed, c in total.items() if c}
+
+
+def antiderivative(piece: Piece) -> Piece:
+    """A function whose derivative in u is the piece; without a constant term in u.
+
+    ∫ u^m du = u^{m+1} / (m+1), and for b != 0 the coefficients of e^{bu} Σ A_m u^m follow from
+    those of the integrand, c_m = b A_m + (m+1) A_{m+1}, highest power first.
+    """
+    total: Piece = {}
+    grouped: dict[int, dict[int, fmpq]] = {}
+    for packed, c in piece.items():
+        m = packed & _POWER_MASK
+        grouped.setdefault(packed - m, {})[m] = c
+    for base, coefficients in grouped.items():
+        b = rate(base)
+        if not b:
+            for m, c in coefficients.items():
+                total[base + m + 1] = c / (m + 1)
+            continue
+        above = _ZERO
+        for m in range(max(coefficients), -1, -1):
+            above = (coefficients.get(m, _ZERO) - (m + 1) * above) / b
+            if above:
+                total[base + m] = above
+    return total
+
+
+def at_mark(piece: Piece, mark: int) -> Piece:
+    """The value at u = mark * η, a function of η alone."""
+    total: Piece = {}
+    for packed, c in piece.items():
+        q, b, n, m = exponents(packed)
+        if m:
+            if not mark:
+                continue
+            c = c * mark**m
+        there = monomial(q + b * mark, 0, n + m)
+        known = total.get(there)
+        total[there] = c if known is None else known + c
+    return {packed: c for packed, c in total.items() if c}
+
+
+def at_infinity(piece: Piece, sign: int) -> Piece:
+    """The limit at sign * ∞ of an antiderivative of an integrable function: 0, which is checked.
+
+    Raises:
+        BrokenInvariant: If some term does not vanish there: a bug.
+    """
+    if not all(sign * rate(packed) < 0 for packed in piece):
+        raise BrokenInvariant("an integral that must be at most 1 does not converge")
+    return {}
+
+
+_ZERO = fmpq(0)
+
+
+def as_function(piece: Piece, unit: int) -> ExponentialPolynomial:
+    """A piece without u, as a function of ε = unit * η.
+
+    Raises:
+        BrokenInvariant: If it is not bounded on ε > 0, as probabilities are: a bug.
+    """
+    return ExponentialPolynomial.of(dict(_terms(piece, unit)))
+
+
+def _terms(piece: Piece, unit: int) -> Iterator[tuple[tuple[int, Fraction], Fraction]]:
+    for packed, c in piece.items():
+        q, b, n, m = exponents(packed)
+        if b or m or q > 0 or (n and not q):
+            raise BrokenInvariant("a probability is not a bounded function of epsilon")
+        yield (n, Fraction(q, unit)), Fraction(int(c.p), int(c.q) * unit**n)
+
+
+def union(marks: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
+    """All marks, ascending."""
+    return tuple(sorted({*marks, *others}))

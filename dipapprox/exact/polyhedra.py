@@ -1,0 +1,280 @@
+"""Probabilities of any linear guards over Laplace-type samples: integration over polyhedra.
+
+In: an `Event`, every scale s meaning s / ε. Out: its probability as an exponential polynomial.
+
+In the coordinates u = ε x a sample of rate a = 1 / s and mean μ has the density
+a e^{-a|u - με|} / 2, and guards are Σ a_i u_i + c ε <= 0. Samples are integrated out one by one:
+
+    (guards, integrand) -- which side of its mean, which bounds are active --> (guards, integrand)
+
+    ∫ from l to h = A(h) - A(l),  for every greatest lower bound l and least upper bound h,
+    with l >= the other lower bounds, h <= the other upper bounds, l <= h as further guards.
+
+The parts overlap in null sets only; those without interior are dropped (exact linear programs),
+those with equal guards are added up.
+
+References:
+    DiPC, Lemma 18 (Appendix E), sections 3.5 and 7.3 (c) of its specification.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import assert_never
+
+from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Event
+from dipapprox.events.reduce import irredundant
+from dipapprox.exponentials import Exponent, ExponentialPolynomial
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.linear import LinearForm
+
+Rates = tuple[Fraction, ...]
+"""(b_1, …, b_n, q) of e^{Σ b_i u_i + q ε}."""
+
+Integrand = dict[Rates, fmpq_mpoly]
+"""Σ polynomial in (u_1, …, u_n, ε) * exponential."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """What is left to integrate over.
+
+    Attributes:
+        samples: Ascending.
+        guards: Irredundant, over these samples.
+    """
+
+    samples: tuple[int, ...]
+    guards: frozenset[LinearForm]
+
+
+def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+    """Return Pr[event] as a function of ε; every law is of Laplace type.
+
+    Args:
+        event: At least one sample; each guard mentions some.
+        limits: The time is asked at every part, and how many pieces there may be.
+
+    Raises:
+        LimitReached: If the time runs out.
+        BrokenInvariant: If an integral that must be at most 1 does not converge: a bug.
+    """
+    guards = _simplified(event.guards)
+    if guards is None:
+        return ExponentialPolynomial(())
+    work = _Work(event.samples)
+    size = len(event.samples)
+    pending: list[dict[_Region, Integrand]] = [defaultdict(dict) for _ in range(size + 1)]
+    pending[size][_Region(tuple(range(size)), guards)] = work.one()
+    created = 0
+    for count in range(size, 0, -1):
+        for region, integrand in pending[count].items():
+            for after, part in work.without_one(region, integrand, limits):
+                created += 1
+                if created > limits.pieces:
+                    return NotEnclosed(
+                        f"integration-budget: {size} samples and {len(event.guards)} guards split "
+                        f"into more than {limits.pieces} pieces"
+                    )
+                _add(pending[count - 1][after], part)
+        pending[count].clear()
+    (value,) = pending[0].values() or ({},)
+    return _as_function(value)
+
+
+class _Work:
+    """The samples' laws, and polynomials in their coordinates and ε."""
+
+    def __init__(self, laws: Sequence[Distribution]) -> None:
+        self._laws = laws
+        names = [f"u{k}" for k in range(len(laws))]
+        self._context = fmpq_mpoly_ctx.get((*names, "eps"), "lex")
+        self._generators = self._context.gens()
+
+    def one(self) -> Integrand:
+        """The constant 1."""
+        return {(_ZERO,) * (len(self._laws) + 1): self._context.constant(1)}
+
+    def without_one(
+        self, region: _Region, integrand: Integrand, limits: Limits
+    ) -> Iterator[tuple[_Region, Integrand]]:
+        """Integrate out the sample that makes the fewest parts."""
+        sample = min(region.samples, key=lambda each: (_parts(region.guards, each), each))
+        others = tuple(each for each in region.samples if each != sample)
+        for side in _sides(self._laws[sample]):
+            kept = _simplified((*region.guards, side.guard(sample)))
+            if kept is None:
+                continue
+            primitive = self._antiderivative(self._times_density(integrand, sample, side), sample)
+            bounds = [_solved(form, sample) for form in kept if form.coefficient(sample)]
+            rest = [form for form in kept if not form.coefficient(sample)]
+            lows = [bound for bound, is_upper in bounds if not is_upper]
+            highs = [bound for bound, is_upper in bounds if is_upper]
+            nothing: list[LinearForm | None] = [None]
+            for low, high in product(lows or nothing, highs or nothing):
+                limits.check()
+                guards = _simplified([*rest, *_innermost(low, high, lows, highs)])
+                if guards is not None:
+                    part = self._value(primitive, sample, high, 1)
+                    _add(part, self._value(primitive, sample, low, -1))
+                    yield _Region(others, guards), part
+
+    def _times_density(self, integrand: Integrand, sample: int, side: _Side) -> Integrand:
+        found = {}
+        for rates, polynomial in integrand.items():
+            moved = list(rates)
+            moved[sample] += side.rate
+            moved[-1] += side.exponent
+            found[tuple(moved)] = polynomial * _rational(side.factor)
+        return found
+
+    def _antiderivative(self, integrand: Integrand, sample: int) -> Integrand:
+        """∫ p e^{bu} du = e^{bu} Σ_k (-1)^k p^(k) / b^{k+1}, and ∫ p du for b = 0."""
+        found = {}
+        for rates, polynomial in integrand.items():
+            if not rates[sample]:
+                found[rates] = polynomial.integral(sample)
+                continue
+            inverse = _rational(1 / rates[sample])
+            term = total = polynomial * inverse
+            while term := term.derivative(sample) * -inverse:
+                total = total + term
+            found[rates] = total
+        return found
+
+    def _value(
+        self, primitive: Integrand, sample: int, bound: LinearForm | None, sign: int
+    ) -> Integrand:
+        """± the primitive at a bound; None: at ± infinity, where it must vanish."""
+        if bound is None:
+            if not all(sign * rates[sample] < 0 for rates in primitive):
+                raise BrokenInvariant("an integral that must be at most 1 does not converge")
+            return {}
+        place: fmpq_mpoly = self._generators[-1] * _rational(bound.constant)
+        for other, coefficient in bound.terms:
+            assert isinstance(other, int)
+            place = place + self._generators[other] * _rational(coefficient)
+        images = list(self._generators)
+        images[sample] = place
+        found: Integrand = {}
+        for rates, polynomial in primitive.items():
+            b = rates[sample]
+            if polynomial.degrees()[sample]:
+                polynomial = polynomial.compose(*images)
+            moved = list(rates)
+            moved[sample] = _ZERO
+            if b:
+                moved[-1] += b * bound.constant
+                for other, coefficient in bound.terms:
+                    assert isinstance(other, int)
+                    moved[other] += b * coefficient
+            _add(found, {tuple(moved): polynomial * sign})
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Where sign * (u - mean ε) >= 0, the density is factor * e^{rate u + exponent ε}."""
+
+    sign: int
+    mean: Fraction
+    rate: Fraction
+    factor: Fraction
+
+    @property
+    def exponent(self) -> Fraction:
+        return -self.rate * self.mean
+
+    def guard(self, sample: int) -> LinearForm:
+        """The half-line as a guard."""
+        return LinearForm.of({sample: Fraction(-self.sign)}, self.sign * self.mean)
+
+
+def _sides(law: Distribution) -> list[_Side]:
+    rate, mean = 1 / law.scale, law.mean
+    match law.family:
+        case Family.LAPLACE:
+            return [_Side(sign, mean, -sign * rate, rate / 2) for sign in (-1, 1)]
+        case Family.EXPONENTIAL:
+            return [_Side(1, mean, -rate, rate)]
+        case Family.REFLECTED_EXPONENTIAL:
+            return [_Side(-1, mean, rate, rate)]
+        case Family.GAUSSIAN | Family.DISCRETE_LAPLACE:
+            raise ValueError(f"{law.family.value} has no exponential density")
+        case _:
+            assert_never(law.family)
+
+
+_ZERO = Fraction(0)
+
+
+def _simplified(forms: Sequence[LinearForm]) -> frozenset[LinearForm] | None:
+    """The irredundant guards; None if they hold with probability 0."""
+    if any(form.is_constant and form.constant >= 0 for form in forms):
+        return None
+    found = irredundant(form for form in forms if not form.is_constant)
+    return None if found is None else frozenset(found)
+
+
+def _solved(form: LinearForm, sample: int) -> tuple[LinearForm, bool]:
+    """Read form <= 0 as a bound on a sample, and whether it is an upper one."""
+    coefficient = form.coefficient(sample)
+    others = {s: c for s, c in form.terms if s != sample}
+    bound = LinearForm.of(others, form.constant).scaled(-1 / coefficient)
+    return bound, coefficient > 0
+
+
+def _innermost(
+    low: LinearForm | None,
+    high: LinearForm | None,
+    lows: Sequence[LinearForm],
+    highs: Sequence[LinearForm],
+) -> Iterator[LinearForm]:
+    """The guards that say: low is the greatest of the lows, high the least of the highs."""
+    if low is not None:
+        yield from (other - low for other in lows if other is not low)
+    if high is not None:
+        yield from (high - other for other in highs if other is not high)
+    if low is not None and high is not None:
+        yield low - high
+
+
+def _parts(guards: frozenset[LinearForm], sample: int) -> int:
+    """About how many parts integrating a sample out makes."""
+    signs = [form.coefficient(sample) > 0 for form in guards if form.coefficient(sample)]
+    return max(sum(signs), 1) * max(len(signs) - sum(signs), 1)
+
+
+def _add(total: Integrand, part: Integrand) -> None:
+    for rates, polynomial in part.items():
+        known = total.get(rates)
+        both = polynomial if known is None else known + polynomial
+        if both:
+            total[rates] = both
+        elif known is not None:
+            del total[rates]
+
+
+def _as_function(value: Integrand) -> ExponentialPolynomial:
+    terms: dict[Exponent, Fraction] = {}
+    for (*rates, q), polynomial in value.items():
+        assert not any(rates), "a sample is left"
+        for (*powers, n), c in polynomial.terms():
+            assert not any(powers), "a sample is left"
+            if q > 0 or (n and not q):
+                raise BrokenInvariant("a probability is not a bounded function of epsilon")
+            terms[int(n), q] = Fraction(int(c.p), int(c.q))
+    return ExponentialPolynomial.of(terms)
+
+
+def _rational(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)

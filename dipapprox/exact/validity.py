@@ -1,0 +1,210 @@
+"""Is a choice a probability distribution, and does a loop end, for every ε of an interval?
+
+In: a `ChoiceLaw` with exact weights. Out: None, or an `Objection` with a reason for people.
+
+A weight must be defined (its denominators without zero), >= 0, and all weights of a choice must
+add up to 1 as functions. A chain must be absorbed with probability 1: from every state that can be
+reached, an absorbing one can be reached. Off the zeros of its transition probabilities that is a
+question about one graph. At a zero some edges are missing; by Lindemann's theorem different parts
+of a squarefree decomposition have no common zero (`normal_form`). So the edges that may vanish
+together are those whose numerators share a factor, and finitely many graphs are left to check.
+
+References:
+    DiPC paper, section 2.3 (user distributions) and Theorem 11 (termination is assumed there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.exact.absorption import can_end, possible, reached
+from dipapprox.exact.choices import absorption, law_at
+from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.values import sign_at
+from dipapprox.exact.vanishing import vanishing_together
+from dipapprox.exact.zeros import zeros
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.semantics.state import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a law cannot be used.
+
+    Attributes:
+        reason: A phrase about the choice: "weight 2 is negative at eps = 3/2".
+        proved: Whether the law is wrong for certain; else nothing could be proved.
+    """
+
+    reason: str
+    proved: bool = True
+
+
+def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Objection | None:
+    """Return why `law` is no probability distribution for some ε, or None if it is one for all.
+
+    Weights are numbered from 1 in reasons; those of a loop are the weights of its steps.
+
+    Args:
+        law: With weights as functions of ε.
+        epsilons: Where the program runs: an interval, or a point.
+        limits: Asked often.
+    """
+    signs = _Signs(epsilons, limits)
+    try:
+        match law:
+            case FiniteLaw(weights):
+                return signs.of_weights(weights, "weight")
+            case ChainLaw():
+                return _of_chain(law, signs)
+            case _:
+                assert_never(law)
+    except LimitReached as out:
+        return Objection(out.reason, proved=False)
+
+
+def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, limits: Limits) -> None:
+    """Make sure that all choices of a program are probability distributions on an interval.
+
+    Raises:
+        UserError: If one is not.
+        LimitReached: If that cannot be told.
+    """
+    for choice in choices:
+        found = objection(choice.law, epsilons, limits)
+        if found is None:
+            continue
+        if not found.proved:
+            raise LimitReached(f"the choice of '{choice.label}': {found.reason}")
+        raise UserError(
+            f"the choice of '{choice.label}' is no probability distribution: {found.reason}",
+            "weights must be >= 0 and add up to 1, and loops must end, for every eps in question",
+        )
+
+
+class _Signs:
+    """Questions about weights on one interval; every answer is kept."""
+
+    def __init__(self, epsilons: EpsilonInterval, limits: Limits) -> None:
+        self.epsilons = epsilons
+        self.limits = limits
+        self._factors: dict[ExponentialPolynomial, int] = {}
+        self._weights: dict[ExponentialRatio, Objection | None] = {}
+
+    def of_weights(self, weights: Sequence[ExponentialRatio], name: str) -> Objection | None:
+        """Check one distribution; `name` is the word for a weight."""
+        for number, weight in enumerate(weights, start=1):
+            if weight not in self._weights:
+                self._weights[weight] = self._of_weight(weight)
+            found = self._weights[weight]
+            if found is not None:
+                return Objection(f"{name} {number} {found.reason}", found.proved)
+        total = ExponentialRatio.constant(0)
+        for weight in weights:
+            total = total + weight
+        if self._differs_from_one(total):
+            return Objection(f"the {name}s do not add up to 1")
+        return None
+
+    def _differs_from_one(self, total: ExponentialRatio) -> bool:
+        """Exact, as functions; at a point the values are compared."""
+        if self.epsilons.is_point:
+            total = total.at(self.epsilons.lower)
+        return bool((total - ExponentialRatio.constant(1)).numerator)
+
+    def _of_weight(self, weight: ExponentialRatio) -> Objection | None:
+        sign = 1
+        for factor, exponent in weight.denominator:
+            below = self._sign_of_factor(factor)
+            if not below:
+                return Objection("is not defined for every eps: its denominator can be 0")
+            sign *= below if exponent % 2 else 1
+        numerator = weight.numerator if sign > 0 else -weight.numerator
+        found = is_nonnegative(numerator, self.epsilons, self.limits)
+        match found:
+            case Nonnegative():
+                return None
+            case Negative(epsilon):
+                return Objection(f"is negative at eps = {epsilon}")
+            case Undecided(reason):
+                return Objection(f"may be negative: {reason}", proved=False)
+            case _:
+                assert_never(found)
+
+    def _sign_of_factor(self, factor: ExponentialPolynomial) -> int:
+        """The sign of a factor of a denominator on the interval; 0 if it has a zero there."""
+        if factor not in self._factors:
+            self._factors[factor] = self._computed_sign(factor)
+        return self._factors[factor]
+
+    def _computed_sign(self, factor: ExponentialPolynomial) -> int:
+        if factor and all(c > 0 for _, c in factor.terms):
+            return 1
+        if self.epsilons.is_point:
+            return sign_at(factor, self.epsilons.lower, self.limits)
+        chart = zeros(factor, self.epsilons, self.limits)
+        if chart.zeros or chart.zero_at_lower or chart.zero_at_upper:
+            return 0
+        return chart.signs[0]
+
+
+def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
+    edges = reached(possible(law))
+    for state, targets in edges.items():
+        signs.limits.check()
+        if not law.transitions[state]:
+            continue
+        found = signs.of_weights(list(targets.values()), "weight")
+        if found is not None:
+            return Objection(f"in a step of the loop, {found.reason}", found.proved)
+    ends = [state for state in edges if not law.transitions[state]]
+    if not set(ends) <= set(law.outcomes):
+        return Objection("the loop can end in a state that is no outcome")
+    if edges.keys() - can_end(edges, ends):
+        return Objection("the loop does not end with probability 1")
+    numerators = {
+        (state, target): weight.numerator
+        for state, targets in edges.items()
+        for target, weight in targets.items()
+    }
+    for missing, place in vanishing_together(numerators, signs.epsilons, signs.limits):
+        left = reached(
+            {
+                state: {t: weight for t, weight in targets.items() if (state, t) not in missing}
+                for state, targets in edges.items()
+            }
+        )
+        if left.keys() - can_end(left, ends):
+            near = "at" if signs.epsilons.is_point else "near"
+            return Objection(f"the loop does not end with probability 1 {near} eps = {place}")
+        if signs.epsilons.is_point and _is_limit_case(law, place, signs.limits):
+            return Objection(f"the loop at eps = {place} is no limit of its neighbours", False)
+    return None
+
+
+def _is_limit_case(law: ChainLaw, place: Fraction, limits: Limits) -> bool:
+    """Whether absorption at one ε may differ from the functions of ε that `absorption` finds.
+
+    They agree at inner points and limits of intervals where the law is valid. A point where some
+    transitions vanish need not be one.
+    """
+    law_there = law_at(law, place)
+    assert isinstance(law_there, ChainLaw)
+    fixed = absorption(law_there, limits)
+    general = absorption(law, limits)
+    for state in fixed.keys() | general.keys():
+        nothing = ExponentialRatio.constant(0)
+        try:
+            value = general.get(state, nothing).at(place)
+        except ZeroDivisionError:
+            return True
+        if (fixed.get(state, nothing) - value).numerator:
+            return True
+    return False

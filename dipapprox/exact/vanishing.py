@@ -1,0 +1,85 @@
+"""Which of several functions are 0 at the same ε? Exact, by common divisors.
+
+Two exponential polynomials have a common zero where their greatest common divisor has one, and
+nowhere else (Lindemann; see `normal_form`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TypeVar
+
+from dipapprox.exact.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.exact.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.values import sign_at
+from dipapprox.exact.zeros import Zero, refine, zeros
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.limits import Limits
+
+_NEAR = Fraction(1, 2**10)
+"""How near a zero the number is that stands for it in reports."""
+
+Key = TypeVar("Key")
+
+
+def vanishing_together(
+    functions: Mapping[Key, ExponentialPolynomial], epsilons: EpsilonInterval, limits: Limits
+) -> Iterator[tuple[frozenset[Key], Fraction]]:
+    """Yield, for every zero of one of the functions in an interval, which of them are 0 there.
+
+    Args:
+        functions: Named; none is the zero function, unless the interval is a point.
+        epsilons: An interval or a point.
+        limits: Asked often.
+
+    Yields:
+        (names of the functions that vanish, the zero or a number near it).
+
+    Raises:
+        LimitReached: If the zeros cannot be isolated.
+    """
+    names: dict[ExponentialPolynomial, list[Key]] = {}
+    for name, function in functions.items():
+        names.setdefault(function, []).append(name)
+    if epsilons.is_point:
+        vanishing = _zero_at(names, epsilons.lower)
+        if vanishing:
+            yield vanishing, epsilons.lower
+        return
+    for function in names:
+        if all(c > 0 for _, c in function.terms) or all(c < 0 for _, c in function.terms):
+            continue
+        chart = zeros(function, epsilons, limits)
+        if chart.zero_at_lower:
+            yield _zero_at(names, epsilons.lower), epsilons.lower
+        for zero in chart.zeros:
+            near = refine(zero, _NEAR, limits)
+            place = near.lower if near.is_exact else simplest_between(near.lower, near.upper)
+            yield _zero_in(names, zero, limits), place
+        if chart.zero_at_upper and epsilons.upper is not None:
+            yield _zero_at(names, epsilons.upper), epsilons.upper
+
+
+def _zero_at(names: Mapping[ExponentialPolynomial, list[Key]], place: Fraction) -> frozenset[Key]:
+    return frozenset(k for function, keys in names.items() if not function.at(place) for k in keys)
+
+
+def _zero_in(
+    names: Mapping[ExponentialPolynomial, list[Key]], zero: Zero, limits: Limits
+) -> frozenset[Key]:
+    """The functions that vanish at a zero, given as the only one of a form in a box."""
+    if zero.form is None:
+        return _zero_at(names, zero.lower)
+    form = zero.form.function()
+    found: set[Key] = set()
+    for function, keys in names.items():
+        limits.check()
+        steps = common_steps((form, function))
+        left, right = polynomials((form, function), steps)
+        common = exponential_polynomial(left.gcd(right), steps)
+        # The form is not 0 at the ends of the box and changes its sign inside, at a simple zero.
+        ends = [sign_at(common, end, limits) for end in (zero.lower, zero.upper)]
+        if ends[0] != ends[1]:
+            found |= set(keys)
+    return frozenset(found)

@@ -1,0 +1,85 @@
+"""Highlighting of `.dpg` programs: a Pygments lexer, and the same rules as a TextMate grammar.
+
+The words come from the language itself, so that neither can fall behind. Pygments finds the lexer
+by its entry point ("dpg"): documentation, notebooks and rich use it without further ado. Editors
+take `editors/dpg.tmLanguage.json`, which `python -m dipapprox.highlighting` prints.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pygments.lexer import RegexLexer, words
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
+
+from dipapprox.language.core import Norm
+from dipapprox.language.lexer import KEYWORDS
+from dipapprox.language.symbols import DISTRIBUTIONS, EPSILON, EXPONENTIAL, MECHANISM, SELECTIONS
+
+DECLARATIONS = ("param", "input", "output", "adjacent")
+WORD_OPERATORS = ("and", "or", "not", "in")
+CONSTANTS = ("true", "false", "bool")
+NORMS = ("all", *(norm.value for norm in Norm))
+DISCRETISATION = "disc"
+
+_FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, DISCRETISATION)
+_CONTROL = tuple(sorted(KEYWORDS - {*DECLARATIONS, *WORD_OPERATORS, *CONSTANTS}))
+_OPERATORS = r"<-|<=|>=|!=|\.\.|[-+*/^<>=~]"
+_NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+
+
+def _any_of(alternatives: tuple[str, ...]) -> str:
+    return rf"\b(?:{'|'.join(sorted(alternatives))})\b"
+
+
+class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
+    """Pygments lexer of the `.dpg` language."""
+
+    name = "dipapprox program"
+    aliases = ["dpg"]  # noqa: RUF012
+    filenames = ["*.dpg"]  # noqa: RUF012
+    url = ""
+    tokens = {  # noqa: RUF012
+        "root": [
+            (r"#[^\n]*", Comment.Single),
+            (r"\s+", Text.Whitespace),
+            (words(DECLARATIONS, suffix=r"\b"), Keyword.Declaration),
+            (words(WORD_OPERATORS, suffix=r"\b"), Operator.Word),
+            (words(CONSTANTS, suffix=r"\b"), Keyword.Constant),
+            (words(_CONTROL, suffix=r"\b"), Keyword),
+            (words(_FUNCTIONS, suffix=r"\b(?=\s*\()"), Name.Builtin),
+            (words(NORMS, suffix=r"\b"), Keyword.Pseudo),
+            (rf"{EPSILON}\b", Name.Variable.Magic),
+            (_NUMBER, Number),
+            (r"[A-Za-z_]\w*'?", Name),
+            (_OPERATORS, Operator),
+            (r"[()\[\]{},;:]", Punctuation),
+        ]
+    }
+
+
+def textmate_grammar() -> dict[str, object]:
+    """Return the TextMate grammar, as JSON."""
+    rules = (
+        ("comment.line.number-sign", r"#.*$"),
+        ("storage.type", _any_of(DECLARATIONS)),
+        ("keyword.operator.word", _any_of(WORD_OPERATORS)),
+        ("constant.language", _any_of(CONSTANTS)),
+        ("keyword.control", _any_of(_CONTROL)),
+        ("support.function", rf"{_any_of(_FUNCTIONS)}(?=\s*\()"),
+        ("support.constant", _any_of(NORMS)),
+        ("variable.language", rf"\b{EPSILON}\b"),
+        ("constant.numeric", rf"\b{_NUMBER}"),
+        ("keyword.operator", _OPERATORS),
+    )
+    return {
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": DpgLexer.name,
+        "scopeName": "source.dpg",
+        "fileTypes": ["dpg"],
+        "patterns": [{"name": f"{name}.dpg", "match": match} for name, match in rules],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(textmate_grammar(), indent=2))

@@ -1,0 +1,191 @@
+"""Names and kinds in draws, selections, mechanisms and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dipapprox.language import ast
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.language.symbols import (
+    DISTRIBUTIONS,
+    EPSILON,
+    EXPONENTIAL,
+    MECHANISM,
+    SELECTIONS,
+    Kind,
+    Symbol,
+)
+from dipapprox.source import Span
+
+REPEATED = "draw it before the loop, or use 'for', which is unrolled"
+
+
+class Operands(Protocol):
+    """Checks of expressions by what they must be."""
+
+    def expression(self, node: ast.Expression) -> Kind:
+        """Check an expression of any kind and return its kind."""
+
+    def operand(self, node: ast.Expression, purpose: str) -> Kind:
+        """Check a number or a random value and return its kind."""
+
+    def number(self, node: ast.Expression, where: str = "a number", static: bool = False) -> None:
+        """Check a finite number."""
+
+    def unmixed(self, kinds: list[Kind], where: str, node: ast.Expression) -> None:
+        """Check that reals and random integers do not meet."""
+
+
+class CallChecker:
+    """Checks calls and the options of choices.
+
+    Attributes:
+        repeated: Whether they stand inside a `while`.
+    """
+
+    def __init__(
+        self, symbols: dict[str, Symbol], diagnosis: Diagnosis, operands: Operands
+    ) -> None:
+        self._symbols = symbols
+        self._diagnosis = diagnosis
+        self._operands = operands
+        self.repeated = False
+
+    def _error(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
+        self._diagnosis.report(kind, message, span, hint)
+
+    def call(self, node: ast.Call) -> None:
+        if node.name in DISTRIBUTIONS:
+            self._draw(node)
+        elif node.name == MECHANISM:
+            self._mechanism(node)
+        elif node.name in SELECTIONS:
+            self._selection(node)
+        elif node.name == EXPONENTIAL:
+            self._error(
+                "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
+                node.span, "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
+            )  # fmt: skip
+        elif node.name == "disc":
+            self._error(
+                "type error", "'disc' takes a value and points, separated by ';'", node.span,
+                "write e.g. 'disc(r; -1 < 0 < 1)'",
+            )  # fmt: skip
+        else:
+            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, "disc")
+            hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
+            symbol = self._symbols.get(node.name)
+            if symbol is not None and symbol.is_array:
+                hint = f"array elements are written '{node.name}[i]'"
+            self._error("name error", f"unknown function '{node.name}'", node.span, hint)
+
+    def _draw(self, node: ast.Call) -> None:
+        if len(node.arguments) != 2:
+            self._error(
+                "type error", f"'{node.name}' takes 2 arguments, got {len(node.arguments)}",
+                node.span, f"write '{node.name}(mean, scale)', e.g. '{node.name}(q, 2/eps)'",
+            )  # fmt: skip
+            return
+        mean, scale = node.arguments
+        kind = self._operands.expression(mean)
+        if kind & ~Kind.NUMBER:
+            self._error(
+                "type error", f"the mean must be a finite number, but this is a "
+                f"{kind.describe()}", mean.span,
+                f"draw with mean 0 and add the {kind.describe()}" if kind & Kind.RANDOM else "",
+            )  # fmt: skip
+        self._scale(scale)
+        if self.repeated:
+            self._error("type error", "a 'while' cannot draw samples", node.span, REPEATED)
+
+    def _mechanism(self, node: ast.Call) -> None:
+        if len(node.arguments) < 2:
+            self._error(
+                "type error", f"'{MECHANISM}' needs a rate and scores", node.span,
+                f"write '{MECHANISM}(eps/2, score)', for an array, or '{MECHANISM}(eps/2, a, b)'",
+            )  # fmt: skip
+            return
+        rate, *scores = node.arguments
+        self._scale(rate)
+        array = self._whole_array(scores)
+        if array is None:
+            for score in scores:
+                self._operands.number(score, "a score")
+        elif array.kind.settled() & ~Kind.NUMBER:
+            self._error("type error", "scores must be finite numbers", scores[0].span)
+
+    def _selection(self, node: ast.Call) -> None:
+        array = self._whole_array(node.arguments)
+        if array is not None:
+            kind = array.kind.settled()
+            if kind & (Kind.NAMED | Kind.TRUTH):
+                self._error(
+                    "type error", f"'{node.name}' needs numbers or reals", node.arguments[0].span
+                )
+        else:
+            kinds = [self._operands.operand(value, f"'{node.name}'") for value in node.arguments]
+            self._operands.unmixed(kinds, f"in one '{node.name}'", node)
+            kind = Kind.NOTHING
+            for each in kinds:
+                kind |= each
+        if self.repeated and kind & Kind.RANDOM:
+            self._error(
+                "type error", f"'{node.name}' of samples inside 'while'", node.span,
+                "take it before the loop",
+            )  # fmt: skip
+
+    def _whole_array(self, arguments: Sequence[ast.Expression]) -> Symbol | None:
+        """Return the array that is the only argument, if it is one."""
+        if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
+            return None
+        symbol = self._symbols.get(arguments[0].name)
+        return symbol if symbol is not None and symbol.is_array else None
+
+    # --- choices ------------------------------------------------------------------------------
+
+    def option(self, option: ast.Option) -> None:
+        kind = self._operands.expression(option.value)
+        if kind & Kind.RANDOM:
+            self._error(
+                "type error", f"values of 'choose' are finite, but this is a {kind.describe()}",
+                option.value.span, "choose a number and compare or multiply afterwards",
+            )  # fmt: skip
+        self._weight(option.weight)
+
+    def _weight(self, node: ast.Expression) -> None:
+        """Check a weight: made of finite numbers, eps and exp(…)."""
+        match node:
+            case ast.Name(name) if name == EPSILON:
+                pass
+            case ast.Call(name, arguments) if name == EXPONENTIAL:
+                if len(arguments) != 1:
+                    self._error("type error", f"'{EXPONENTIAL}' takes 1 argument", node.span)
+                for argument in arguments:
+                    self._weight(argument)
+            case ast.Sum(operands) | ast.Product(operands):
+                for operand in operands:
+                    self._weight(operand)
+            case ast.Negative(operand):
+                self._weight(operand)
+            case ast.Power(base, exponent):
+                self._weight(base)
+                self._operands.number(exponent, "an exponent", static=True)
+            case _:
+                self._operands.number(node, "a weight")
+
+    def _scale(self, node: ast.Expression) -> None:
+        """Check the names of a scale; its form is checked when the parameters are known."""
+        match node:
+            case ast.Name(name) if name == EPSILON:
+                pass
+            case ast.Sum(operands) | ast.Product(operands):
+                for operand in operands:
+                    self._scale(operand)
+            case ast.Negative(operand):
+                self._scale(operand)
+            case ast.Power(base, exponent):
+                self._scale(base)
+                self._operands.number(exponent, "an exponent", static=True)
+            case _:
+                self._operands.number(node, where="a scale", static=True)

@@ -1,0 +1,95 @@
+"""Building core expressions and conditions with their constant parts computed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.language import ast, core
+
+TRUE = core.All(())
+FALSE = core.Any(())
+
+
+def compare(
+    left: core.Expression,
+    operator: str,
+    right: core.Expression,
+    positive: bool,
+    node: ast.Expression,
+) -> core.Condition:
+    relation = core.Relation(operator)
+    if not positive:
+        relation = relation.negated()
+    if isinstance(left, core.Constant) and isinstance(right, core.Constant):
+        return TRUE if _holds(left.value, relation, right.value) else FALSE
+    return core.Comparison(left, relation, right, span=node.span)
+
+
+def _holds(left: core.Value, relation: core.Relation, right: core.Value) -> bool:
+    match relation:
+        case core.Relation.EQUAL:
+            return left == right
+        case core.Relation.NOT_EQUAL:
+            return left != right
+    assert isinstance(left, Fraction)
+    assert isinstance(right, Fraction)
+    match relation:
+        case core.Relation.LESS:
+            return left < right
+        case core.Relation.LESS_EQUAL:
+            return left <= right
+        case core.Relation.GREATER:
+            return left > right
+        case core.Relation.GREATER_EQUAL:
+            return left >= right
+        case _:
+            assert_never(relation)
+
+
+def combine(parts: list[core.Condition], conjunction: bool, node: ast.Expression) -> core.Condition:
+    """Build a flat conjunction or disjunction; constant parts and single parts vanish."""
+    neutral, absorbing = (TRUE, FALSE) if conjunction else (FALSE, TRUE)
+    shape = core.All if conjunction else core.Any
+    kept: list[core.Condition] = []
+    for part in parts:
+        if part == absorbing:
+            return absorbing
+        if isinstance(part, shape):
+            kept.extend(part.parts)
+        else:
+            kept.append(part)
+    if not kept:
+        return neutral
+    return kept[0] if len(kept) == 1 else shape(tuple(kept), span=node.span)
+
+
+def scaled(factor: Fraction, expression: core.Expression, node: ast.Expression) -> core.Expression:
+    """Return factor * expression, folded."""
+    if factor == 1:
+        return expression
+    if isinstance(expression, core.Constant):
+        return core.Constant(factor * as_number(expression), span=node.span)
+    if isinstance(expression, core.Product) and isinstance(expression.left, core.Constant):
+        return scaled(factor * as_number(expression.left), expression.right, node)
+    return core.Product(core.Constant(factor, span=node.span), expression, span=node.span)
+
+
+def as_number(constant: core.Constant) -> Fraction:
+    """Return the value of a constant that is a number."""
+    assert isinstance(constant.value, Fraction)  # the checker keeps named values out
+    return constant.value
+
+
+def balanced(
+    terms: list[core.Expression],
+    shape: type[core.Sum] | type[core.Product],
+    node: ast.Expression,
+) -> core.Expression:
+    """Combine terms, at least one, to a tree of logarithmic depth."""
+    while len(terms) > 1:
+        terms = [
+            shape(terms[i], terms[i + 1], span=node.span) if i + 1 < len(terms) else terms[i]
+            for i in range(0, len(terms), 2)
+        ]
+    return terms[0]

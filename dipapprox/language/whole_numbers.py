@@ -1,0 +1,177 @@
+"""Where samples of discrete Laplace noise are, numbers must be whole (DiPC paper, Figure 1).
+
+    mean of DLap    a finite number, whole whatever the inputs are (DiPC paper, Lemma 17)
+    z, i * z, …     integer coefficients
+    z + e           e is whole; in comparisons any rational: z >= 1/2
+
+The check runs on the core, where parameters are bound. It is one of flow: a variable counts as
+whole if all that is ever assigned to it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from dipapprox.distributions import Family
+from dipapprox.language import core
+from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.source import Span
+
+
+def check_whole_numbers(body: core.Block, cells: Iterable[core.Cell], diagnosis: Diagnosis) -> None:
+    """Report fractions where whole numbers are needed.
+
+    Args:
+        body: An elaborated program.
+        cells: Its inputs and outputs.
+        diagnosis: Where to report to.
+    """
+    statements = list(_statements(body))
+    draws = [s for s in statements if isinstance(s, core.Draw)]
+    if not any(draw.family is Family.DISCRETE_LAPLACE for draw in draws):
+        return
+    integers = _Spread(statements)
+    fractions = _Spread(statements)
+    for draw in draws:
+        whole = draw.family is Family.DISCRETE_LAPLACE
+        (integers if whole else fractions).mark(_stem(draw.target))
+    for cell in cells:
+        if not all(value.denominator == 1 for value in cell.domain if isinstance(value, Fraction)):
+            fractions.mark(cell.variable)
+    for target, value in _assignments(statements):
+        if not _is_whole_but(value):
+            fractions.mark(target)
+    checks = _Checks(integers.closure(), fractions.closure(), diagnosis)
+    for statement in statements:
+        checks.statement(statement)
+
+
+class _Spread:
+    """Which variables a property reaches through assignments."""
+
+    def __init__(self, statements: Iterable[core.Statement]) -> None:
+        self._flows: dict[str, list[str]] = defaultdict(list)
+        self._marked: set[str] = set()
+        for target, value in _assignments(statements):
+            for name in _names(value):
+                self._flows[name].append(target)
+
+    def mark(self, name: str) -> None:
+        self._marked.add(name)
+
+    def closure(self) -> set[str]:
+        reached, pending = set(self._marked), list(self._marked)
+        while pending:
+            for target in self._flows[pending.pop()]:
+                if target not in reached:
+                    reached.add(target)
+                    pending.append(target)
+        return reached
+
+
+class _Checks:
+    def __init__(self, integers: set[str], fractions: set[str], diagnosis: Diagnosis) -> None:
+        self._integers = integers
+        self._fractions = fractions
+        self._diagnosis = diagnosis
+
+    def statement(self, statement: core.Statement) -> None:
+        match statement:
+            case core.Draw(mean=mean, family=Family.DISCRETE_LAPLACE):
+                if not self._is_whole(mean):
+                    self._report("the mean of 'DLap' may be a fraction", mean.span)
+            case core.Assign(_, value):
+                if not self._integers.isdisjoint(_names(value)) and not self._is_whole(value):
+                    self._report("a random integer is combined with a fraction", value.span)
+            case core.If(condition, _, _) | core.While(condition, _):
+                for comparison in _comparisons(condition):
+                    for side in (comparison.left, comparison.right):
+                        self._side(side)
+            case _:
+                pass
+
+    def _side(self, node: core.Expression) -> None:
+        """Check the coefficients in one side of a comparison."""
+        match node:
+            case core.Sum(left, right):
+                self._side(left)
+                self._side(right)
+            case core.Product():
+                if not self._integers.isdisjoint(_names(node)) and not self._is_whole(node):
+                    self._report("a random integer is multiplied by a fraction", node.span)
+            case _:
+                pass
+
+    def _is_whole(self, node: core.Expression) -> bool:
+        return _is_whole_but(node) and self._fractions.isdisjoint(_names(node))
+
+    def _report(self, message: str, span: Span | None) -> None:
+        self._diagnosis.report(
+            "type error", message, span,
+            "samples of DLap are whole numbers: use whole means, coefficients and constants",
+        )  # fmt: skip
+
+
+def _is_whole_but(node: core.Expression) -> bool:
+    """Whether an expression is whole if its variables are."""
+    match node:
+        case core.Constant(value):
+            return not isinstance(value, Fraction) or value.denominator == 1
+        case core.Sum(left, right) | core.Product(left, right):
+            return _is_whole_but(left) and _is_whole_but(right)
+        case _:
+            return True
+
+
+def _names(node: core.Expression) -> Iterator[str]:
+    """Yield the variables that a value is computed from; arrays by their names."""
+    match node:
+        case core.Variable() | core.Element():
+            yield _stem(node)
+        case core.Sum(left, right) | core.Product(left, right):
+            yield from _names(left)
+            yield from _names(right)
+        case _:
+            pass
+
+
+def _stem(place: core.Variable | core.Element) -> str:
+    return place.array if isinstance(place, core.Element) else place.name.partition("[")[0]
+
+
+def _statements(block: core.Block) -> Iterator[core.Statement]:
+    """Yield the statements of a block and of the blocks in it."""
+    pending = list(block)
+    while pending:
+        statement = pending.pop()
+        yield statement
+        match statement:
+            case core.If(_, then, otherwise):
+                pending += (*then, *otherwise)
+            case core.While(_, body):
+                pending += body
+            case _:
+                pass
+
+
+def _assignments(statements: Iterable[core.Statement]) -> Iterator[tuple[str, core.Expression]]:
+    for statement in statements:
+        match statement:
+            case core.Assign(target, value):
+                yield _stem(target), value
+            case core.Choose(target, options):
+                for value, _ in options:
+                    yield _stem(target), value
+            case _:
+                pass
+
+
+def _comparisons(condition: core.Condition) -> Iterator[core.Comparison]:
+    match condition:
+        case core.Comparison():
+            yield condition
+        case core.All(parts) | core.Any(parts):
+            for part in parts:
+                yield from _comparisons(part)

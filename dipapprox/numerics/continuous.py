@@ -1,0 +1,29 @@
+"""What the numerical engines can integrate: linear guards on continuous samples."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.numerics.enclosure import NotEnclosed
+
+CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
+INTEGERS = NotEnclosed("discrete Laplace samples have no density: they are computed exactly only")
+
+
+def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
+    """Return an event that has densities as it is, or say why it is for the exact layer only.
+
+    Guards between integers are cut between two values: integrating densities instead would give a
+    confident wrong number.
+    """
+    match event:
+        case Chosen():
+            return CHOICE
+        case Event(samples):
+            return INTEGERS if any(law.family.is_discrete for law in samples) else event
+        case Star(centre, below, above):
+            leaves = any(law.family.is_discrete for law, _ in (*below, *above))
+            return INTEGERS if leaves or centre.family.is_discrete else event
+        case _:
+            assert_never(event)

@@ -1,0 +1,241 @@
+"""Program x question -> decision: the pipeline from end to end, with every failure an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.validity import check_choices
+from dipapprox.language.core import Program
+from dipapprox.privacy.decisions.decision import (
+    Cause,
+    Decision,
+    LeastUniformDelta,
+    Ruling,
+    Violation,
+)
+from dipapprox.privacy.decisions.gaps import (
+    Count,
+    Functions,
+    Gap,
+    Obstacle,
+    exponential_factor,
+    single_gaps,
+)
+from dipapprox.privacy.decisions.least_delta import find_least_delta
+from dipapprox.privacy.decisions.outside import decide_partially
+from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.search import DecisionSearch
+from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
+from dipapprox.privacy.decisions.validity import check_delta
+from dipapprox.privacy.decisions.violation import build_violation
+from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import (
+    Pair,
+    PairSelection,
+    count_selected,
+    select_pairs,
+)
+from dipapprox.privacy.search import Progress, silent
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+
+@dataclass(slots=True)
+class _Run:
+    """What is known so far; valid whenever the run ends."""
+
+    question: DecisionQuestion
+    states: FinalStates | None = None
+    search: DecisionSearch | None = None
+    count: Count = field(default_factory=Count)
+    ruling: Ruling = Ruling.UNKNOWN
+    cause: Cause | None = None
+    detail: str = ""
+    violation: Violation | None = None
+    violated_on: tuple[OpenRange, ...] | None = None
+    least: LeastUniformDelta | None = None
+    engine: str = "exact"
+
+    def stop(self, cause: Cause, detail: str) -> None:
+        """End without an answer, unless there is one already."""
+        detail = detail.removeprefix(f"{cause.value}: ")
+        if self.ruling is Ruling.UNKNOWN:
+            self.cause, self.detail = cause, detail
+        else:
+            self.detail = "; ".join(part for part in (self.detail, detail) if part)
+
+
+def decide(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> Decision:
+    """Decide whether `program` is (tε, δ(ε))-DP for every ε of an interval.
+
+    Private and violated are proved. A limit, an interrupt (Ctrl-C) or a broken invariant gives
+    unknown with the cause; nothing but errors of the user propagates.
+
+    Args:
+        program: From `parse` or `load`.
+        question: What is asked.
+        selection: Which ordered pairs of inputs.
+        options: The limits, whether states are merged, and the engine that checks violations.
+        progress: Told about pairs.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs, or some probability of the program
+            or δ makes no sense for some ε of the interval.
+    """
+    total = count_selected(program, selection)
+    run = _Run(question)
+    try:
+        _decide(run, program, selection, total, options, progress)
+    except LimitReached as limit:
+        detail = limit.reason
+        if run.ruling is Ruling.UNKNOWN:
+            detail += f"; {_looked_at(run, total)}"
+        run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
+    except MemoryError:
+        run.stop(Cause.MEMORY_LIMIT, "memory limit: no memory left")
+    except RecursionError:
+        run.stop(Cause.DEGREE_BUDGET, "degree-budget: an expression is nested too deeply")
+    except (KeyboardInterrupt, SystemError) as error:
+        if not was_interrupted(error):
+            raise
+        run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
+    except BrokenInvariant as broken:
+        run.ruling, run.violation = Ruling.UNKNOWN, None
+        run.violated_on = run.least = None
+        detail = f"internal invariant failed: {broken} (a bug, please report)"
+        run.stop(Cause.BUG, detail)
+    return _decision(run, program, options)
+
+
+def _decide(
+    run: _Run,
+    program: Program,
+    selection: PairSelection,
+    total: int | None,
+    options: Options,
+    progress: Progress,
+) -> None:
+    limits, question = options.limits, run.question
+    signs = Signs(question.epsilons, limits)
+    check_delta(question.delta, signs)
+    states = run.states = execute(program, options.merge, limits)
+    check_choices(states.choices, question.epsilons, limits)
+    source = ExactDistributions(states, None, limits)
+    functions = Functions(source, exponential_factor(question.budget))
+    search = run.search = DecisionSearch(question, signs)
+    patterns = PatternGaps(functions, signs, limits)
+
+    def pairs() -> Iterator[Pair]:
+        for done, pair in enumerate(select_pairs(program, selection)):
+            progress(done, total)
+            yield pair
+
+    try:
+        search.run(_gaps(question, patterns, pairs(), run.count))
+    except Obstacle as obstacle:
+        _decide_outside(run, program, selection, options, progress, obstacle)
+        return
+    if search.violation is not None:
+        gap, slack = search.violation
+        run.violation = build_violation(gap, slack, question, functions, signs, states, options)
+        run.ruling = Ruling.VIOLATED
+        if question.violations:
+            run.violated_on = merged(search.violated_on)
+            if search.undecided:
+                run.detail = f"{search.undecided} inequalities are not decided: {search.cause}"
+    elif search.undecided:
+        run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
+    else:
+        run.ruling = Ruling.PRIVATE
+        if question.violations:
+            run.violated_on = ()
+    if question.least_delta:
+        run.least = find_least_delta(patterns, pairs(), question.width)
+
+
+def _gaps(
+    question: DecisionQuestion, patterns: PatternGaps, pairs: Iterable[Pair], count: Count
+) -> Iterator[Gap]:
+    if question.delta.is_zero:
+        return single_gaps(patterns.functions, pairs, count, patterns.limits)
+    return patterns.gaps(pairs, count)
+
+
+def _decide_outside(
+    run: _Run,
+    program: Program,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress,
+    obstacle: Obstacle,
+) -> None:
+    """Answer as far as the engines for single ε and compact ranges go."""
+    cause = cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT)
+    partial = decide_partially(program, run.question, selection, options, progress)
+    run.engine = options.engine.value
+    if partial.violation is not None:
+        run.ruling, run.violation = Ruling.VIOLATED, partial.violation
+        return
+    if partial.proves(run.question.epsilons):
+        run.ruling = Ruling.PRIVATE
+        return
+    if partial.interrupted:
+        run.stop(Cause.INTERRUPTED, "interrupted")
+        return
+    facts = [f"{obstacle.reason} (input {row_text(obstacle.row)})"]
+    if partial.proved is not None:
+        facts.append(f"proved for all ε in [{partial.proved[0]}, {partial.proved[1]}]")
+    if partial.tried:
+        facts.append(f"no violation found at ε = {', '.join(map(str, partial.tried))}")
+    run.stop(cause, "; ".join(facts))
+
+
+def _undecided(search: DecisionSearch) -> str:
+    first = search.open[0].reason
+    more = f" (and {search.undecided - 1} other inequalities)" if search.undecided > 1 else ""
+    return f"{first}{more}"
+
+
+def _looked_at(run: _Run, total: int | None) -> str:
+    of = "" if total is None else f" of {total}"
+    return f"{run.count.pairs}{of} pairs looked at"
+
+
+def _decision(run: _Run, program: Program, options: Options) -> Decision:
+    search = run.search
+
+    return Decision(
+        program=program.name,
+        parameters=program.parameters,
+        inputs=program.inputs,
+        output_cells=program.outputs,
+        outputs=() if run.states is None else run.states.outputs(),
+        final_states=0 if run.states is None else len(run.states.states),
+        epsilons=run.question.epsilons,
+        budget=run.question.budget,
+        delta=run.question.delta,
+        ruling=run.ruling,
+        cause=run.cause,
+        detail=run.detail,
+        pairs=run.count.pairs,
+        inequalities=run.count.inequalities,
+        distinct=0 if search is None else search.decided,
+        open=() if search is None else tuple(search.open),
+        violation=run.violation,
+        violated_on=run.violated_on,
+        least_delta=run.least,
+        engine=run.engine,
+        seconds=options.limits.elapsed(),
+    )

@@ -1,0 +1,271 @@
+"""What a decision for an interval of epsilons says. Frozen data, nothing printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from html import escape
+
+from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import Cell, InputRow, Value
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.decisions.closed_form import as_text
+from dipapprox.privacy.decisions.delta import Delta
+from dipapprox.privacy.decisions.epsilons import interval_words
+from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
+from dipapprox.privacy.pairs.adjacency import Pair
+
+
+class Ruling(Enum):
+    """The three answers; the value is the word in reports and JSON."""
+
+    PRIVATE = "private"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+class Cause(Enum):
+    """Why a decision is unknown (DiPC spec, section 7.8); the value is the word in JSON."""
+
+    OUTSIDE_FRAGMENT = "outside-fragment"
+    PATH_BUDGET = "path-budget"
+    INTEGRATION_BUDGET = "integration-budget"
+    DEGREE_BUDGET = "degree-budget"
+    PRECISION_BUDGET = "precision-budget"
+    TIGHT_DELTA = "tight-delta"
+    TERMINATION = "termination"
+    TIME_LIMIT = "time-limit"
+    MEMORY_LIMIT = "memory-limit"
+    INTERRUPTED = "interrupted"
+    BUG = "internal-error"
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationRow:
+    """An output of a violation with its probability under both inputs at `epsilon`.
+
+    The exact forms are functions of ε; None outside the decidable class.
+    """
+
+    output: tuple[Value, ...]
+    probability: Enclosure
+    adjacent_probability: Enclosure
+    form: ExponentialRatio | None
+    adjacent_form: ExponentialRatio | None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Pr[P(input) in O] > e^{t epsilon} Pr[P(adjacent) in O] + δ, certified at one epsilon.
+
+    Attributes:
+        left: Encloses the left side.
+        right: Encloses the right side; it lies below.
+        ranges: Where this pair and O violate the claim; None outside the decidable class.
+        checked_by: The engine that found the same by numerical enclosures; None if their
+            precision did not suffice.
+    """
+
+    input: InputRow
+    adjacent: InputRow
+    rows: tuple[ViolationRow, ...]
+    epsilon: Fraction
+    left: Enclosure
+    right: Enclosure
+    ranges: tuple[OpenRange, ...] | None
+    checked_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeastUniformDelta:
+    """The least δ that holds for every ε: a supremum.
+
+    Attributes:
+        enclosure: Of it.
+        exact: The number itself, where it is known to be this rational.
+        where: Where it is attained or approached, for people.
+        pair: The inputs.
+        outputs: Positions of the outputs.
+    """
+
+    enclosure: Enclosure
+    exact: Fraction | None
+    where: str
+    pair: Pair | None
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An inequality that was not decided."""
+
+    pair: Pair
+    outputs: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
+
+    Attributes:
+        cause: Why it is unknown; None otherwise.
+        detail: The same in a sentence; for other answers what else must be known, or "".
+        pairs: Ordered pairs looked at.
+        inequalities: Pairs with their outputs, or sets of outputs, looked at.
+        distinct: Functions of ε among them whose sign was decided.
+        open: For unknown, inequalities that are not decided (the first of them).
+        violated_on: Where some checked pair violates the claim; None if that was not asked.
+        least_delta: None if that was not asked.
+        seconds: From parsed arguments to the decision.
+    """
+
+    program: str
+    parameters: Mapping[str, Fraction]
+    inputs: tuple[Cell, ...]
+    output_cells: tuple[Cell, ...]
+    outputs: tuple[tuple[Value, ...], ...]
+    final_states: int
+    epsilons: EpsilonInterval
+    budget: Fraction
+    delta: Delta
+    ruling: Ruling
+    cause: Cause | None
+    detail: str
+    pairs: int
+    inequalities: int
+    distinct: int
+    open: tuple[Open, ...]
+    violation: Violation | None
+    violated_on: tuple[OpenRange, ...] | None
+    least_delta: LeastUniformDelta | None
+    engine: str
+    seconds: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run before there was an answer."""
+        return self.cause is Cause.INTERRUPTED
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `decide --json`, a contract with other tools."""
+        upper = self.epsilons.upper
+        return {
+            "program": self.program,
+            "params": {name: str(value) for name, value in self.parameters.items()},
+            "interval": [str(self.epsilons.lower), "inf" if upper is None else str(upper)],
+            "budget": str(self.budget),
+            "delta": self.delta.text,
+            "verdict": self.ruling.value,
+            "reason": None if self.cause is None else self.cause.value,
+            "detail": self.detail or None,
+            "witness": None if self.violation is None else self._witness(self.violation),
+            "violated_on": _inner(self._violated_on()),
+            "violated_within": _outer(self._violated_on()),
+            "least_delta": None if self.least_delta is None else self._least(self.least_delta),
+            "pairs": self.pairs,
+            "outputs": len(self.outputs),
+            "final_states": self.final_states,
+            "inequalities": self.inequalities,
+            "distinct": self.distinct,
+            "open": [self._open(each) for each in self.open],
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line of JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _violated_on(self) -> tuple[OpenRange, ...] | None:
+        if self.violated_on is None and self.violation is not None:
+            return self.violation.ranges
+        return self.violated_on
+
+    def _witness(self, violation: Violation) -> dict[str, object]:
+        return {
+            "eps": str(violation.epsilon),
+            "input": valuation(self.inputs, violation.input),
+            "adjacent": valuation(self.inputs, violation.adjacent),
+            "outputs": [valuation(self.output_cells, row.output) for row in violation.rows],
+            "probabilities": [
+                {
+                    "probability": ends(row.probability),
+                    "adjacent_probability": ends(row.adjacent_probability),
+                    "form": None if row.form is None else as_text(row.form),
+                    "adjacent_form": None
+                    if row.adjacent_form is None
+                    else as_text(row.adjacent_form),
+                }
+                for row in violation.rows
+            ],
+            "lhs_enclosure": ends(violation.left),
+            "rhs_enclosure": ends(violation.right),
+            "violated_on": _inner(violation.ranges),
+            "violated_within": _outer(violation.ranges),
+            "checked_by": violation.checked_by,
+        }
+
+    def _least(self, least: LeastUniformDelta) -> dict[str, object]:
+        pair = least.pair
+        return {
+            "enclosure": ends(least.enclosure),
+            "exact": None if least.exact is None else str(least.exact),
+            "where": least.where,
+            "input": None if pair is None else valuation(self.inputs, pair[0]),
+            "adjacent": None if pair is None else valuation(self.inputs, pair[1]),
+            "outputs": [valuation(self.output_cells, self.outputs[o]) for o in least.outputs],
+        }
+
+    def _open(self, inequality: Open) -> dict[str, object]:
+        return {
+            "input": valuation(self.inputs, inequality.pair[0]),
+            "adjacent": valuation(self.inputs, inequality.pair[1]),
+            "outputs": [valuation(self.output_cells, self.outputs[o]) for o in inequality.outputs],
+            "reason": inequality.reason,
+        }
+
+    def _repr_html_(self) -> str:
+        rows: dict[str, object] = {
+            "program": self.program,
+            "claim": f"({self.budget} ε, {self.delta.text})-DP for {interval_words(self.epsilons)}",
+            "verdict": self.ruling.value,
+            "reason": self.detail or None,
+            "pairs": self.pairs,
+        }
+        if self.violation is not None:
+            rows["violated at"] = f"ε = {self.violation.epsilon}"
+            rows["input"] = valuation_text(self.inputs, self.violation.input)
+            rows["adjacent"] = valuation_text(self.inputs, self.violation.adjacent)
+            rows["outputs"] = "; ".join(row_text(row.output) for row in self.violation.rows)
+        cells = (
+            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
+            for name, value in rows.items()
+            if value is not None
+        )
+        return f"<table>{''.join(cells)}</table>"
+
+
+def _inner(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
+    """Return ranges that are violated for certain."""
+    if ranges is None:
+        return None
+    return [
+        [str(each.lower.upper), "inf" if each.upper is None else str(each.upper.lower)]
+        for each in ranges
+    ]
+
+
+def _outer(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
+    """Return the same ranges with the ends that they do not reach for certain."""
+    if ranges is None:
+        return None
+    return [
+        [str(each.lower.lower), "inf" if each.upper is None else str(each.upper.upper)]
+        for each in ranges
+    ]

@@ -1,0 +1,147 @@
+"""Which differences of probabilities a claim is about, each only once.
+
+A gap is G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]), a function of ε; the claim is G <= δ
+for every pair and every O. For δ = 0 single outputs suffice; for δ > 0 see `patterns`.
+
+Probabilities are numbered as functions of ε. Gaps over the same functions are made once, whatever
+the pairs; those that differ in a positive factor only are recognised later, by their numerators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Protocol
+
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy.pairs.adjacency import Pair
+
+Terms = tuple[tuple[int, int], ...]
+"""The outputs of a gap as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A difference that must be at most δ.
+
+    Attributes:
+        pair: The first pair that it was met at.
+        outputs: Positions of O in the outputs.
+        function: G.
+    """
+
+    pair: Pair
+    outputs: tuple[int, ...]
+    function: ExponentialRatio
+
+
+class Distributions(Protocol):
+    """Where exact distributions come from."""
+
+    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+        """The probability of every output as a function of ε, or why there is none."""
+
+
+class Obstacle(Exception):
+    """Some distribution has no exact form. `reason` is for the verdict."""
+
+    def __init__(self, reason: str, row: InputRow) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.row = row
+
+
+@dataclass(slots=True)
+class Functions:
+    """The distinct probabilities met so far, numbered; and their differences.
+
+    Attributes:
+        factor: e^{tε}.
+    """
+
+    source: Distributions
+    factor: ExponentialPolynomial
+    known: list[ExponentialRatio] = field(default_factory=list)
+    _numbers: dict[ExponentialRatio, int] = field(default_factory=dict)
+    _rows: dict[InputRow, tuple[int, ...]] = field(default_factory=dict)
+    _differences: dict[tuple[int, int], ExponentialRatio] = field(default_factory=dict)
+
+    def row(self, row: InputRow) -> tuple[int, ...]:
+        """Number the probabilities of one input.
+
+        Raises:
+            Obstacle: If they have no exact form.
+            LimitReached: If the source's limits run out.
+        """
+        known = self._rows.get(row)
+        if known is None:
+            found = self.source.distribution(row)
+            if isinstance(found, NotEnclosed):
+                raise Obstacle(found.reason, row)
+            known = self._rows[row] = tuple(map(self._number, found))
+        return known
+
+    def _number(self, function: ExponentialRatio) -> int:
+        number = self._numbers.setdefault(function, len(self.known))
+        if number == len(self.known):
+            self.known.append(function)
+        return number
+
+    def difference(self, first: int, second: int) -> ExponentialRatio:
+        """Return p - e^{tε} p' for two probabilities."""
+        key = first, second
+        if key not in self._differences:
+            p, q = self.known[first], self.known[second]
+            self._differences[key] = p - ExponentialRatio(self.factor * q.numerator, q.denominator)
+        return self._differences[key]
+
+    def gap(self, terms: Terms) -> ExponentialRatio:
+        """Add up the differences of a set of outputs."""
+        parts = [self.difference(*term) for term in terms]
+        return reduce(add, parts) if parts else ExponentialRatio.constant(0)
+
+
+def exponential_factor(budget: Fraction) -> ExponentialPolynomial:
+    """Return e^{budget * ε}."""
+    return ExponentialPolynomial.monomial(1, rate=budget)
+
+
+@dataclass(slots=True)
+class Count:
+    """What was looked at.
+
+    Attributes:
+        pairs: Ordered pairs of inputs.
+        inequalities: Pairs with their sets of outputs.
+    """
+
+    pairs: int = 0
+    inequalities: int = 0
+
+
+def single_gaps(
+    functions: Functions, pairs: Iterable[Pair], count: Count, limits: Limits
+) -> Iterator[Gap]:
+    """Yield the gaps of single outputs.
+
+    Raises:
+        Obstacle: If a distribution has no exact form.
+        LimitReached: If the limits run out.
+    """
+    met: set[tuple[int, int]] = set()
+    for pair in pairs:
+        limits.check()
+        first, second = functions.row(pair[0]), functions.row(pair[1])
+        count.pairs += 1
+        count.inequalities += len(first)
+        for output, key in enumerate(zip(first, second, strict=True)):
+            if key in met:
+                continue
+            met.add(key)
+            yield Gap(pair, (output,), functions.difference(*key))

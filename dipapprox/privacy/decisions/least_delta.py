@@ -1,0 +1,88 @@
+"""The least δ that holds for every pair and every ε of an interval.
+
+It is the largest supremum over ε of a gap G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]); the
+sets O that matter are those of `patterns`. Gaps below what is attained already are dismissed by the
+decision that attained - G >= 0, without looking for their own supremum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.nonnegative import Nonnegative
+from dipapprox.exact.supremum import Supremum, enclose_supremum
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.decisions.decision import LeastUniformDelta
+from dipapprox.privacy.decisions.epsilons import closed_interval
+from dipapprox.privacy.decisions.gaps import Count, Gap
+from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
+from dipapprox.privacy.pairs.adjacency import Pair
+
+_COARSE = Fraction(1, 1000)
+"""Width of the ends of the ranges in which a supremum is looked for."""
+
+
+def find_least_delta(
+    patterns: PatternGaps, pairs: Iterable[Pair], width: Fraction
+) -> LeastUniformDelta:
+    """Enclose the least δ to `width`, exactly where it is a rational limit.
+
+    Raises:
+        LimitReached: If a budget runs out.
+        Obstacle: If a distribution has no exact form.
+    """
+    lower = upper = Fraction(0)
+    best: tuple[Gap, Supremum] | None = None
+    met: set[ExponentialPolynomial | ExponentialRatio] = set()
+    for gap in patterns.gaps(pairs, Count()):
+        key = gap.function if gap.function.denominator else gap.function.numerator
+        if key in met:
+            continue
+        met.add(key)
+        if _is_dominated(gap, lower, patterns):
+            continue
+        for part in _positive_parts(gap, patterns):
+            found = enclose_supremum(gap.function, part, width, patterns.limits)
+            if isinstance(found, NotEnclosed):
+                raise BrokenInvariant(f"a positive difference of probabilities: {found.reason}")
+            upper = max(upper, found.value.upper)
+            if best is None or found.value.lower > lower:
+                lower, best = max(lower, found.value.lower), (gap, found)
+    enclosure = Enclosure(lower, min(max(lower, upper), Fraction(1)))
+    exact = lower if enclosure.width == 0 else None
+    if best is None:
+        return LeastUniformDelta(enclosure, exact, "attained everywhere", None, ())
+    gap, supremum = best
+    return LeastUniformDelta(enclosure, exact, _where(supremum), gap.pair, gap.outputs)
+
+
+def _is_dominated(gap: Gap, attained: Fraction, patterns: PatternGaps) -> bool:
+    slack = patterns.signs.numerator(ExponentialRatio.constant(attained) - gap.function)
+    return isinstance(patterns.signs.is_nonnegative(slack), Nonnegative)
+
+
+def _positive_parts(gap: Gap, patterns: PatternGaps) -> tuple[EpsilonInterval, ...]:
+    """Return intervals that hold all ε at which a gap is positive: elsewhere it may fall to -∞."""
+    signs = patterns.signs
+    ranges = signs.negative(-signs.numerator(gap.function), _COARSE)
+    return tuple(
+        closed_interval(each.lower.lower, None if each.upper is None else each.upper.upper)
+        for each in ranges
+    )
+
+
+def _where(supremum: Supremum) -> str:
+    place = supremum.place
+    if place is None:
+        return "approached as ε → ∞"
+    if place.upper == 0:
+        return "approached as ε → 0"
+    if place.width == 0:
+        return f"attained at ε = {place.lower}"
+    low, high = short(place)
+    return f"attained at ε in [{low}, {high}]"

@@ -1,0 +1,177 @@
+"""Claims outside the decidable class: Gaussian noise, scales other than a / eps.
+
+Nothing decides them for all ε, but the engines of `verify` give parts of an answer: a violation
+certified at one ε, or a proof for a compact range of ε. A range that is the whole interval is a
+proof of the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dipapprox.errors import UserError
+from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.values import enclose_at
+from dipapprox.language.core import Program
+from dipapprox.language.formula import Name, Number, Operation, Operator
+from dipapprox.limits import Limits
+from dipapprox.numerics import intervals
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.decision import Violation, ViolationRow
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.divergence import budget_factor
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.intervals.verifier import verify_interval
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import PairSelection
+from dipapprox.privacy.search import Progress
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import verify
+
+_TRIALS = 6
+"""Powers of two on both sides of 1 that are tried."""
+
+_PROOF_RANGE = Fraction(1, 4), Fraction(4)
+"""Where a proof is tried when the interval is larger."""
+
+_SECONDS = 20.0
+"""For the trials, and again for the proof."""
+
+_BITS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What is known of a claim outside the class.
+
+    Attributes:
+        violation: Certified at one ε; None if none was found.
+        proved: The range of ε for which the claim holds; None if none was proved.
+        tried: The ε at which no violation was found.
+        interrupted: Whether Ctrl-C ended the work.
+    """
+
+    violation: Violation | None
+    proved: tuple[Fraction, Fraction] | None
+    tried: tuple[Fraction, ...]
+    interrupted: bool = False
+
+    def proves(self, epsilons: EpsilonInterval) -> bool:
+        """Whether the proved range is the whole interval."""
+        if epsilons.is_point and self.proved is not None:
+            return self.proved[0] == epsilons.lower == self.proved[1]
+        return self.proved == (epsilons.lower, epsilons.upper)
+
+
+def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:
+    """Yield the epsilons to try: powers of two from 1 outward, then the ends."""
+    tried: set[Fraction] = set()
+    grid = [Fraction(1)]
+    for k in range(1, _TRIALS + 1):
+        grid += [Fraction(1, 2**k), Fraction(2**k)]
+    ends = [end for end in (epsilons.lower, epsilons.upper) if end is not None]
+    for epsilon in (*grid, *ends):
+        if epsilon in epsilons and epsilon not in tried:
+            tried.add(epsilon)
+            yield epsilon
+
+
+def decide_partially(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress,
+) -> Partial:
+    """Look for a violation at single epsilons, then for a proof on a compact range."""
+    trials = replace(options, limits=options.limits.ending_within(_SECONDS))
+    tried: list[Fraction] = []
+    for epsilon in trial_epsilons(question.epsilons):
+        verdict = _verify_at(program, question, selection, trials, epsilon)
+        if verdict is None:
+            continue
+        if verdict.answer is Answer.NOT_DP:
+            return Partial(_violation(verdict, question), None, tuple(tried))
+        if verdict.interrupted:
+            return Partial(None, None, tuple(tried), interrupted=True)
+        if verdict.answer is Answer.DP and question.epsilons.is_point:
+            return Partial(None, (epsilon, epsilon), ())
+        tried.append(epsilon)
+    return _prove(program, question, selection, options, progress, tuple(tried))
+
+
+def _prove(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress,
+    tried: tuple[Fraction, ...],
+) -> Partial:
+    lower = max(question.epsilons.lower, _PROOF_RANGE[0])
+    upper = _PROOF_RANGE[1]
+    if question.epsilons.upper is not None:
+        lower, upper = question.epsilons.lower or lower, question.epsilons.upper
+    if lower >= upper:
+        return Partial(None, None, tried)
+    budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
+    text = f"{question.budget} * eps"
+    claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
+    within = replace(options, limits=options.limits.ending_within(_SECONDS))
+    try:
+        verdict = verify_interval(program, claim, lower, upper, selection, within, progress)
+    except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here
+        return Partial(None, None, tried)
+    if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
+        return Partial(_violation(verdict.violation, question), None, tried)
+    proved = (lower, upper) if verdict.answer is Answer.DP else None
+    return Partial(None, proved, tried, verdict.interrupted)
+
+
+def _verify_at(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    epsilon: Fraction,
+) -> Verdict | None:
+    """Verify the claim at one ε: with a larger δ to refute, with a smaller one to prove."""
+    delta = _delta(question, epsilon, options.limits)
+    if delta is None:
+        return None
+    budget = question.budget * epsilon
+    verdict = verify(program, Claim(epsilon, delta.upper, budget), selection, options)
+    if verdict.answer is Answer.DP and delta.width:
+        return verify(program, Claim(epsilon, delta.lower, budget), selection, options)
+    return verdict
+
+
+def _delta(question: DecisionQuestion, epsilon: Fraction, limits: Limits) -> Enclosure | None:
+    low, high = (enclose_at(each, epsilon, _BITS, limits) for each in question.delta.bounds(_BITS))
+    if isinstance(low, NotEnclosed) or isinstance(high, NotEnclosed):
+        return None
+    one = Fraction(1)
+    return Enclosure(min(max(low.lower, Fraction(0)), one), min(max(high.upper, Fraction(0)), one))
+
+
+def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
+    witness, epsilon = verdict.witness, verdict.claim.epsilon
+    assert witness is not None, "Not_DP has a witness"
+    rows = tuple(
+        ViolationRow(row.output, row.probability, row.adjacent_probability, None, None)
+        for row in witness.rows
+    )
+    nothing = Enclosure.exact(0)
+    left = sum((row.probability for row in rows), nothing)
+    factor = budget_factor(question.budget * epsilon, verdict.precision)
+    adjacent = sum((row.adjacent_probability for row in rows), nothing)
+    right = left
+    if factor.upper is not None:
+        claimed = Enclosure.exact(verdict.claim.delta)
+        right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
+    return Violation(
+        witness.input, witness.adjacent, rows, epsilon, left, right, None, verdict.engine
+    )

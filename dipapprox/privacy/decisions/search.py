@@ -1,0 +1,111 @@
+"""Every inequality of a claim, each function of ε decided once.
+
+for each gap G of each pair (`gaps`, `patterns`):
+    f := δ - G without its denominators   -- seen before -------->  next gap
+        f >= 0 on the whole interval  ---------------------------->  next gap
+        f < 0 somewhere  -- δ exact, or f < 0 with δ from above -->  violated: stop
+        |                   (or go on, if every violation is asked for)
+        +-- δ known by brackets: narrower brackets, until `LAST_BITS`: open, "tight-delta"
+        no sign found: open, with the reason
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.privacy.decisions.decision import Cause, Open
+from dipapprox.privacy.decisions.gaps import Gap
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.signs import Answer, Signs, canonical, cause_of
+
+FIRST_BITS = 64
+LAST_BITS = 1024
+"""Of the brackets around a constant δ."""
+
+_MOST_OPEN = 100
+"""Undecided inequalities that are listed; more are only counted."""
+
+
+@dataclass(slots=True)
+class DecisionSearch:
+    """One run; the fields after `signs` are valid whenever it ends.
+
+    Attributes:
+        violation: The first gap that violates the claim, with f, the claim's slack: f < 0
+            somewhere, and with the smaller δ of the last brackets it is below 0 no less.
+        decided: Distinct functions whose sign is known.
+        violated_on: If every violation is asked for: where the claim is violated.
+        undecided: Number of open inequalities.
+        cause: Of the first open inequality.
+        open: The first of them.
+    """
+
+    question: DecisionQuestion
+    signs: Signs
+    violation: tuple[Gap, ExponentialPolynomial] | None = None
+    decided: int = 0
+    violated_on: list[OpenRange] = field(default_factory=list)
+    undecided: int = 0
+    cause: Cause | None = None
+    open: list[Open] = field(default_factory=list)
+    _met: set[ExponentialPolynomial] = field(default_factory=set)
+
+    def run(self, gaps: Iterable[Gap]) -> None:
+        """Decide gaps until all are done or one certainly violates the claim.
+
+        Raises:
+            LimitReached: If a budget runs out.
+            Obstacle: If a distribution has no exact form.
+        """
+        for gap in gaps:
+            self._decide(gap)
+            if self.violation is not None and not self.question.violations:
+                return
+
+    def _decide(self, gap: Gap) -> None:
+        bits = FIRST_BITS
+        while True:
+            low, high = self.question.delta.bounds(bits)
+            slack = self.signs.numerator(low - gap.function)
+            if bits == FIRST_BITS:
+                key = canonical(slack)
+                if key in self._met:
+                    return
+                self._met.add(key)
+            found = self.signs.is_nonnegative(slack)
+            if isinstance(found, Negative) and low != high:
+                slack = self.signs.numerator(high - gap.function)
+                found = self.signs.is_nonnegative(slack)
+                if isinstance(found, Nonnegative):  # for the larger δ only
+                    bits *= 2
+                    if bits <= LAST_BITS:
+                        continue
+                    found = Undecided(
+                        f"tight-delta: the difference exceeds δ by less than 2^-{LAST_BITS}, "
+                        "or not at all"
+                    )
+            break
+        self._record(gap, slack, found)
+
+    def _record(self, gap: Gap, slack: ExponentialPolynomial, found: Answer) -> None:
+        match found:
+            case Nonnegative():
+                self.decided += 1
+            case Negative():
+                self.decided += 1
+                if self.violation is None:
+                    self.violation = gap, slack
+                if self.question.violations:
+                    self.violated_on += self.signs.negative(slack, self.question.width)
+            case Undecided(reason):
+                self.undecided += 1
+                self.cause = self.cause or cause_of(reason, Cause.PRECISION_BUDGET)
+                if len(self.open) < _MOST_OPEN:
+                    self.open.append(Open(gap.pair, gap.outputs, reason))
+            case _:
+                assert_never(found)

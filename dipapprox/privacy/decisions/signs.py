@@ -1,0 +1,155 @@
+"""Signs of exponential ratios on the interval of a question: where they are >= 0, < 0, and change.
+
+Ratios are cleared of their denominators first, by factors whose sign on the interval is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.exact.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.negative_set import OpenRange, negative_set
+from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.normal_form import normal_form
+from dipapprox.exact.values import sign_at
+from dipapprox.exact.zeros import refine, zeros
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.decisions.decision import Cause
+from dipapprox.privacy.decisions.patterns import SignChanges
+
+Answer = Nonnegative | Negative | Undecided
+
+_BUDGETS = {
+    "degree-budget": Cause.DEGREE_BUDGET,
+    "box-budget": Cause.PRECISION_BUDGET,
+    "precision-budget": Cause.PRECISION_BUDGET,
+    "outside-fragment": Cause.OUTSIDE_FRAGMENT,
+    "tight-delta": Cause.TIGHT_DELTA,
+    "termination": Cause.TERMINATION,
+    "time limit": Cause.TIME_LIMIT,
+    "memory limit": Cause.MEMORY_LIMIT,
+    "path limit": Cause.PATH_BUDGET,
+    "piece limit": Cause.INTEGRATION_BUDGET,
+    "integration-budget": Cause.INTEGRATION_BUDGET,
+}
+"""What reasons begin with."""
+
+_OWN = ("degree-budget", "box-budget", "precision-budget")
+"""What one function may use up without ending the run."""
+
+
+def cause_of(reason: str, otherwise: Cause) -> Cause:
+    """Return the cause that the reason of a limit or an obstacle stands for."""
+    found = (cause for start, cause in _BUDGETS.items() if reason.startswith(start))
+    return next(found, otherwise)
+
+
+def canonical(function: ExponentialPolynomial) -> ExponentialPolynomial:
+    """Return the function divided by a positive c ε^n e^{qε}: equal for equal signs, often."""
+    return normal_form(function).function() if function else function
+
+
+@dataclass(slots=True)
+class Signs:
+    """Sign questions on one interval.
+
+    Attributes:
+        interval: The epsilons.
+        limits: Asked throughout.
+    """
+
+    interval: EpsilonInterval
+    limits: Limits
+    _denominators: dict[ExponentialPolynomial, int] = field(default_factory=dict)
+    _point: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._point = self.interval.lower
+        if not self.interval.is_point:
+            self._point = simplest_between(self.interval.lower, self.interval.upper)
+
+    def numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
+        """Multiply a ratio by its denominator, so that the sign stays the same everywhere.
+
+        The denominator has no zero on the interval; see `require_no_zero`.
+        """
+        function = ratio.numerator
+        for factor, exponent in ratio.denominator:
+            if exponent % 2 and self._sign_of(factor) < 0:
+                function = -function
+        return function
+
+    def _sign_of(self, factor: ExponentialPolynomial) -> int:
+        if factor not in self._denominators:
+            self._denominators[factor] = sign_at(factor, self._point, self.limits)
+        return self._denominators[factor]
+
+    def require_no_zero(self, ratio: ExponentialRatio, what: str) -> None:
+        """Make sure that a ratio has a value everywhere on the interval.
+
+        Raises:
+            UserError: If a factor of its denominator is 0 somewhere.
+            LimitReached: If that cannot be told.
+        """
+        for factor, _ in ratio.denominator:
+            chart = zeros(factor, self.interval, self.limits)
+            if chart.zeros or chart.zero_at_lower or chart.zero_at_upper or 0 in chart.signs:
+                near = chart.zeros[0].lower if chart.zeros else self._point
+                raise UserError(f"{what} divides by 0 for some eps, near {near}")
+
+    def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
+        """Decide whether a function is >= 0 on the interval.
+
+        Raises:
+            LimitReached: If the time or the memory is used up.
+        """
+        found = is_nonnegative(function, self.interval, self.limits)
+        if isinstance(found, Undecided) and not found.reason.startswith(_OWN):
+            raise LimitReached(found.reason)
+        return found
+
+    def sign_at(self, function: ExponentialPolynomial, epsilon: Fraction) -> int:
+        """Return the sign at one ε."""
+        return sign_at(function, epsilon, self.limits)
+
+    def negative(self, function: ExponentialPolynomial, width: Fraction) -> tuple[OpenRange, ...]:
+        """Return where a function is negative, ends known to `width` or exactly."""
+        if not self.interval.is_point:
+            return negative_set(function, self.interval, width, self.limits)
+        point = Enclosure.exact(self._point)
+        return (OpenRange(point, point),) if self.sign_at(function, self._point) < 0 else ()
+
+    def changes(self, function: ExponentialPolynomial, width: Fraction) -> SignChanges:
+        """Return the sign changes of a function, isolated to `width`."""
+        chart = zeros(function, self.interval, self.limits)
+        places = [refine(zero, width, self.limits) for zero in chart.zeros if zero.changes_sign]
+        return SignChanges(chart.signs[0] > 0, tuple((z.lower, z.upper) for z in places))
+
+
+def merged(ranges: Iterable[OpenRange]) -> tuple[OpenRange, ...]:
+    """Return the union of ranges, ascending.
+
+    Ranges are joined where they overlap for certain. Where they may overlap or touch, as far as
+    their ends are known, they are kept apart.
+    """
+    result: list[OpenRange] = []
+    for each in sorted(ranges, key=lambda r: (r.lower.upper, r.lower.lower)):
+        last = result[-1] if result else None
+        if last is None or (last.upper is not None and each.lower.upper >= last.upper.lower):
+            result.append(each)
+            continue
+        lower = Enclosure(min(last.lower.lower, each.lower.lower), last.lower.upper)
+        result[-1] = OpenRange(lower, _later(last.upper, each.upper))
+    return tuple(result)
+
+
+def _later(first: Enclosure | None, second: Enclosure | None) -> Enclosure | None:
+    """Enclose the greater of two ends; None is infinity."""
+    if first is None or second is None:
+        return None
+    return Enclosure(max(first.lower, second.lower), max(first.upper, second.upper))

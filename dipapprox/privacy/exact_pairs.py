@@ -1,0 +1,132 @@
+"""The last word on a pair: its delta by exact forms, compared with the claimed one exactly.
+
+At one rational ε the probabilities of Laplace and discrete programs are sums of c e^q, c and q
+rational, and ratios of such sums. So are p - e^budget p' and Lemma 2's sum of the positive ones;
+their signs are decidable (Lindemann and Weierstrass; `exact.values`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+from operator import add
+
+from dipapprox.distributions import Family
+from dipapprox.errors import LimitReached
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.values import compare_at, enclose_at, sign_at
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.gaps import (
+    Distributions,
+    Functions,
+    Obstacle,
+    exponential_factor,
+)
+from dipapprox.privacy.divergence import Probabilities, budget_factor, divergence
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.search import Attempt, ExactPairs
+from dipapprox.semantics.state import FinalStates
+
+_LARGEST_PRECISION = 2**17
+"""Bits at which an exact violation must show in enclosures, too."""
+
+_ONE = Fraction(1)
+
+
+class ExactDeltas:
+    """Decides pairs by exact forms; what was computed is remembered.
+
+    Args:
+        source: Exact distributions at the claim's epsilon, as functions to be taken at 1.
+        budget: The claimed epsilon, >= 0.
+        delta: The claimed delta.
+        limits: Asked throughout.
+    """
+
+    def __init__(
+        self, source: Distributions, budget: Fraction, delta: Fraction, limits: Limits
+    ) -> None:
+        self._functions = Functions(_AtOne(source), exponential_factor(budget))
+        self._budget = budget
+        self._delta = ExponentialRatio.constant(delta)
+        self._bound = delta
+        self._limits = limits
+        self._signs: dict[tuple[int, int], bool] = {}
+        self._sides: dict[tuple[tuple[int, int], ...], int] = {}
+        self._values: dict[tuple[int, int], Enclosure] = {}
+
+    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
+        """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""
+        try:
+            first, second = map(self._functions.row, pair)
+        except Obstacle as obstacle:
+            return NotEnclosed(obstacle.reason)
+        terms = sorted(t for t in zip(first, second, strict=True) if self._is_positive(t))
+        side = self._side(tuple(terms))
+        while True:
+            factor = budget_factor(self._budget, bits)
+            ours, theirs = self._enclosures(first, bits), self._enclosures(second, bits)
+            delta = divergence(ours, theirs, factor)
+            if side <= 0:
+                # delta_{u,u'} is at most the claimed one, and so is the lower end.
+                delta = Enclosure(delta.lower, min(delta.upper, self._bound))
+            if side <= 0 or delta.lower > self._bound:
+                return Attempt(pair, bits, delta, factor, ours, theirs)
+            bits *= 2
+            if bits > _LARGEST_PRECISION:
+                raise LimitReached(f"precision limit: a violation by less than 2^-{bits // 4}")
+
+    def _is_positive(self, term: tuple[int, int]) -> bool:
+        if term not in self._signs:
+            difference = self._functions.difference(*term)
+            self._signs[term] = sign_at(difference, _ONE, self._limits) > 0
+        return self._signs[term]
+
+    def _side(self, terms: tuple[tuple[int, int], ...]) -> int:
+        """Return the sign of delta_{u,u'} - delta."""
+        if terms not in self._sides:
+            parts = [self._functions.difference(*term) for term in terms]
+            total = reduce(add, parts, ExponentialRatio.constant(0)).at(_ONE)
+            self._sides[terms] = compare_at(total, self._delta, _ONE, self._limits)
+        return self._sides[terms]
+
+    def _enclosures(self, numbers: tuple[int, ...], bits: int) -> Probabilities:
+        return tuple(self._enclosure(number, bits) for number in numbers)
+
+    def _enclosure(self, number: int, bits: int) -> Enclosure:
+        key = number, bits
+        if key not in self._values:
+            value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
+            found = UNIT
+            if not isinstance(value, NotEnclosed):
+                found = value.intersect(UNIT, "the exact form of a probability")
+            self._values[key] = found
+        return self._values[key]
+
+
+def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:
+    """Return what decides pairs exactly; None if the options forbid it or no form can exist."""
+    gaussian = any(sample.family is Family.GAUSSIAN for sample in states.samples)
+    if gaussian or not options.compares_exactly:
+        return None
+    source = ExactDistributions(states, claim.epsilon, options.limits)
+    return ExactDeltas(source, claim.budget, claim.delta, options.limits)
+
+
+class _AtOne:
+    """Distributions whose functions are replaced by their values at 1: equal ones look equal."""
+
+    def __init__(self, source: Distributions) -> None:
+        self._source = source
+
+    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+        """Evaluate the source's answer."""
+        found = self._source.distribution(row)
+        if isinstance(found, NotEnclosed):
+            return found
+        return tuple(each.at(_ONE) for each in found)

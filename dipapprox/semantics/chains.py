@@ -1,0 +1,259 @@
+"""Loops that choose at random, as finite Markov chains (DiPC paper, section 3.6 and appendix F).
+
+In: a loop and a state that reaches it. Out: the ways in which the loop is left, and the law by
+which one of them comes about. The chain's states are situations at the tests of loops: values of
+live cells and outputs. Its transitions are the courses from one test to the next, with the products
+of the weights of the choices on the way:
+
+    test of a loop -- the path decides the condition --> run to the next tests, one transition each
+         |         -- it does not --> `Open`: the caller splits the path and explores again
+         `-> no end can be reached from here --> the loop never ends
+
+Comparisons of samples have one answer on all of a path, so once the path decides them the chain is
+an ordinary finite one. Whether the weights are probabilities for the eps of a run is not looked at
+here; where they are, and none that is not the zero function is 0, the loop ends with probability 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dipapprox.distributions import ChoiceLaw
+from dipapprox.errors import LimitReached
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.configuration import State, Trail
+from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.liveness import Liveness
+from dipapprox.semantics.loops import endless, situation
+from dipapprox.semantics.markov import CERTAINLY, all_reach, law_of_end
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.splitting import Splitter, split_on_input
+from dipapprox.semantics.statements import Statements
+from dipapprox.source import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frame:
+    """A place in a block, and where to go on after the block."""
+
+    block: core.Block
+    place: int
+    parent: _Frame | None
+
+    def key(self) -> tuple[int, ...]:
+        """Equal for equal places."""
+        found: list[int] = []
+        frame: _Frame | None = self
+        while frame is not None:
+            found += (id(frame.block), frame.place)
+            frame = frame.parent
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """A way in which a loop is left.
+
+    Attributes:
+        state: Store and outputs; only live cells are in the store.
+        by_exit: Whether the program ends.
+        span: Of the `exit`, if it does.
+    """
+
+    state: State
+    by_exit: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """What a loop does. Outcome k of `law` is ending k; with one ending `law` has one outcome."""
+
+    law: ChoiceLaw
+    endings: tuple[Ending, ...]
+
+
+class Open(Exception):
+    """A path does not decide a condition in a loop; `state` is what it looked like there."""
+
+    def __init__(self, statement: core.If | core.While, state: State) -> None:
+        super().__init__()
+        self.statement = statement
+        self.state = state
+
+
+_Node = tuple[_Frame, State] | Ending
+
+
+class Chains:
+    """Explores the loops of a program.
+
+    Args:
+        statements: Runs the statements that do not branch.
+        evaluator: Evaluates what is compared.
+        points: The points of the run.
+        live: The live cells.
+        limits: Budget of states; that of all loops together is bounded alike.
+        number: Numbers the statements that decide.
+        refuse: Gets the states from which something goes wrong in a loop, with the fault.
+    """
+
+    def __init__(
+        self,
+        statements: Statements,
+        evaluator: Evaluator,
+        points: Points,
+        live: Liveness,
+        limits: Limits,
+        number: Callable[[core.Statement], int],
+        refuse: Callable[[State, PathFault], None],
+    ) -> None:
+        self._statements = statements
+        self._splitter = Splitter(evaluator, points, statements.integers, _raise)
+        self._live = live
+        self._limits = limits
+        self._number = number
+        self._refuse = refuse
+        self._explored = 0
+
+    def explore(self, loop: core.While, state: State) -> list[tuple[State, Chain]]:
+        """Split a state that reaches a loop until each part has one chain; the state is used up.
+
+        Raises:
+            LimitReached: If there are too many situations.
+        """
+        found: list[tuple[State, Chain]] = []
+        waiting = [state]
+        while waiting:
+            state = waiting.pop()
+            try:
+                found.append((state, self._chain(loop, state)))
+            except Open as condition:
+                waiting += self._settled(condition, state)[::-1]
+            except NeedsValue as need:
+                waiting += split_on_input(state, need.cell)[::-1]
+            except PathFault as fault:
+                self._refuse(state, fault)
+        return found
+
+    def _chain(self, loop: core.While, entry: State) -> Chain:
+        """Follow a loop from a state, which stays as it is.
+
+        Raises:
+            NeedsValue: If a choice needs an input that the path does not know.
+            Open: If a condition is not decided by the path.
+            PathFault: If a course goes wrong, or the loop may never end.
+        """
+        nodes: list[_Node] = [(_Frame((loop,), 0, None), entry.copy())]
+        numbers = {self._key(loop, nodes[0]): 0}
+        transitions: list[dict[int, ExponentialRatio]] = []
+        for node in nodes:  # grows
+            self._count()
+            found: dict[int, ExponentialRatio] = {}
+            if not isinstance(node, Ending):
+                for weight, following in self._courses(*node):
+                    number = numbers.setdefault(self._key(loop, following), len(nodes))
+                    if number == len(nodes):
+                        nodes.append(following)
+                    found[number] = found[number] + weight if number in found else weight
+            transitions.append({k: weight for k, weight in found.items() if weight.numerator})
+        endings = {k: node for k, node in enumerate(nodes) if isinstance(node, Ending)}
+        if not all_reach(transitions, endings):
+            raise endless(loop)
+        law, outcomes = law_of_end(transitions, endings)
+        return Chain(law, tuple(endings[node] for node in outcomes))
+
+    def _settled(self, condition: Open, state: State) -> list[State]:
+        """Split a state that reaches a loop on a condition in it."""
+        before, number = state.copy(), self._number(condition.statement)
+        state.take_values(condition.state)
+        held, failed = self._splitter.split(state, condition.statement.condition)
+        for outcome, parts in ((True, held), (False, failed)):
+            for part in parts:
+                part.trail = Trail(before.trail, condition.statement, number, outcome)
+                part.take_values(before)
+        return held + failed
+
+    def _count(self) -> None:
+        self._limits.check()
+        self._explored += 1
+        if self._explored > self._limits.states:
+            raise LimitReached(f"loop limit: more than {self._limits.states} states in loops")
+
+    def _key(self, loop: core.While, node: _Node) -> object:
+        """Equal for equal situations. Forgets the cells that are not live."""
+        if isinstance(node, Ending):
+            live = frozenset[str]() if node.by_exit else self._live.after[id(loop)]
+            place: tuple[int, ...] = (node.by_exit,)
+            state = node.state
+        else:
+            frame, state = node
+            live, place = self._live.before[id(frame.block[frame.place])], frame.key()
+        for name in state.store.keys() - live:
+            del state.store[name]
+        return place, situation(state, live)
+
+    def _courses(self, frame: _Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
+        """Yield the courses from the test of a loop to the next test or the end."""
+        test = frame.block[frame.place]
+        assert isinstance(test, core.While)
+        waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = [
+            (CERTAINLY, self._after_test(test, frame, state), state.copy())
+        ]
+        while waiting:
+            weight, here, state = waiting.pop()
+            if here is None:
+                yield weight, Ending(state)
+                continue
+            if here.place == len(here.block):
+                waiting.append((weight, here.parent, state))
+                continue
+            statement = here.block[here.place]
+            following = _Frame(here.block, here.place + 1, here.parent)
+            match statement:
+                case core.Assign():
+                    self._statements.assign(statement, state)
+                    waiting.append((weight, following, state))
+                case core.Choose():
+                    waiting += self._outcomes(statement, weight, following, state)
+                case core.If():
+                    holds = self._decide(statement, state)
+                    block = statement.then if holds else statement.otherwise
+                    waiting.append((weight, _Frame(block, 0, following), state))
+                case core.While():
+                    yield weight, (here, state)
+                case core.Exit():
+                    yield weight, Ending(state, True, statement.span)
+                case core.Draw():
+                    raise AssertionError("a sample drawn in a loop was not refused")
+
+    def _after_test(self, test: core.While, frame: _Frame, state: State) -> _Frame | None:
+        if self._decide(test, state):
+            return _Frame(test.body, 0, frame)  # and back to the test
+        return _Frame(frame.block, frame.place + 1, frame.parent)
+
+    def _decide(self, statement: core.If | core.While, state: State) -> bool:
+        held, failed = self._splitter.split(state.copy(), statement.condition)
+        if len(held) + len(failed) == 1:
+            (single,) = held or failed
+            if single.path is state.path and single.knowledge is state.knowledge:
+                return bool(held)
+        raise Open(statement, state)
+
+    def _outcomes(
+        self, statement: core.Choose, weight: ExponentialRatio, following: _Frame, state: State
+    ) -> list[tuple[ExponentialRatio, _Frame | None, State]]:
+        name = self._statements.target(state, statement.target)
+        found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
+        for value, own in self._statements.weighed(statement, state).items():
+            part = state.copy()
+            self._statements.put(part, name, value, statement.span)
+            found.append((weight * own, following, part))
+        return found[::-1]
+
+
+def _raise(state: State, fault: PathFault) -> None:
+    raise fault

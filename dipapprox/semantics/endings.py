@@ -1,0 +1,93 @@
+"""Ends of paths: final states, and the faults of paths that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.configuration import State, are_contradictory
+from dipapprox.semantics.diagnosis import describe_fault
+from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.feasibility import can_be_taken
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.state import FinalState, guards_of
+from dipapprox.source import Diagnostic, Span
+
+
+class Endings:
+    """Collects what paths end with.
+
+    Args:
+        program: The program.
+        points: The points of the run.
+        limits: Budget of states.
+
+    Attributes:
+        states: The states that ended with all outputs.
+        diagnostics: The faults, the first of each cell and place.
+        refused: The shares of the states that ended by a fault.
+    """
+
+    def __init__(self, program: core.Program, points: Points, limits: Limits) -> None:
+        self._outputs = program.outputs
+        self._points = points
+        self._limits = limits
+        self._known: dict[int, list[tuple[core.Value, ...]]] = {}
+        self.states: list[State] = []
+        self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
+        self.refused = 0
+
+    def finish(self, states: Iterable[State], span: Span | None) -> None:
+        """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
+        for state in states:
+            if len(state.outputs) == len(self._outputs):
+                self.states.append(state)
+                continue
+            self.refused ^= state.share
+            for cell in self._outputs:
+                if cell.name in state.outputs:
+                    continue
+                message = f"output '{cell.name}' is never assigned"
+                hint = f"assign '{cell.name}' on every path"
+                place = span or cell.span
+                self._report(state, PathFault("value error", message, place, hint, cell.name))
+        self._limits.check_states(len(self.states))
+
+    def refuse(self, state: State, fault: PathFault) -> None:
+        """End a path by a fault."""
+        self.refused ^= state.share
+        self._report(state, fault)
+
+    def _report(self, state: State, fault: PathFault) -> None:
+        """Record the fault of a path, the first one of each cell and place.
+
+        The path ends here: it must be recorded, or be proved to be a null set for every input.
+        """
+        key = (fault.cell or fault.message, fault.kind, fault.span)
+        if key in self.diagnostics:
+            return
+        guards = guards_of(state.path)
+        if are_contradictory(guards, self._points):
+            return
+        if can_be_taken(state.knowledge, guards, self._limits.check):
+            self.diagnostics[key] = describe_fault(fault, state.trail)
+
+    def final_state(self, state: State, with_decisions: bool) -> FinalState:
+        """Return what is left of a state at its end; equal outputs are one object."""
+        outputs = tuple(state.outputs[cell.name] for cell in self._outputs)
+        alike = self._known.setdefault(state.fingerprint, [])
+        for known in alike:
+            if known == outputs:
+                outputs = known
+                break
+        else:
+            alike.append(outputs)
+        decisions: tuple[tuple[int, bool], ...] = ()
+        if with_decisions and state.trail is not None:
+            steps = [(step.number, step.taken) for step in state.trail.steps()]
+            decisions = tuple(reversed(steps))
+        knowledge = state.knowledge
+        return FinalState(
+            outputs, knowledge.conditions(), state.path, decisions, knowledge.choices()
+        )

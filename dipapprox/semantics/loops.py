@@ -1,0 +1,64 @@
+"""What loops consist of, and when one has come back to where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from dipapprox.language import core
+from dipapprox.semantics.configuration import State
+from dipapprox.semantics.evaluation import PathFault
+
+Situation = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
+"""The values of live cells and of outputs, by identity: equal values are one object."""
+
+
+def situation(state: State, live: Collection[str]) -> Situation:
+    """Return all that the further course depends on, inputs and samples apart."""
+    cells = frozenset((name, id(v)) for name, v in state.store.items() if name in live)
+    return cells, frozenset((name, id(value)) for name, value in state.outputs.items())
+
+
+def choices_in(loop: core.While) -> Iterator[core.Choose]:
+    """Yield the random choices in a loop."""
+    return (each for each in _statements(loop) if isinstance(each, core.Choose))
+
+
+def draw_fault(loop: core.While) -> PathFault | None:
+    """Return the fault of drawing samples in a loop, if it does.
+
+    Nothing bounds the number of the samples then, and privacy is undecidable (DiPC paper, section
+    2.3, "bounded assignments").
+    """
+    for statement in _statements(loop):
+        if isinstance(statement, core.Draw):
+            return PathFault(
+                "loop error",
+                "a sample is drawn in a while loop",
+                statement.span,
+                "draw before the loop, or use a for loop",
+            )
+    return None
+
+
+def endless(loop: core.While) -> PathFault:
+    """Return the fault of a loop that comes back to where it was, nothing left to chance."""
+    return PathFault(
+        "loop error",
+        "the loop never ends",
+        loop.condition.span or loop.span,
+        "a loop must end with probability 1",
+    )
+
+
+def _statements(loop: core.While) -> Iterator[core.Statement]:
+    waiting = list(loop.body[::-1])
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        match statement:
+            case core.If(then=then, otherwise=otherwise):
+                waiting += [*otherwise[::-1], *then[::-1]]
+            case core.While(body=body):
+                waiting += body[::-1]
+            case _:
+                pass

@@ -1,0 +1,161 @@
+"""The statements that do not branch, and the laws of random choices.
+
+Each step works on one state. Where it needs the value of an input it raises `NeedsValue` before it
+changes anything.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.distributions import ChoiceLaw, FiniteLaw
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language import core
+from dipapprox.semantics.configuration import State
+from dipapprox.semantics.evaluation import Evaluator, PathFault
+from dipapprox.semantics.inputs import choice_cell
+from dipapprox.semantics.integers import with_integer_inputs
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import Choice, Sample
+from dipapprox.semantics.weights import proportions, weight_value
+from dipapprox.source import Span
+
+
+class Statements:
+    """Runs single statements; knows the samples and choices of an execution.
+
+    Args:
+        program: The program.
+        evaluator: Evaluates its expressions.
+        domains: Of the cells that states know, see `Knowledge`: choices are added.
+
+    Attributes:
+        integers: The samples that are integers.
+    """
+
+    def __init__(
+        self,
+        program: core.Program,
+        evaluator: Evaluator,
+        domains: dict[str, tuple[core.Value, ...]],
+    ) -> None:
+        self._evaluator = evaluator
+        self._domains = domains
+        self._outputs = {cell.name: {v: v for v in cell.domain} for cell in program.outputs}
+        self._samples: dict[tuple[object, ...], Sample] = {}
+        self._drawn: dict[tuple[object, ...], LinearForm] = {}
+        self._choices: dict[tuple[int, ChoiceLaw], int] = {}
+        self._labels: list[str] = []
+        self.integers: set[int] = set()
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """All samples drawn so far."""
+        return tuple(self._samples.values())
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """All choices made so far."""
+        made = zip(self._choices, self._labels, strict=True)
+        return tuple(Choice(law, site, label) for (site, law), label in made)
+
+    def assign(self, statement: core.Assign, state: State) -> list[State]:
+        """Run target <- value."""
+        name = self.target(state, statement.target)
+        if name in self._outputs:
+            self._set_output(
+                state, name, self._evaluator.concrete(statement.value, state), statement.span
+            )
+        else:
+            state.store[name] = self._evaluator.evaluate(statement.value, state)
+        return [state]
+
+    def put(self, state: State, name: str, value: core.Value, span: Span | None) -> None:
+        """Assign a value to a cell."""
+        if name in self._outputs:
+            self._set_output(state, name, value, span)
+        else:
+            state.store[name] = self._evaluator.constant(value)
+
+    def _set_output(self, state: State, name: str, value: core.Value, span: Span | None) -> None:
+        domain = self._outputs[name]
+        found = domain.get(value)
+        if found is None:
+            raise PathFault(
+                "value error",
+                f"'{name}' gets {value}, which is not in its domain",
+                span,
+                f"allowed are {', '.join(map(str, domain))}",
+                name,
+            )
+        state.set_output(name, found)
+
+    def draw(self, statement: core.Draw, state: State) -> list[State]:
+        """Run target <- a fresh sample."""
+        name = self.target(state, statement.target)
+        mean = self._evaluator.mean(statement.mean, state)
+        if statement.family.is_discrete:
+            mean = self._evaluator.shared(with_integer_inputs(mean, state.knowledge))
+            if mean.constant.denominator != 1:
+                raise PathFault(
+                    "value error",
+                    f"the mean of '{statement.family.value}' has the fractional part of "
+                    f"{mean.constant}",
+                    statement.span,
+                    "integer noise needs an integer mean",
+                )
+        # By identity, which is equality for what an evaluator returns: forms hash slowly.
+        key = (statement.site, statement.family, id(mean), statement.scale)
+        symbol = self._drawn.get(key)
+        if symbol is None:
+            number = len(self._drawn)
+            self._samples[key] = Sample(
+                statement.family, mean, statement.scale, statement.site, name
+            )
+            if statement.family.is_discrete:
+                self.integers.add(number)
+            symbol = self._evaluator.shared(LinearForm.symbol(number))
+            self._drawn[key] = symbol
+        state.store[name] = symbol
+        return [state]
+
+    def target(self, state: State, target: core.Variable | core.Element) -> str:
+        """Return the name of the cell that is assigned."""
+        if isinstance(target, core.Variable):
+            return target.name
+        return self._evaluator.element(target, state)
+
+    def weighed(self, statement: core.Choose, state: State) -> dict[core.Value, ExponentialRatio]:
+        """Return the values that a choice may give, each once, with their probabilities.
+
+        Values of probability 0 for all eps are left out.
+        """
+        weights: dict[core.Value, ExponentialRatio] = {}
+        for expression, weight in statement.options:
+            value = self._evaluator.concrete(expression, state)
+            weighed = weight_value(weight, lambda each: self._number(each, state), statement.span)
+            weights[value] = weights[value] + weighed if value in weights else weighed
+        kept = {value: weight for value, weight in weights.items() if weight.numerator}
+        if not kept:
+            raise PathFault("value error", "all weights of a choice are 0", statement.span)
+        if statement.proportional:
+            return dict(zip(kept, proportions(list(kept.values())), strict=True))
+        return kept
+
+    def _number(self, expression: core.Expression, state: State) -> Fraction:
+        value = self._evaluator.concrete(expression, state)
+        if isinstance(value, str):
+            raise PathFault(
+                "type error", f"named value '{value}' is used as a number", expression.span
+            )
+        return value
+
+    def choice(self, law: ChoiceLaw, site: int, label: str) -> str:
+        """Return the cell of a choice: the same for equal sites and laws."""
+        number = self._choices.setdefault((site, law), len(self._choices))
+        cell = choice_cell(number)
+        if number == len(self._labels):
+            self._labels.append(label)
+            count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
+            self._domains[cell] = tuple(Fraction(k) for k in range(count))
+        return cell

@@ -1,0 +1,58 @@
+"""`examples`, `new` and `completion`."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.running import run
+
+from dipapprox.cli.examples import PROGRAMS
+from dipapprox.cli.new import TEMPLATES
+from dipapprox.language.load import load
+
+
+def test_examples_lists_every_program() -> None:
+    status, text = run("examples")
+    assert status == 0
+    for path in PROGRAMS.rglob("*.dpg"):
+        assert path.stem in text
+
+
+def test_an_example_is_printed_and_copied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (PROGRAMS / "svt_gauss.dpg").read_text()
+    assert run("examples", "svt_gauss") == (0, text)
+    assert run("examples", "svt_gauss", "--copy", str(tmp_path))[0] == 0
+    assert (tmp_path / "svt_gauss.dpg").read_text() == text
+    assert run("examples", "svt_gauss", "--copy", str(tmp_path))[0] == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run("examples", "svt_gaus")[0] == 2
+    assert "did you mean 'svt_gauss'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("template", sorted(path.stem for path in TEMPLATES.glob("*.dpg")))
+def test_templates_are_programs(
+    template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, text = run("new", "mine", "--template", template)
+    assert (status, text.splitlines()[0]) == (0, "wrote mine.dpg")
+    load(Path("mine.dpg"), {})
+    (command,) = (line for line in text.splitlines() if line.startswith("try: "))
+    assert run(*command.split()[2:])[0] in (0, 1)
+    assert run("new", "mine", "--template", template)[0] == 2
+
+
+def test_completion_scripts_are_shell(tmp_path: Path) -> None:
+    for shell in ("bash", "zsh", "tcsh"):
+        status, text = run("completion", shell)
+        assert status == 0
+        assert "verify" in text
+        assert shell == "tcsh" or "--eps-prv" in text
+        if shell == "bash":
+            script = tmp_path / "script"
+            script.write_text(text)
+            subprocess.run(["bash", "-n", str(script)], check=True)

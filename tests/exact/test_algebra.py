@@ -1,0 +1,141 @@
+"""Laws of the exact function algebra, and its integrals against the algebra in balls."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeVar
+
+import pytest
+from flint import fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import BrokenInvariant
+from dipapprox.exact import pieces
+from dipapprox.exact.algebra import ExactAlgebra, Piecewise, Units
+from dipapprox.exact.values import enclose_at
+from dipapprox.exponentials import ONE, ExponentialPolynomial
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.algebra import FunctionAlgebra
+from dipapprox.numerics.algebras.balls import BallAlgebra
+from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.enclosure import Enclosure
+
+F = TypeVar("F")
+V = TypeVar("V")
+Q = Fraction
+FAMILIES = (Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+LAWS = tuple(
+    Distribution(family, mean, scale)
+    for family in FAMILIES
+    for mean in (Q(0), Q(1), Q(-1, 2))
+    for scale in (Q(1), Q(2, 3), Q(1001, 1000))
+)
+POINTS = (Q(-1), Q(0), Q(1, 3), Q(2))
+ALGEBRA = ExactAlgebra(Units.of(LAWS, POINTS))
+laws = st.sampled_from(LAWS)
+
+exponents = st.tuples(
+    st.integers(-(10**30), 10**30), st.integers(-(10**20), 10**20), *[st.integers(0, 10**5)] * 2
+)
+
+
+@given(left=exponents, right=exponents)
+def test_monomials_multiply_by_adding(
+    left: tuple[int, int, int, int], right: tuple[int, int, int, int]
+) -> None:
+    assert pieces.exponents(pieces.monomial(*left)) == left
+    both = pieces.exponents(pieces.monomial(*left) + pieces.monomial(*right))
+    assert both == tuple(a + b for a, b in zip(left, right, strict=True))
+    assert pieces.rate(pieces.monomial(*left)) == left[1]
+
+
+def derivative(piece: pieces.Piece) -> pieces.Piece:
+    terms = []
+    for packed, c in piece.items():
+        q, b, n, m = pieces.exponents(packed)
+        terms.append((1, {packed: c * b} if b else {}))
+        terms.append((1, {pieces.monomial(q, b, n, m - 1): c * m} if m else {}))
+    return pieces.combined(terms)
+
+
+def same(left: Piecewise, right: Piecewise) -> bool:
+    """Whether two functions are equal: the zero function has no terms."""
+    difference = ALGEBRA.combine([(1, left), (-1, right)])
+    return not any(difference.pieces)
+
+
+@given(chosen=st.lists(laws, min_size=1, max_size=4))
+@settings(deadline=None, max_examples=60)
+def test_derivatives_undo_integrals_and_both_directions_add_up(chosen: list[Distribution]) -> None:
+    function = ALGEBRA.density(chosen[0])
+    for law in chosen[1:]:
+        function = ALGEBRA.product(function, ALGEBRA.cdf(law))
+    left, right = ALGEBRA.from_left(function), ALGEBRA.from_right(function)
+    assert tuple(map(derivative, left.pieces)) == function.pieces
+    (total,) = ALGEBRA.totals([function])
+    # left + right is the total everywhere, so each is continuous and 0 at its end
+    for piece in ALGEBRA.combine([(1, left), (1, right)]).pieces:
+        assert pieces.as_function(piece, ALGEBRA.units.rates * ALGEBRA.units.points) == total
+    for k, mark in enumerate(left.marks):
+        before, after = left.pieces[k : k + 2]
+        assert pieces.at_mark(before, mark) == pieces.at_mark(after, mark)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_has_mass_one(law: Distribution) -> None:
+    assert ALGEBRA.totals([ALGEBRA.density(law)]) == [ONE]
+    both = ALGEBRA.combine([(1, ALGEBRA.cdf(law)), (1, ALGEBRA.survival(law))])
+    assert same(both, ALGEBRA.mass(law))
+    squares = [ALGEBRA.power(ALGEBRA.cdf(law), 6), ALGEBRA.density(law)]
+    assert ALGEBRA.product_totals([squares]) == [ExponentialPolynomial.constant(Q(1, 7))]
+
+
+@given(law=laws, other=laws, point=st.sampled_from(POINTS))
+@settings(deadline=None, max_examples=60)
+def test_restrictions_split_and_products_distribute(
+    law: Distribution, other: Distribution, point: Fraction
+) -> None:
+    density, cdf = ALGEBRA.density(law), ALGEBRA.cdf(other)
+    low = ALGEBRA.restrict(density, None, point)
+    high = ALGEBRA.restrict(density, point, None)
+    assert same(ALGEBRA.combine([(1, low), (1, high)]), density)
+    assert not any(ALGEBRA.restrict(low, point, None).pieces)
+    parts = [ALGEBRA.product(low, cdf), ALGEBRA.product(cdf, high)]
+    assert same(ALGEBRA.combine([(1, part) for part in parts]), ALGEBRA.product(density, cdf))
+
+
+@given(chosen=st.lists(laws, min_size=2, max_size=4), point=st.sampled_from(POINTS))
+@settings(deadline=None, max_examples=30)
+def test_integrals_agree_with_balls(chosen: list[Distribution], point: Fraction) -> None:
+    """Two levels: ∫ f_1 F_3 F_4 over (point, ∞) of ∫ f_2 up to there, at ε' = 1."""
+    grid = build_grid(sorted(set(chosen), key=repr), [point], 80)
+    assert isinstance(grid, Grid)
+    balls = BallAlgebra(grid, 128, 50)
+
+    inside = point if grid.boundaries[0] < point < grid.boundaries[-1] else None
+
+    def factors(algebra: FunctionAlgebra[F, V]) -> list[F]:
+        inner = algebra.from_left(algebra.density(chosen[1]))
+        others = [algebra.survival(law) for law in chosen[2:]]
+        return [algebra.restrict(algebra.density(chosen[0]), inside, None), inner, *others]
+
+    (exact,) = ALGEBRA.product_totals([factors(ALGEBRA)])
+    (found,) = balls.product_totals([factors(balls)])
+    value = enclose_at(exact, Q(1), 120, Limits())
+    assert isinstance(found, Enclosure) and isinstance(value, Enclosure)
+    lost = sum((grid.spans[law].lost for law in chosen), Q(0))
+    assert Enclosure(found.lower, found.upper + lost).meets(value)
+    assert found.width < Q(1, 2**60)
+
+
+def test_what_does_not_converge_is_a_bug() -> None:
+    with pytest.raises(BrokenInvariant):
+        ALGEBRA.totals([ALGEBRA.constant(Q(1))])
+    with pytest.raises(BrokenInvariant):
+        ALGEBRA.totals([ALGEBRA.cdf(LAWS[0])])
+    with pytest.raises(BrokenInvariant, match="bounded"):
+        pieces.as_function({pieces.monomial(1, 0): fmpq(1)}, 1)
+    with pytest.raises(BrokenInvariant, match="bounded"):
+        pieces.as_function({pieces.monomial(0, 0, 1): fmpq(1)}, 1)

@@ -1,0 +1,176 @@
+"""Exact probabilities of choices and loops, against hand calculations and rational elimination."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.events.event import Chosen
+from dipapprox.exact.choices import chosen_probability, law_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+
+ONE = ExponentialPolynomial.constant(1)
+GROWING = ExponentialPolynomial.monomial(1, 0, 1)  # e^ε
+STAY = ExponentialRatio.of(GROWING, {GROWING + ONE: 1})  # e^ε / (1 + e^ε)
+LEAVE = ExponentialRatio.of(ONE, {GROWING + ONE: 1})
+NEVER = ExponentialRatio.constant(0)
+SURELY = ExponentialRatio.constant(1)
+
+
+def probability(law: ChoiceLaw, *outcomes: int, epsilon: Fraction | int = 1) -> ExponentialRatio:
+    found = chosen_probability(Chosen(law, frozenset(outcomes), Fraction(epsilon)), Limits())
+    assert isinstance(found, ExponentialRatio)
+    return found
+
+
+def equal(left: ExponentialRatio, right: ExponentialRatio) -> bool:
+    return not (left - right).numerator
+
+
+def test_randomised_response_is_its_weight_dilated() -> None:
+    law = FiniteLaw((STAY, LEAVE))
+    assert equal(probability(law, 0), STAY)
+    half = Fraction(1, 2)
+    assert equal(probability(law, 1, epsilon=half), LEAVE.dilated(half))
+    assert probability(law, 0, 1) == SURELY
+
+
+def test_exponential_mechanism_adds_up_whatever_the_outcomes() -> None:
+    powers = [ExponentialPolynomial.monomial(1, 0, Fraction(k, 2)) for k in range(4)]
+    total = powers[0] + powers[1] + powers[2] + powers[3]
+    law = FiniteLaw(tuple(ExponentialRatio.of(power, {total: 1}) for power in powers))
+    assert equal(probability(law, 0, 2) + probability(law, 1, 3), SURELY)
+
+
+def test_a_loop_until_success_forgets_how_long_it_took() -> None:
+    """Stay with e^ε/(1+e^ε); else end in 1 or 2 with equal probability."""
+    half = ExponentialRatio.constant(Fraction(1, 2))
+    law = ChainLaw(((((0, STAY)), (1, LEAVE * half), (2, LEAVE * half)), (), ()), (1, 2))
+    assert equal(probability(law, 0), half)
+    assert probability(law, 0, 1) == SURELY
+
+
+def ruin(size: int, start: int) -> ChainLaw:
+    """A walk on 0 … size, up with e^ε/(1+e^ε), absorbed at the ends; the start is state 0."""
+    order = [start, *(k for k in range(size + 1) if k != start)]
+    place = {k: number for number, k in enumerate(order)}
+    rows = tuple(
+        () if k in (0, size) else ((place[k + 1], STAY), (place[k - 1], LEAVE)) for k in order
+    )
+    return ChainLaw(rows, (place[0], place[size]))
+
+
+def test_gambler_s_ruin_has_the_textbook_solution() -> None:
+    """Pr[ruin] = (r^start - r^size) / (1 - r^size), r = e^{-ε} (Feller I, XIV.2)."""
+    size, start = 200, 63
+
+    def power(k: int) -> ExponentialPolynomial:
+        return ExponentialPolynomial.monomial(1, 0, -k)
+
+    expected = ExponentialRatio.of(power(start) - power(size), {ONE - power(size): 1})
+    found = probability(ruin(size, start), 0)
+    assert equal(found, expected)
+    assert equal(found + probability(ruin(size, start), 1), SURELY)
+
+
+def test_the_start_may_be_the_end() -> None:
+    assert probability(ChainLaw(((),), (0,)), 0) == SURELY
+
+
+def test_states_that_never_end_take_their_probability_with_them() -> None:
+    law = ChainLaw((((1, STAY), (2, LEAVE)), (), ((2, SURELY),)), (1,))
+    assert equal(probability(law, 0), STAY)
+    trapped = ChainLaw((((1, SURELY),), ((0, SURELY),), ()), (2,))
+    assert equal(probability(trapped, 0), NEVER)
+
+
+def test_transitions_that_are_identically_zero_do_not_count() -> None:
+    law = ChainLaw((((1, SURELY), (2, NEVER)), (), ((2, SURELY),)), (1,))
+    assert probability(law, 0) == SURELY
+
+
+def _solved(rows: list[dict[int, Fraction]], ends: list[int]) -> list[Fraction]:
+    """Absorption probabilities of a rational chain from state 0, by Gauss and Jordan."""
+    size = len(rows)
+    matrix = [
+        [Fraction(int(i == j)) - rows[i].get(j, Fraction(0)) for j in range(size)]
+        + [rows[i].get(end, Fraction(0)) for end in ends]
+        for i in range(size)
+    ]
+    for column in range(size):
+        pivot = next(r for r in range(column, size) if matrix[r][column])
+        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
+        matrix[column] = [entry / matrix[column][column] for entry in matrix[column]]
+        for r in range(size):
+            if r != column and matrix[r][column]:
+                factor = matrix[r][column]
+                matrix[r] = [a - factor * b for a, b in zip(matrix[r], matrix[column], strict=True)]
+    return matrix[0][size:]
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> list[list[tuple[int, int]]]:
+    """Weights w of steps: (target, exponent k) with w = e^{kε}; states 4 and 5 are ends."""
+    rows = []
+    for _ in range(4):
+        targets = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True))
+        ends = draw(st.sampled_from([4, 5]))
+        targets = sorted({*targets, ends})
+        rows.append([(target, draw(st.integers(-1, 2))) for target in targets])
+    return rows
+
+
+@given(chains(), st.sampled_from([Fraction(1, 2), Fraction(3), Fraction(7, 5)]))
+@settings(deadline=None, max_examples=60)
+def test_elimination_agrees_with_rational_arithmetic(
+    rows: list[list[tuple[int, int]]], base: Fraction
+) -> None:
+    """A rational number takes the place of e^ε."""
+    law_rows = []
+    numbers = []
+    for row in rows:
+        weights = [ExponentialPolynomial.monomial(1, 0, k) for _, k in row]
+        total = weights[0]
+        for weight in weights[1:]:
+            total = total + weight
+        law_rows.append(
+            tuple(
+                (target, ExponentialRatio.of(weight, {total: 1}))
+                for (target, _), weight in zip(row, weights, strict=True)
+            )
+        )
+        whole = sum((base**k for _, k in row), Fraction(0))
+        numbers.append({target: base**k / whole for target, k in row})
+    law = ChainLaw((*law_rows, (), ()), (4, 5))
+    expected = _solved(numbers, [4, 5])
+    found = [_at_base(probability(law, outcome), base) for outcome in (0, 1)]
+    assert found == expected
+    assert sum(found) == 1
+
+
+def _at_base(function: ExponentialRatio, base: Fraction) -> Fraction:
+    def value(polynomial: ExponentialPolynomial) -> Fraction:
+        return sum((c * base ** int(rate) for (_, rate), c in polynomial.terms), Fraction(0))
+
+    below = prod((value(f) ** e for f, e in function.denominator), start=Fraction(1))
+    return value(function.numerator) / below
+
+
+def test_a_fixed_law_has_the_value_of_the_function() -> None:
+    """(1 - ε)/2 and (1 + ε)/2 at 1/3, alone and as steps of a loop."""
+    epsilon = ExponentialPolynomial.monomial(Fraction(1, 2), 1)
+    half = ExponentialPolynomial.constant(Fraction(1, 2))
+    less, more = ExponentialRatio(half - epsilon), ExponentialRatio(half + epsilon)
+    third = Fraction(1, 3)
+    fixed = law_at(FiniteLaw((less, more)), third)
+    assert probability(fixed, 0) == ExponentialRatio.constant(third)
+    loop = ChainLaw((((1, less), (2, more)), ((0, more), (3, less)), (), ()), (2, 3))
+    # x = 2/3 + 1/3 · 2/3 · x
+    found = probability(law_at(loop, third), 0)
+    assert found == ExponentialRatio.constant(Fraction(6, 7))
+    assert equal(probability(loop, 0).at(third), found)

@@ -1,0 +1,312 @@
+"""Exact probabilities of discrete Laplace events: closed forms, enumeration, laws."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+
+import pytest
+from exact.integer_events import (
+    STEPS,
+    at_most,
+    dlap,
+    enumerated,
+    equal,
+    integer_events,
+    total_of,
+    value_at,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event, Star
+from dipapprox.exact.discrete import discrete_probability, is_discrete
+from dipapprox.exact.integer_elimination import system_weight
+from dipapprox.exact.integer_systems import IntegerSystem, integer_system
+from dipapprox.exact.integer_trees import tree_weight
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.linear import LinearForm
+
+SIXTEENTH = Fraction(1, 16)
+ONE = ExponentialRatio.constant(1)
+
+
+def form_of(*samples: Distribution, guards: list[LinearForm]) -> ExponentialRatio:
+    """The closed form of an event."""
+    found = discrete_probability(Event(samples, tuple(guards)), Limits())
+    assert isinstance(found, ExponentialRatio)
+    return found
+
+
+def q(rate: Fraction | int, power: int = 1) -> ExponentialPolynomial:
+    """e^{-rate * power * ε}."""
+    return ExponentialPolynomial.monomial(1, 0, -Fraction(rate) * power)
+
+
+def one_plus(function: ExponentialPolynomial) -> ExponentialPolynomial:
+    return ExponentialPolynomial.constant(1) + function
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(4), Fraction(2, 3)])
+def test_two_equal_laws_tie_as_the_specification_says(scale: Fraction) -> None:
+    """(1 - q)(1 + q²)/(1 + q)³ for ties, and half of the rest on either side (spec, 8.9)."""
+    rate = 1 / scale
+    top = (ExponentialPolynomial.constant(1) - q(rate)) * one_plus(q(rate, 2))
+    tie = ExponentialRatio.of(top, {one_plus(q(rate)): 3})
+    laws = (dlap(3, scale), dlap(3, scale))
+    below = form_of(*laws, guards=[at_most(-1, z0=1, z1=-1)])
+    both = [at_most(0, z0=1, z1=-1), at_most(0, z0=-1, z1=1)]
+    assert equal(form_of(*laws, guards=both), tie)
+    assert equal(below * ExponentialRatio.constant(2) + tie, ONE)
+
+
+@pytest.mark.parametrize("bound", [-3, -1, 0, 2])
+def test_the_distribution_function_of_one_sample(bound: int) -> None:
+    """q^{μ-k}/(1+q) below the mean, 1 - q^{k-μ+1}/(1+q) above (spec, 7.4)."""
+    mean, rate = 0, Fraction(1, 2)
+    found = form_of(dlap(mean, 2), guards=[at_most(bound, z0=1)])
+    tail = ExponentialRatio.of(
+        q(rate, mean - bound if bound < mean else bound - mean + 1), {one_plus(q(rate)): 1}
+    )
+    assert equal(found, tail if bound < mean else ONE - tail)
+
+
+@pytest.mark.parametrize("k", [-4, 0, 3, 10**6])
+def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
+    plus = form_of(dlap(2), dlap(5, 3), guards=[at_most(k, z0=1, z1=1)])
+    minus = form_of(dlap(2), dlap(-5, 3), guards=[at_most(k, z0=1, z1=-1)])
+    assert equal(plus, minus)
+    assert len(plus.numerator.terms) < 40
+
+
+@given(integer_events())
+@settings(deadline=None, max_examples=60)
+def test_random_systems_agree_with_enumeration(event: Event) -> None:
+    found = discrete_probability(event, Limits())
+    assert isinstance(found, ExponentialRatio)
+    box = enumerated(event, STEPS, SIXTEENTH, 4 if len(event.samples) > 3 else 6)
+    assert value_at(found, STEPS, SIXTEENTH) in box
+    assert box.width < Fraction(1, 10**4)
+
+
+@given(integer_events(most=3))
+@settings(deadline=None, max_examples=60)
+def test_trees_and_general_elimination_agree(event: Event) -> None:
+    system = integer_system(event)
+    assert isinstance(system, IntegerSystem)
+    tree = tree_weight(system, Limits())
+    general = system_weight(system, Limits())
+    assert not isinstance(general, NotEnclosed)
+    assert tree is None or not tree + (-general)
+
+
+@given(integer_events(most=3))
+@settings(deadline=None, max_examples=40)
+def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
+    """z -> -z: discrete Laplace laws are symmetric about their means."""
+    laws = tuple(Distribution(law.family, -law.mean, law.scale) for law in event.samples)
+    mirrored = tuple(
+        LinearForm.of({i: -a for i, a in guard.terms}, guard.constant) for guard in event.guards
+    )
+    left = discrete_probability(event, Limits())
+    right = discrete_probability(Event(laws, mirrored), Limits())
+    assert isinstance(left, ExponentialRatio)
+    assert isinstance(right, ExponentialRatio)
+    assert equal(left, right)
+
+
+@given(integer_events(most=3))
+@settings(deadline=None, max_examples=40)
+def test_a_guard_and_its_complement_add_up(event: Event) -> None:
+    """Over the integers the complement of Σ a z <= b is Σ -a z <= -b - 1."""
+    *others, last = event.guards
+    system = integer_system(Event(event.samples, (last,)))
+    assert isinstance(system, IntegerSystem)
+    (row,) = system.inequalities
+    opposite = LinearForm.of({i: Fraction(-a) for i, a in row.terms}, Fraction(row.bound + 1))
+    parts = []
+    for guards in ([*others, last], [*others, opposite], others):
+        if guards:
+            found = discrete_probability(Event(event.samples, tuple(guards)), Limits())
+            assert isinstance(found, ExponentialRatio)
+            parts.append(found)
+        else:
+            parts.append(ONE)
+    assert equal(parts[0] + parts[1], parts[2])
+
+
+LAWS = (dlap(0), dlap(1, 2), dlap(0, 2), dlap(-1, Fraction(2, 3)))
+
+
+def test_the_outcomes_of_argmax_add_up_to_one() -> None:
+    """Ties go to the first: strict against those before, not strict against those after."""
+    size = len(LAWS)
+    outcomes = []
+    for winner in range(size):
+        guards = []
+        for other in range(size):
+            if other != winner:
+                strict = -1 if other < winner else 0
+                guards.append(
+                    LinearForm.of({other: Fraction(1), winner: Fraction(-1)}, -Fraction(strict))
+                )
+        outcomes.append(form_of(*LAWS, guards=guards))
+    assert equal(total_of(outcomes), ONE)
+
+
+def test_the_orders_of_four_samples_add_up_to_one() -> None:
+    """Paths, with ties ordered by number."""
+    found = []
+    for order in permutations(range(4)):
+        guards = [
+            LinearForm.of({a: Fraction(1), b: Fraction(-1)}, Fraction(int(a > b)))
+            for a, b in pairwise(order)
+        ]
+        found.append(form_of(*LAWS, guards=guards))
+    assert equal(total_of(found), ONE)
+
+
+def test_the_signs_of_cyclic_differences_add_up_to_one() -> None:
+    """Every way to answer z0 - z1 <= 1, z1 - z2 <= -1, z2 - z0 <= 0: cyclic systems."""
+    bounds = ((0, 1, 1), (1, 2, -1), (2, 0, 0))
+    found = []
+    for answers in product([True, False], repeat=3):
+        guards = []
+        for (a, b, bound), holds in zip(bounds, answers, strict=True):
+            row = {a: Fraction(1), b: Fraction(-1)}
+            form = LinearForm.of(row, -Fraction(bound))
+            guards.append(form if holds else -form + LinearForm.constant_form(1))
+        found.append(form_of(*LAWS[:3], guards=guards))
+    assert equal(total_of(found), ONE)
+
+
+def test_residue_classes_add_up_to_one() -> None:
+    """2 z0 - 3 z1 + 2 z2 falls into exactly one of the ranges below 0, 0 to 4, above 4."""
+    row = {0: Fraction(2), 1: Fraction(-3), 2: Fraction(2)}
+    up, down = LinearForm.of(row), -LinearForm.of(row)
+    one = LinearForm.constant_form
+    ranges = ([up + one(1)], [down, up - one(4)], [down + one(5)])
+    laws = (dlap(1), dlap(0, 2), dlap(-2))
+    assert equal(total_of([form_of(*laws, guards=guards) for guards in ranges]), ONE)
+
+
+def test_sparse_vector_with_25_queries() -> None:
+    """Stars: all outcomes of a sparse vector mechanism, the reference value by enumeration."""
+    threshold, queries = dlap(0, 2), [dlap(i % 2, 4) for i in range(25)]
+    found = []
+    for first in range(26):
+        guards = [
+            # query i stays below the threshold, the first one reaches it
+            at_most(-1, **{f"z{i + 1}": 1, "z0": -1})
+            if i < first
+            else at_most(0, **{f"z{i + 1}": -1, "z0": 1})
+            for i in range(min(first + 1, 25))
+        ]
+        samples = (threshold, *queries[: len(guards)])
+        found.append(form_of(*samples, guards=guards))
+    assert sum(value_at(each, 4, SIXTEENTH) for each in found) == 1
+    two = Event((threshold, *queries[:2]), (at_most(-1, z1=1, z0=-1), at_most(0, z2=-1, z0=1)))
+    assert value_at(found[1], 4, SIXTEENTH) in enumerated(two, 4, SIXTEENTH, 8)
+
+
+def test_a_star_is_what_it_spells_out() -> None:
+    star = Star(dlap(0, 2), ((dlap(0), 2), (dlap(1), 1)), ((dlap(-1, 3), 1),))
+    guards = [at_most(0, **{f"z{i}": 1, "z0": -1}) for i in (1, 2, 3)]
+    guards.append(at_most(0, z0=1, z4=-1))
+    spelled = form_of(dlap(0, 2), dlap(0), dlap(0), dlap(1), dlap(-1, 3), guards=guards)
+    found = discrete_probability(star, Limits())
+    assert is_discrete(star)
+    assert isinstance(found, ExponentialRatio)
+    assert equal(found, spelled)
+
+
+def test_huge_means_stay_short() -> None:
+    """Far apart samples: e^{-distance ε} times a short ratio; a common shift changes nothing."""
+    far = 10**12
+    guards = [at_most(0, z0=1, z1=-1), at_most(0, z2=1, z1=-1)]
+    here = form_of(dlap(0), dlap(2), dlap(-1, 2), guards=guards)
+    there = form_of(dlap(far), dlap(far + 2), dlap(far - 1, 2), guards=guards)
+    assert here == there
+    apart = form_of(dlap(far), dlap(0), guards=[at_most(0, z0=1, z1=-1)])
+    assert len(apart.numerator.terms) < 20
+    assert max(rate for (_, rate), _ in apart.numerator.terms) == -far
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Event:
+    """Five to seven samples, each compared with an earlier one: by differences, sums, ranges."""
+    size = draw(st.integers(5, 7))
+    samples = tuple(
+        dlap(draw(st.integers(-1, 1)), draw(st.sampled_from([1, 2]))) for _ in range(size)
+    )
+    guards = []
+    for child in range(1, size):
+        parent = draw(st.integers(0, child - 1))
+        sign = draw(st.sampled_from([1, -1]))
+        form = LinearForm.of({child: Fraction(1), parent: Fraction(-sign)})
+        low = draw(st.integers(-2, 1))
+        sides = draw(st.sampled_from(["upper", "lower", "both"]))
+        if sides != "upper":
+            guards.append(-form + LinearForm.constant_form(low))
+        if sides != "lower":
+            guards.append(form - LinearForm.constant_form(low + draw(st.integers(0, 3))))
+    guards.append(at_most(2, z0=draw(st.sampled_from([1, -1]))))
+    return Event(samples, tuple(guards))
+
+
+@given(trees())
+@settings(deadline=None, max_examples=15)
+def test_larger_trees_and_general_elimination_agree(event: Event) -> None:
+    system = integer_system(event)
+    assert isinstance(system, IntegerSystem)
+    tree, general = tree_weight(system, Limits()), system_weight(system, Limits())
+    assert tree is not None
+    assert not isinstance(general, NotEnclosed)
+    assert tree
+    assert not tree + (-general)
+
+
+def test_odd_scales_give_the_forms_of_even_ones() -> None:
+    """At a fixed epsilon scales are awkward fractions: only their ratios matter."""
+    guards = [at_most(0, z1=1, z0=-1), at_most(1, z2=-1, z0=1)]
+    odd = Fraction(20000, 1237)
+    plain = form_of(dlap(0, 2), dlap(1, 4), dlap(0, 4), guards=guards)
+    found = form_of(dlap(0, 2 * odd), dlap(1, 4 * odd), dlap(0, 4 * odd), guards=guards)
+    assert found == plain.dilated(1 / odd)
+
+
+def test_denominators_are_positive_products() -> None:
+    """Every factor is 1 ± e^{-qε} or has positive coefficients only."""
+    found = form_of(
+        *LAWS, guards=[at_most(0, z0=1, z1=-1), at_most(1, z1=1, z2=1), at_most(0, z3=1, z2=-1)]
+    )
+    assert found.denominator
+    for factor, _ in found.denominator:
+        value = sum(c / 2 ** int(-6 * rate) for (_, rate), c in factor.terms)
+        assert value > 0
+
+
+def test_what_has_no_closed_form_says_why() -> None:
+    guard = at_most(0, z0=1, z1=-1)
+    mixed = Event((dlap(0), Distribution(Family.LAPLACE, Fraction(0), Fraction(1))), (guard,))
+    assert not is_discrete(mixed)
+    assert isinstance(discrete_probability(mixed, Limits()), NotEnclosed)
+    half = Distribution(Family.DISCRETE_LAPLACE, Fraction(1, 2), Fraction(1))
+    found = discrete_probability(Event((dlap(0), half), (guard,)), Limits())
+    assert isinstance(found, NotEnclosed)
+    assert "1/2" in found.reason
+
+
+def test_budgets_are_kept() -> None:
+    rows = [{0: 3, 1: 5, 2: -7}, {0: -7, 1: 3, 2: 5}]
+    guards = tuple(LinearForm.of({i: Fraction(a) for i, a in row.items()}) for row in rows)
+    event = Event((dlap(0), dlap(0), dlap(0)), guards)
+    found = discrete_probability(event, Limits(pieces=50))
+    assert isinstance(found, NotEnclosed)
+    assert found.reason.startswith("integration-budget: more than 50 pieces")
+    with pytest.raises(LimitReached):
+        discrete_probability(event, Limits(seconds=0.0))

@@ -1,0 +1,94 @@
+"""Discrete events are answered exactly, whatever the engine; the engine gets the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from exact.integer_events import at_most, dlap
+
+from dipapprox.distributions import Distribution, Family, FiniteLaw
+from dipapprox.events.event import Chosen, Connected, Event
+from dipapprox.exact.discrete_first import DiscreteFirst
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+HALF = Enclosure.exact(Fraction(1, 2))
+LAPLACE = Event(
+    (Distribution(Family.LAPLACE, Fraction(0), Fraction(1)),), (at_most(Fraction(-1, 2), z0=1),)
+)
+TIE = Event((dlap(0), dlap(0)), (at_most(0, z0=1, z1=-1), at_most(0, z0=-1, z1=1)))
+GROWING = ExponentialPolynomial.monomial(1, 0, 1)
+RESPONSE = FiniteLaw(
+    tuple(
+        ExponentialRatio.of(top, {GROWING + ExponentialPolynomial.constant(1): 1})
+        for top in (GROWING, ExponentialPolynomial.constant(1))
+    )
+)
+
+
+class Engine:
+    """An engine that knows one number and refuses what it cannot integrate."""
+
+    name = "engine"
+
+    def __init__(self) -> None:
+        self.asked: list[Connected] = []
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        return self.enclose_many((event,), bits, limits)[0]
+
+    def enclose_many(
+        self, events: Sequence[Connected], bits: int, limits: Limits
+    ) -> list[Enclosure | NotEnclosed]:
+        self.asked += events
+        return [HALF for _ in events]
+
+
+@pytest.mark.parametrize("bits", [10, 60, 300])
+def test_values_are_as_narrow_as_wanted(bits: int) -> None:
+    method = DiscreteFirst(Engine())
+    tie = method.enclose(TIE, bits, Limits())
+    yes = method.enclose(Chosen(RESPONSE, frozenset({0}), Fraction(2)), bits, Limits())
+    for found, value in ((tie, 0.279602), (yes, 0.880797)):
+        assert isinstance(found, Enclosure)
+        assert found.width <= Fraction(1, 2**bits)
+        assert abs(float(found.lower) - value) < 1e-2
+    assert method.name == "exact"
+
+
+def test_more_bits_agree_with_fewer() -> None:
+    method = DiscreteFirst(Engine())
+    wide, narrow = (method.enclose(TIE, bits, Limits()) for bits in (20, 200))
+    assert isinstance(wide, Enclosure)
+    assert isinstance(narrow, Enclosure)
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper or wide.meets(narrow)
+
+
+def test_the_engine_gets_the_rest_in_one_batch_and_in_order() -> None:
+    engine = Engine()
+    method = DiscreteFirst(engine)
+    assert method.name == "engine"
+    found = method.enclose_many((LAPLACE, TIE, LAPLACE), 30, Limits())
+    assert engine.asked == [LAPLACE, LAPLACE]
+    assert found[0] == found[2] == HALF
+    assert isinstance(found[1], Enclosure)
+    assert found[1].width <= Fraction(1, 2**30)
+    assert method.name == "exact + engine"
+
+
+def test_certain_outcomes_are_points() -> None:
+    method = DiscreteFirst(Engine())
+    certain = Chosen(RESPONSE, frozenset({0, 1}), Fraction(1, 3))
+    assert method.enclose(certain, 30, Limits()) == Enclosure.exact(1)
+
+
+def test_reasons_come_through() -> None:
+    rows = [{0: 3, 1: 5, 2: -7}, {0: -7, 1: 3, 2: 5}]
+    guards = tuple(at_most(0, **{f"z{i}": a for i, a in row.items()}) for row in rows)
+    event = Event((dlap(0), dlap(0), dlap(0)), guards)
+    found = DiscreteFirst(Engine()).enclose(event, 30, Limits(pieces=50))
+    assert isinstance(found, NotEnclosed)
+    assert "integration-budget" in found.reason

@@ -1,0 +1,202 @@
+"""Exact output distributions: of programs at every epsilon, and against enclosures at one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox.errors import BrokenInvariant
+from dipapprox.exact.distributions import ExactDistributions, ratio_sum
+from dipapprox.exact.method import Exact
+from dipapprox.exact.values import enclose_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.method import Method
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+
+Q = Fraction
+PROGRAMS = Path(__file__).parents[2] / "programs"
+NOTHING: dict[str, int] = {}
+
+
+def states_of(text: str, parameters: dict[str, int] = NOTHING) -> FinalStates:
+    return execute(dipapprox.parse(text, parameters), True, Limits())
+
+
+def program(name: str, **parameters: int) -> FinalStates:
+    return states_of((PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8"), parameters)
+
+
+def rows_of(states: FinalStates) -> list[InputRow]:
+    return list(product(*(cell.domain for cell in states.program.inputs)))
+
+
+def found(source: ExactDistributions, row: InputRow) -> tuple[ExponentialRatio, ...]:
+    distribution = source.distribution(row)
+    assert isinstance(distribution, tuple), distribution
+    return distribution
+
+
+CASES = [
+    ("svt_laplace", 4),
+    ("svt_laplace_ge", 3),
+    ("svt_laplace_leaky_3", 2),
+    ("svt_laplace_leaky_4", 3),
+    ("svt_laplace_leaky_5", 3),
+    ("noisy_max_laplace", 4),
+    ("m_range_laplace", 2),
+    ("k_min_max_laplace", 4),
+    ("dipc/nmax2", 3),
+    ("dipc/nmax3", 2),
+    ("dipc/sparse", 3),
+]
+
+
+@pytest.mark.parametrize(("name", "count"), CASES)
+def test_outputs_sum_to_one_and_lie_in_the_enclosures(name: str, count: int) -> None:
+    """For all ε as functions, at one ε as numbers, and next to elimination in doubles."""
+    states, epsilon = program(name, N=count), Q(7, 5)
+    for_all = ExactDistributions(states, None, Limits())
+    at_one = ExactDistributions(states, epsilon, Limits())
+    enclosed = OutputProbabilities(states, epsilon, Eliminated(), Limits())
+    for place, row in enumerate(rows_of(states)):
+        functions, numbers = found(for_all, row), found(at_one, row)
+        assert not (ratio_sum(functions) - ExponentialRatio.constant(1)).numerator
+        for function, number in zip(functions, numbers, strict=True):
+            assert not (function.at(epsilon) - number).numerator.at(Q(1))
+        if place < 4:
+            bounds = enclosed.distribution(row, 40)
+            assert not isinstance(bounds, NotEnclosed), bounds
+            for number, bound in zip(numbers, bounds, strict=True):
+                value = enclose_at(number, Q(1), 80, Limits())
+                assert isinstance(value, Enclosure) and value.meets(bound)
+                assert value.width < Q(1, 2**79) and bound.width < Q(1, 2**40)
+
+
+def test_randomised_response() -> None:
+    states = program("dipc/rand1", N=2)
+    power = ExponentialPolynomial.monomial(1, 0, 1)
+    half = ExponentialRatio.of(power, {power + ExponentialPolynomial.constant(1): 1})
+    other = ExponentialRatio.constant(1) - half
+    for row in rows_of(states):
+        for out, function in zip(
+            states.outputs(), found(ExactDistributions(states, None, Limits()), row), strict=True
+        ):
+            kept = [half if a == b else other for a, b in zip(row, out, strict=True)]
+            assert not (function - kept[0] * kept[1]).numerator
+
+
+def test_equal_events_share_one_distribution() -> None:
+    states = states_of(
+        "input q[2] in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+        "r <- Lap(q[1], 1 / eps)\ns <- Lap(q[2], 1 / eps)\nif r >= s then\n  out <- 1\nend\n"
+    )
+    source = ExactDistributions(states, None, Limits())
+    rows = {(Q(0), Q(0)): None, (Q(1), Q(1)): None, (Q(0), Q(1)): None}
+    zero, one, other = (found(source, row) for row in rows)
+    assert zero is one and zero is not other
+    assert zero == (ExponentialRatio.constant(Q(1, 2)),) * 2
+
+
+def test_noisy_maximum_below_a_bound() -> None:
+    """Oracle 6 of the DiPC specification: 2^-N and 2^-N e^(-Nε/2) for "max <= -1"."""
+    for count in (1, 2, 3):
+        states = program("dipc/nmax3", N=count)
+        place = [out[0] for out in states.outputs()].index(Q(-1))
+        source = ExactDistributions(states, None, Limits())
+        low = found(source, (Q(-1),) * count)[place]
+        high = found(source, (Q(0),) * count)[place]
+        assert low == ExponentialRatio.constant(Q(1, 2**count))
+        expected = ExponentialPolynomial.monomial(Q(1, 2**count), 0, -Q(count, 2))
+        assert high == ExponentialRatio(expected)
+
+
+def test_one_sided_maximum_in_a_cell() -> None:
+    """Oracle 7: 1 - e^(-ε/2) and 0 for the cell (-1, 0]."""
+    states = program("dipc/nmax4", N=1)
+    place = [out[0] for out in states.outputs()].index(Q(0))
+    source = ExactDistributions(states, None, Limits())
+    expected = ExponentialPolynomial.of({(0, Q(0)): Q(1), (0, -Q(1, 2)): Q(-1)})
+    assert found(source, (Q(-1),))[place] == ExponentialRatio(expected)
+    assert found(source, (Q(0),))[place] == ExponentialRatio.constant(0)
+
+
+SCALES = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+out <- 0
+r <- Lap(q, SCALE)
+s <- Lap(q, OTHER)
+if r >= s then
+    out <- 1
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "other", "works"),
+    [
+        ("1 / eps", "2 / eps", True),
+        ("eps", "2 * eps", True),  # 1/2 whatever eps is
+        ("1", "3", True),
+        ("1", "1 / eps", False),
+    ],
+)
+def test_scales_other_than_inverses_of_epsilon(scale: str, other: str, works: bool) -> None:
+    states = states_of(SCALES.replace("SCALE", scale).replace("OTHER", other))
+    answer = ExactDistributions(states, None, Limits()).distribution((Q(0),))
+    if works:
+        assert answer == (ExponentialRatio.constant(Q(1, 2)),) * 2
+    else:
+        assert isinstance(answer, NotEnclosed)
+        assert answer.reason.startswith("outside-fragment") and "'r'" in answer.reason
+
+
+def test_a_scale_outside_the_fragment_has_probabilities_at_one_epsilon() -> None:
+    text = SCALES.replace("SCALE", "eps").replace("Lap(q, OTHER)", "Lap(1, 2 * eps)")
+    states = states_of(text)
+    assert isinstance(ExactDistributions(states, None, Limits()).distribution((Q(0),)), NotEnclosed)
+    at_two = found(ExactDistributions(states, Q(2), Limits()), (Q(0),))
+    # Laplace of scales 2 and 4 at distance 1: (b² e^(-1/b) - a² e^(-1/a)) / (2 (b² - a²))
+    expected = ExponentialPolynomial.of({(0, -Q(1, 4)): Q(16, 24), (0, -Q(1, 2)): -Q(4, 24)})
+    assert ExponentialRatio(expected) in at_two
+
+
+def test_gaussian_noise_is_named() -> None:
+    source = ExactDistributions(program("svt_gauss"), Q(1), Limits())
+    answer = source.distribution((Q(0), Q(1)))
+    assert isinstance(answer, NotEnclosed) and "Gaussian" in answer.reason
+
+
+def test_weights_that_do_not_sum_to_one_are_noticed() -> None:
+    states = states_of(
+        "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
+        "out <- choose { 0 : 1 / (1 + eps), 1 : 1 / 2 }\n"
+    )
+    with pytest.raises(BrokenInvariant):
+        ExactDistributions(states, None, Limits()).distribution((Q(0),))
+
+
+@pytest.mark.parametrize("bits", [10, 200, 2000])
+def test_the_method_is_as_narrow_as_asked(bits: int) -> None:
+    method: Method = Exact()
+    states = program("svt_laplace", N=3)
+    enclosed = OutputProbabilities(states, Q(1, 3), method, Limits())
+    row = rows_of(states)[5]
+    answer = enclosed.distribution(row, bits)
+    assert isinstance(answer, tuple) and method.name == "exact"
+    exact = found(ExactDistributions(states, Q(1, 3), Limits()), row)
+    for bound, number in zip(answer, exact, strict=True):
+        value = enclose_at(number, Q(1), 2100, Limits())
+        assert isinstance(value, Enclosure) and value.meets(bound)
+        assert bound.width <= Q(1, 2**bits)

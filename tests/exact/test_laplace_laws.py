@@ -1,0 +1,172 @@
+"""Closed forms of random events: against the other engines, and laws that hold exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Chosen, Event, Impossible, Star
+from dipapprox.events.reduce import reduce
+from dipapprox.exact.polyhedra import integrate
+from dipapprox.exact.values import enclose_at
+from dipapprox.exponentials import ONE, ExponentialPolynomial
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.semantics.linear import LinearForm
+from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
+
+Q = Fraction
+
+
+# --- the other engines ----------------------------------------------------------------------------
+
+scales = st.sampled_from([Q(1), Q(1), Q(1, 2), Q(1000, 1001), Q(7, 3)])
+means = st.sampled_from([Q(0), Q(0), Q(1), Q(-1, 2), Q(5, 7)])
+
+
+@st.composite
+def events(draw: st.DrawFn, sums: bool, most: int = 4) -> Event:
+    """Up to `most` samples: comparisons with offsets, constants, scaled, and sums."""
+    size = draw(st.integers(2, most))
+    families = st.sampled_from(FAMILIES if draw(st.booleans()) else FAMILIES[:1])
+    laws = [Distribution(draw(families), draw(means), draw(scales)) for _ in range(size)]
+    guards = []
+    for j in range(1, size):
+        i = draw(st.integers(0, j - 1))
+        low, high = draw(st.permutations([i, j]))
+        guards.append(below(low, high, draw(st.sampled_from([Q(0), Q(0), Q(1, 2), Q(-1, 3)]))))
+    if draw(st.booleans()):
+        sample = draw(st.integers(0, size - 1))
+        guards.append(LinearForm.of({sample: Q(draw(st.sampled_from([1, -1])))}, draw(means)))
+    if sums:
+        numbers = st.sampled_from([Q(1), Q(-1), Q(2), Q(-1, 2), Q(0)])
+        some = [draw(numbers) for _ in range(size)]
+        some[0], some[1] = some[0] or Q(1), some[1] or Q(-1)
+        guards.append(LinearForm.of(dict(enumerate(some)), draw(means)))
+    return Event(tuple(laws), tuple(guards))
+
+
+epsilons = st.fractions(Q(1, 10), 4, max_denominator=30)
+
+
+def at(event: Event, epsilon: Fraction) -> Event:
+    """Every scale divided by epsilon."""
+    laws = (Distribution(law.family, law.mean, law.scale / epsilon) for law in event.samples)
+    return Event(tuple(laws), event.guards)
+
+
+def value_at(function: ExponentialPolynomial, epsilon: Fraction) -> Enclosure:
+    value = enclose_at(function, epsilon, 120, Limits())
+    assert isinstance(value, Enclosure)
+    return value
+
+
+@given(event=events(sums=False, most=6), epsilon=epsilons)
+@settings(deadline=None, max_examples=60)
+def test_trees_lie_in_the_enclosures_of_elimination(event: Event, epsilon: Fraction) -> None:
+    found = Eliminated().enclose(at(event, epsilon), 40, Limits())
+    value = value_at(closed_form(event), epsilon)
+    assert isinstance(found, Enclosure) and found.width < Q(1, 2**40)
+    assert found.lower <= value.upper and value.lower <= found.upper
+    assert value.width < Q(1, 2**100)
+
+
+@given(event=events(sums=True, most=3), epsilon=epsilons)
+@settings(deadline=None, max_examples=8)
+def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, epsilon: Fraction) -> None:
+    found = Nested(Strategy.LEAST_NESTING).enclose(at(event, epsilon), 12, Limits())
+    assert isinstance(found, Enclosure)
+    assert found.meets(value_at(closed_form(event), epsilon))
+
+
+@given(event=events(sums=True), data=st.data())
+@settings(deadline=None, max_examples=30)
+def test_a_guard_and_its_complement_add_up(event: Event, data: st.DataObject) -> None:
+    chosen = data.draw(st.integers(0, len(event.guards) - 1))
+    guards = list(event.guards)
+    with_it = closed_form(event)
+    guards[chosen] = -guards[chosen]
+    against = closed_form(Event(event.samples, tuple(guards)))
+    del guards[chosen]
+    without = closed_form(Event(event.samples, tuple(guards))) if guards else ONE
+    assert with_it + against == without
+
+
+@given(event=events(sums=True), factor=st.sampled_from([Q(2), Q(1, 3), Q(7, 5)]))
+@settings(deadline=None, max_examples=20)
+def test_dividing_the_scales_dilates(event: Event, factor: Fraction) -> None:
+    assert closed_form(at(event, factor)) == closed_form(event).dilated(factor)
+
+
+FEW = st.sampled_from([Q(0), Q(0), Q(1), Q(-1), Q(2), Q(-1, 2)])
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_simplifying_and_renaming_change_nothing(data: st.DataObject) -> None:
+    """Any guards: the canonical factors of an event multiply to what the event is."""
+    size = data.draw(st.integers(1, 4))
+    order = data.draw(st.permutations(range(size)))
+    laws = [
+        Distribution(data.draw(st.sampled_from(FAMILIES)), data.draw(means), data.draw(scales))
+        for _ in range(size)
+    ]
+    numbers = st.lists(FEW, min_size=size, max_size=size).filter(any)
+    guards = [
+        LinearForm.of(dict(enumerate(data.draw(numbers))), data.draw(means))
+        for _ in range(data.draw(st.integers(1, size + 1)))
+    ]
+    event = Event(tuple(laws), tuple(guards))
+    expected = integrate(event, Limits())
+    renamed = Event(
+        tuple(laws[order.index(k)] for k in range(size)),
+        tuple(guard.renamed(lambda s: order[int(s)]) for guard in guards),
+    )
+    assert integrate(renamed, Limits()) == expected
+    simplified = reduce(event)
+    if isinstance(simplified, Impossible):
+        assert expected == ExponentialPolynomial(())
+        return
+    total = ONE
+    for factor in simplified.factors:
+        found = canonical(factor)
+        assert not isinstance(found, Chosen)
+        total = total * closed_form(found)
+    assert total == expected
+
+
+def test_rates_without_short_units_need_the_general_way() -> None:
+    scales = [Q(10**30 + 57, 10**29 + 3), Q(10**31 + 33, 10**31 + 1)]
+    event = Event(tuple(lap(0, scale) for scale in scales), (below(1, 0, 1),))
+    found = closed_form(event)
+    long, short = scales
+    # (b² e^(-1/b) - a² e^(-1/a)) / (2 (b² - a²)) for scales a < b
+    expected = form((long**2, 0, -1 / long), (-(short**2), 0, -1 / short))
+    assert found == expected.scaled(1 / (2 * (long**2 - short**2)))
+
+
+# --- limits and what is outside -------------------------------------------------------------------
+
+
+def test_other_noise_is_named() -> None:
+    gauss = Distribution(Family.GAUSSIAN, Q(0), Q(1))
+    found = ENGINE.closed_form(Event((gauss, lap(0, 1)), (below(0, 1),)), Limits())
+    assert found == NotEnclosed("outside-fragment: Gaussian noise has no closed form")
+    assert isinstance(ENGINE.closed_form(Star(lap(0, 1), ((gauss, 2),), ()), Limits()), NotEnclosed)
+
+
+def test_pieces_are_limited() -> None:
+    laws = tuple(lap(i, i + 1) for i in range(5))
+    sums = tuple(LinearForm.of({i: Q(1) for i in range(5) if i != k}) for k in range(5))
+    found = ENGINE.closed_form(Event(laws, sums), Limits(pieces=5))
+    assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
+    crossed = tuple(below(i, j) for i in (0, 1) for j in (2, 3, 4))
+    found = ENGINE.closed_form(Event(laws, crossed), Limits(pieces=1))
+    assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")

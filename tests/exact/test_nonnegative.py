@@ -1,0 +1,177 @@
+"""Decisions f >= 0 on adversarial functions, their evidence and their witnesses."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
+from hypothesis import given, settings
+
+from dipapprox.exact.evidence import DerivativeChain, NoNegativeTerm, SignAtPoint, evidence_json
+from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval
+from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.positive import positive_on
+from dipapprox.exact.values import sign_at
+from dipapprox.exact.zeros import Factors, zeros
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+
+LIMITS = Limits()
+F = Fraction
+
+TRUE = {
+    "zero function": constant(0),
+    "spec: touching zero": OMEGA**2,
+    "spec: e^x - 1 - x": exp(1) - ONE - EPS,
+    "e^x - 1 - x - x²/2": exp(1) - ONE - EPS - (EPS * EPS).scaled(F(1, 2)),
+    "double rational zero": (EPS - constant(F(1, 3))) ** 2 * (exp(1) + ONE),
+    "two double zeros": (EPS * EPS - constant(2)) ** 2 * (exp(1) - constant(5)) ** 4,
+    "nearly a double zero": OMEGA**2 + constant(F(1, 10**30)),
+    "nearly a double zero, decaying": OMEGA**2 * exp(-2) + exp(-3).scaled(F(1, 10**20)),
+    "x e^-x <= 1": ONE - EPS * exp(-1),
+    "large denominators": exp(F(12345, 10007)) * (ONE - exp(F(-1, 8))) - EPS.scaled(F(1, 8)),
+}
+
+FALSE = {
+    "spec: triple zero": OMEGA**3,
+    "spec: e^x - 1 - x - x²": exp(1) - ONE - EPS - EPS * EPS,
+    "negative constant": constant(F(-1, 10**50)),
+    "nearly a double zero": OMEGA**2 - constant(F(1, 10**30)),
+    "negative below 1e-9": exp(1) - constant(1 + F(1, 10**9)),
+    "negative beyond 1e6": constant(10**6) - EPS,
+    "negative far away": exp(F(-1, 10**6)) - constant(F(1, 3)),
+    "a millionth wide, around 1": (EPS - ONE) ** 2 * exp(2) - exp(1).scaled(F(1, 4 * 10**12)),
+    "a millionth wide, around W(1)": OMEGA**2 * exp(-2) - constant(F(1, 10**13)),
+    "a rational pair": (EPS - constant(F("0.7777777"))) * (EPS - constant(F("0.7777778"))),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_nonnegative(name: str) -> None:
+    answer = is_nonnegative(TRUE[name], ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative)
+    assert json.loads(json.dumps(evidence_json(answer.evidence)))
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_negative(name: str) -> None:
+    answer = is_nonnegative(FALSE[name], ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Negative)
+    assert sign_at(FALSE[name], answer.epsilon, LIMITS) == -1
+
+
+def test_witnesses_are_simple() -> None:
+    assert is_nonnegative(FALSE["a rational pair"], ALL_EPSILONS, LIMITS) == Negative(F(7, 9))
+    late = exp(1).scaled(-1) + constant(1000)
+    assert is_nonnegative(late, ALL_EPSILONS, LIMITS) == Negative(F(8))
+    inside = EpsilonInterval(F(1, 4), F(1, 3))
+    assert is_nonnegative(constant(-1), inside, LIMITS) == Negative(F(2, 7))
+
+
+def test_intervals_restrict_the_question() -> None:
+    function = exp(1) - ONE - EPS - EPS * EPS  # < 0 until 1.79
+    assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None), LIMITS), Nonnegative)
+    part = EpsilonInterval(F(17, 10), F(2), True, True)
+    answer = is_nonnegative(function, part, LIMITS)
+    assert isinstance(answer, Negative)
+    assert answer.epsilon in part
+    # A zero at an end is no sign change inside.
+    line = EPS - ONE
+    assert isinstance(is_nonnegative(line, EpsilonInterval(F(1), F(5)), LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(-line, EpsilonInterval(F(0), F(1)), LIMITS), Nonnegative)
+    point = EpsilonInterval(F(1), F(1), True, True)
+    answer = is_nonnegative(line, point, LIMITS)
+    assert answer == Nonnegative(line, SignAtPoint(F(1), 0))
+    assert is_nonnegative(line - constant(1), point, LIMITS) == Negative(F(1))
+
+
+def test_cheap_evidence_first() -> None:
+    kinds = [
+        (constant(0), NoNegativeTerm),
+        (exp(1) + EPS, NoNegativeTerm),
+        (exp(1) - ONE - EPS, DerivativeChain),
+        (OMEGA**2, Factors),
+    ]
+    for function, kind in kinds:
+        answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+        assert isinstance(answer, Nonnegative)
+        assert isinstance(answer.evidence, kind)
+
+
+def test_the_factors_multiply_to_the_function() -> None:
+    function = OMEGA**2 * (EPS - constant(F(1, 3))) ** 4 * (exp(1) + EPS - constant(F(1, 2)))
+    answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative)
+    assert isinstance(answer.evidence, Factors)
+    total = constant(answer.evidence.sign)
+    for place, power in answer.evidence.rational_zeros:
+        total = total * (EPS - constant(place)) ** power
+    for part in answer.evidence.parts:
+        total = total * part.form.function() ** part.exponent
+    # Equal up to one positive monomial.
+    (n, q), c = function.terms[-1]
+    (m, r), d = total.terms[-1]
+    positive = ExponentialPolynomial.monomial(abs(d), m, r)
+    other = ExponentialPolynomial.monomial(abs(c), n, q)
+    assert function * positive == total * other
+
+
+def test_out_of_time_is_undecided_with_the_reason() -> None:
+    late = is_nonnegative(OMEGA**2, ALL_EPSILONS, Limits(seconds=0))
+    assert isinstance(late, Undecided)
+    assert late.reason.startswith("time limit")
+
+
+@pytest.mark.parametrize("name", [*TRUE, *FALSE])
+@pytest.mark.parametrize(("bits", "boxes"), [(64, 3), (64, 40), (128, 10), (256, 160)])
+def test_more_effort_never_changes_an_answer(
+    name: str, bits: int, boxes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = {**TRUE, **FALSE}[name]
+    full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    monkeypatch.setattr("dipapprox.exact.evaluation.MOST_BITS", bits)
+    monkeypatch.setattr("dipapprox.exact.zeros._FIRST_BOXES", boxes)
+    monkeypatch.setattr("dipapprox.exact.zeros._MOST_BOXES", boxes)
+    less = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    assert isinstance(less, type(full) | Undecided)
+
+
+@given(functions)
+@settings(deadline=None, max_examples=100)
+def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None:
+    answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative) == (min(chart.signs) >= 0)
+    if isinstance(answer, Negative):
+        assert sign_at(function, answer.epsilon, LIMITS) == -1
+
+
+@given(coarse_functions)
+@settings(deadline=None, max_examples=40)
+def test_squares_and_their_opposites(function: ExponentialPolynomial) -> None:
+    square = function * function
+    assert isinstance(is_nonnegative(square, ALL_EPSILONS, LIMITS), Nonnegative)
+    opposite = is_nonnegative(-square, ALL_EPSILONS, LIMITS)
+    assert isinstance(opposite, Negative if function else Nonnegative)
+
+
+def test_denominators() -> None:
+    below = ONE - exp(F(-1, 2))
+    assert isinstance(positive_on(below, ALL_EPSILONS, LIMITS), DerivativeChain)
+    answer = is_nonnegative(ExponentialRatio.of(OMEGA**2, {below: 3}), ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative)
+    assert [factor for factor, _ in answer.denominator] == [below]
+    # 1 - eps changes its sign: the ratio (1 + eps) / (1 - eps) is < 0 beyond 1.
+    ratio = ExponentialRatio.of(ONE + EPS, {ONE - EPS: 1})
+    assert positive_on(ONE - EPS, ALL_EPSILONS, LIMITS) is None
+    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)), LIMITS) is not None
+    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True), LIMITS) is None
+    assert is_nonnegative(ratio, ALL_EPSILONS, LIMITS) == Negative(F(2))
+    unit = EpsilonInterval(F(0), F(1))
+    assert isinstance(is_nonnegative(ratio, unit, LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(-ratio, unit, LIMITS), Negative)
+    # Even powers have no say.
+    squared = ExponentialRatio.of(ONE, {ONE - EPS: 2})
+    assert isinstance(is_nonnegative(squared, ALL_EPSILONS, LIMITS), Nonnegative)

@@ -1,0 +1,62 @@
+"""Squarefree parts multiply to the function, also with several exponentials."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from exact.sign_functions import EPS, ONE, coarse_functions, constant, exp
+from hypothesis import assume, given, settings
+
+from dipapprox.exact import squarefree
+from dipapprox.exact.normal_form import NormalForm, normal_form, reduce_function
+from dipapprox.exact.squarefree import SquarefreeParts, squarefree_parts
+from dipapprox.exponentials import ExponentialPolynomial
+
+F = Fraction
+
+
+def multiplied(parts: SquarefreeParts) -> NormalForm:
+    """The normal form of the product."""
+    total = constant(parts.sign)
+    for part, exponent in parts.parts:
+        total = total * part.function() ** exponent
+    return normal_form(total)
+
+
+@given(coarse_functions, coarse_functions)
+@settings(deadline=None, max_examples=60)
+def test_the_parts_multiply_to_the_function(
+    once: ExponentialPolynomial, twice: ExponentialPolynomial
+) -> None:
+    assume(once and twice)
+    form = reduce_function(once * twice**2).form
+    found = squarefree_parts(form)
+    assert found.complete
+    assert multiplied(found) == form
+    simple = reduce_function(twice).form
+    if simple.size > 1:
+        assert max(exponent for _, exponent in found.parts) >= 2
+
+
+@pytest.mark.parametrize(
+    ("function", "exponents"),
+    [
+        ((EPS * exp(F(12345, 10007)) - ONE) ** 2 * (exp(F(1, 8)) + EPS), [1, 2]),
+        ((exp(2) - exp(F(1, 3)) - exp(F(1, 5)) - exp(F(1, 1007)) - EPS) ** 4, [4]),
+        (-((exp(F(1, 10007)) - EPS) ** 3), [3]),
+    ],
+)
+def test_several_exponentials(function: ExponentialPolynomial, exponents: list[int]) -> None:
+    form = normal_form(function)
+    found = squarefree_parts(form)
+    assert sorted(exponent for _, exponent in found.parts) == exponents
+    assert multiplied(found) == form
+
+
+def test_incomplete_parts_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(squarefree, "_SIZE_BUDGET", 10)
+    form = normal_form((exp(1) - EPS) ** 2 * (exp(3) + EPS))
+    found = squarefree_parts(form)
+    assert not found.complete
+    assert multiplied(found) == form

@@ -1,0 +1,118 @@
+"""Exact signs and relative enclosures at one ε."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp as float_exp
+
+import pytest
+from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, constant, exp, functions
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import LimitReached
+from dipapprox.exact.values import compare_at, enclose_at, sign_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+
+LIMITS = Limits()
+epsilons = st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50)
+
+
+def test_signs_next_to_a_known_zero() -> None:
+    below, above = OMEGA_BOUNDS
+    assert sign_at(OMEGA, below, LIMITS) == -1
+    assert sign_at(OMEGA, above, LIMITS) == 1
+
+
+def test_exact_zero_at_a_rational_point_only() -> None:
+    third = Fraction(1, 3)
+    function = (EPS - constant(third)) * (exp(1) - exp(Fraction(1, 7)))
+    assert sign_at(function, third, LIMITS) == 0
+    assert sign_at(function, third + Fraction(1, 10**40), LIMITS) == 1
+    assert sign_at(function, third - Fraction(1, 10**40), LIMITS) == -1
+
+
+def test_cancelling_exponentials_of_close_rates() -> None:
+    # e^(1/q) - e^(1/(q+1)) is about 1/q^2: more bits than the first attempt has.
+    q = 10**30
+    assert sign_at(exp(Fraction(1, q)) - exp(Fraction(1, q + 1)), Fraction(1), LIMITS) == 1
+
+
+def test_huge_exponents_do_not_hang() -> None:
+    function = exp(Fraction(10**9)) - exp(Fraction(10**9) - Fraction(1, 10**9)) - constant(10**9)
+    assert sign_at(function, Fraction(10**6), LIMITS) == 1
+    assert sign_at(-function, Fraction(10**6), LIMITS) == -1
+    odd = exp(Fraction(12345, 10007)) - EPS**40
+    assert sign_at(odd, Fraction(10**6 + 1, 7), LIMITS) == 1
+
+
+def test_the_bits_are_limited() -> None:
+    hidden = exp(Fraction(1, 2**300_000)) - ONE
+    with pytest.raises(LimitReached, match="precision-budget"):
+        sign_at(hidden, Fraction(1), LIMITS)
+
+
+@given(functions, functions, epsilons)
+@settings(deadline=None, max_examples=60)
+def test_signs_are_those_of_a_ring(
+    left: ExponentialPolynomial, right: ExponentialPolynomial, epsilon: Fraction
+) -> None:
+    sign_left, sign_right = sign_at(left, epsilon, LIMITS), sign_at(right, epsilon, LIMITS)
+    assert sign_at(left * right, epsilon, LIMITS) == sign_left * sign_right
+    assert compare_at(left, right, epsilon, LIMITS) == -compare_at(right, left, epsilon, LIMITS)
+    assert compare_at(left, left, epsilon, LIMITS) == 0
+    if right.as_constant() is None and sign_right:
+        ratio = ExponentialRatio.of(left, {right: 1})
+        assert sign_at(ratio, epsilon, LIMITS) == sign_left * sign_right
+        assert compare_at(ratio, ratio, epsilon, LIMITS) == 0
+
+
+@given(functions, epsilons, st.integers(4, 120))
+@settings(deadline=None, max_examples=60)
+def test_enclosures_are_relatively_narrow_and_agree_with_the_sign(
+    function: ExponentialPolynomial, epsilon: Fraction, bits: int
+) -> None:
+    wide = enclose_at(function, epsilon, bits, LIMITS)
+    fine = enclose_at(function, epsilon, bits + 60, LIMITS)
+    assert isinstance(wide, Enclosure)
+    assert isinstance(fine, Enclosure)
+    assert wide.meets(fine)
+    sign = sign_at(function, epsilon, LIMITS)
+    if sign == 0:
+        assert wide == Enclosure.exact(0)
+        return
+    assert (wide.lower > 0) == (sign > 0)
+    assert (wide.upper < 0) == (sign < 0)
+    assert wide.width * 2**bits <= max(abs(wide.lower), abs(wide.upper))
+
+
+def test_tiny_values_keep_their_digits() -> None:
+    # e^-1000 (1 - e^-1): 1000 / ln 10 = 434.29 decimal places.
+    tiny = enclose_at(exp(-1000) - exp(-1001), Fraction(1), 64, LIMITS)
+    assert isinstance(tiny, Enclosure)
+    assert 0 < tiny.lower < tiny.upper < Fraction(1, 10**434)
+    scaled = enclose_at(ONE - exp(-1), Fraction(1), 64, LIMITS)
+    unit = enclose_at(exp(-1000), Fraction(1), 64, LIMITS)
+    assert isinstance(scaled, Enclosure)
+    assert isinstance(unit, Enclosure)
+    assert tiny.meets(Enclosure(scaled.lower * unit.lower, scaled.upper * unit.upper))
+
+
+def test_ratios_divide() -> None:
+    # (1 - q) / (1 + q) with q = e^-eps is tanh(eps / 2).
+    tanh = ExponentialRatio.of(ONE - exp(-1), {ONE + exp(-1): 1})
+    value = enclose_at(tanh, Fraction(3), 40, LIMITS)
+    assert isinstance(value, Enclosure)
+    expected = Fraction((1 - float_exp(-3)) / (1 + float_exp(-3)))
+    assert abs(value.lower - expected) < Fraction(1, 10**11)
+    assert value.width < Fraction(1, 2**39)
+
+
+def test_a_denominator_that_is_zero_is_refused() -> None:
+    pole = ExponentialRatio.of(ONE, {EPS - ONE: 1})
+    with pytest.raises(ZeroDivisionError):
+        sign_at(pole, Fraction(1), LIMITS)
+    with pytest.raises(ZeroDivisionError):
+        enclose_at(pole, Fraction(1), 10, LIMITS)

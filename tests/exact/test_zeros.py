@@ -1,0 +1,187 @@
+"""All zeros of known products are found, with their multiplicities and the signs between."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from exact.sign_functions import (
+    EPS,
+    OMEGA,
+    OMEGA_BOUNDS,
+    ONE,
+    constant,
+    exp,
+    functions,
+    product,
+    small_fractions,
+)
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import LimitReached
+from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval, simplest_between
+from dipapprox.exact.values import sign_at
+from dipapprox.exact.zeros import SignChart, refine, zeros
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.limits import Limits
+from dipapprox.numerics.precision import precision, to_ball
+
+LIMITS = Limits()
+F = Fraction
+
+
+def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
+    """Compare every sign with exact signs at points of its gap."""
+    for (lower, upper, sign), place in zip(chart.gaps, range(100), strict=False):
+        zero_left = chart.zeros[place - 1] if place else None
+        if upper is not None and lower >= upper:
+            # Touching boxes: their common end is no zero.
+            if zero_left is not None and not zero_left.is_exact:
+                assert sign_at(function, lower, LIMITS) == sign
+            continue
+        points = [simplest_between(lower, upper)]
+        points.append(simplest_between(lower, points[0]))
+        points.append(simplest_between(points[0], upper))
+        assert {sign_at(function, point, LIMITS) for point in points} == {sign}
+
+
+def test_a_zero_is_found_and_refined() -> None:
+    chart = zeros(OMEGA, ALL_EPSILONS, LIMITS)
+    assert chart.signs == (-1, 1)
+    fine = refine(chart.zeros[0], F(1, 10**30), LIMITS)
+    assert OMEGA_BOUNDS[0] < fine.lower < fine.upper < OMEGA_BOUNDS[1]
+    assert fine.upper - fine.lower <= F(1, 10**30)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4, 7])
+def test_multiplicities(power: int) -> None:
+    chart = zeros(OMEGA**power * (exp(F(-1, 3)) + EPS), ALL_EPSILONS, LIMITS)
+    assert [zero.multiplicity for zero in chart.zeros] == [power]
+    assert chart.signs == ((-1) ** power, 1)
+
+
+def test_rational_zeros_are_exact_and_ends_count_if_included() -> None:
+    function = (EPS - ONE) * (EPS - constant(2)) ** 2 * (EPS - constant(3)) * (exp(1) + EPS)
+    chart = zeros(function, EpsilonInterval(F(1), F(3), True, False), LIMITS)
+    assert [(zero.lower, zero.multiplicity) for zero in chart.zeros] == [(F(2), 2)]
+    assert chart.zeros[0].is_exact
+    assert chart.signs == (-1, -1)
+    assert chart.zero_at_lower
+    assert not chart.zero_at_upper
+    assert zeros(function, EpsilonInterval(F(2), F(2), True, True), LIMITS).zero_at_lower
+
+
+def test_zeros_closer_than_any_first_box() -> None:
+    # Rational, algebraic and transcendental zeros within 1e-12 of sqrt 2.
+    near = F("1.41421356237")
+    function = (
+        (EPS - constant(near)) * (EPS * EPS - constant(2)) * (exp(1) - constant(F("4.1132503788")))
+    )
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    assert len(chart.zeros) == 3
+    assert sum(zero.is_exact for zero in chart.zeros) == 1
+    check_signs(function, chart)
+
+
+def test_zeros_of_all_sizes() -> None:
+    tiny, huge = F(1, 10**9), F(10**6)
+    function = (
+        (exp(1) - constant(1 + tiny))
+        * (EPS * exp(F(1, 10**6)) - constant(10**6))
+        * (EPS - constant(huge))
+    )
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    assert len(chart.zeros) == 3
+    assert chart.signs == (-1, 1, -1, 1)
+    first = refine(chart.zeros[0], F(1, 10**20), LIMITS)
+    # ln(1 + x) = x - x²/2 + ...
+    assert tiny - tiny**2 < first.lower < first.upper < tiny
+    # A million times the zero of OMEGA.
+    second = refine(chart.zeros[1], F(1, 10**3), LIMITS)
+    assert second.lower < OMEGA_BOUNDS[0] * 10**6 + F(1, 10**6) < second.upper + F(1, 10**5)
+    assert chart.zeros[2].lower == huge
+
+
+def test_the_zero_function_and_constants() -> None:
+    assert zeros(constant(0), ALL_EPSILONS, LIMITS).signs == (0,)
+    assert zeros(constant(-3), ALL_EPSILONS, LIMITS).signs == (-1,)
+    assert zeros(EPS.scaled(F(-1, 7)), EpsilonInterval(F(1), None), LIMITS).signs == (-1,)
+    assert zeros(exp(-3), EpsilonInterval(F(1), F(2)), LIMITS).signs == (1,)
+
+
+def test_large_denominators() -> None:
+    budget = F(12345, 10007)
+    simple = (EPS * exp(budget) - ONE) * (exp(F(1, 8)) - constant(2))
+    assert zeros(simple, ALL_EPSILONS, LIMITS).signs == (1, -1, 1)
+    # Of degree 207527 in one exponential, but a polynomial in two.
+    double = (EPS * exp(budget) - ONE) ** 2 * (exp(F(1, 8)) - constant(F(3, 2)))
+    chart = zeros(double, ALL_EPSILONS, LIMITS)
+    assert [zero.multiplicity for zero in chart.zeros] == [2, 1]
+    assert chart.signs == (-1, -1, 1)
+
+
+def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dipapprox.exact.squarefree._MOST_VARIABLES", 1)
+    double = (EPS * exp(F(12345, 10007)) - ONE) ** 2 * (exp(F(1, 8)) + EPS)
+    with pytest.raises(LimitReached, match="degree-budget"):
+        zeros(double, ALL_EPSILONS, LIMITS)
+
+
+roots = st.tuples(st.just("root"), small_fractions)
+levels = st.tuples(st.just("level"), st.tuples(small_fractions, small_fractions))
+known = st.lists(st.tuples(roots | levels, st.integers(1, 3)), min_size=1, max_size=3)
+
+
+@given(known, st.sampled_from([ONE, exp(F(1, 3)) + EPS, exp(-2) + ONE]))
+@settings(deadline=None, max_examples=60)
+def test_products_of_known_factors(
+    factors: list[tuple[tuple[str, object], int]], positive: ExponentialPolynomial
+) -> None:
+    expected: dict[tuple[str, object], int] = {}
+    pieces: list[ExponentialPolynomial] = [positive]
+    for (kind, value), power in factors:
+        if kind == "root":
+            assert isinstance(value, Fraction)
+            pieces += [EPS - constant(value)] * power
+            key: tuple[str, object] = (kind, value)
+        else:
+            rate, level = value  # type: ignore[misc]
+            pieces += [exp(rate) - constant(level)] * power
+            if level <= 1:
+                continue
+            with precision(400):
+                key = (kind, str((to_ball(level).log() / to_ball(rate)).str(60, radius=False)))
+        expected[key] = expected.get(key, 0) + power
+    function = product(pieces)
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    found = sorted(zero.multiplicity for zero in chart.zeros)
+    assert found == sorted(expected.values())
+    for zero in chart.zeros:
+        with precision(400):
+            places = [
+                place
+                for kind, place in expected
+                if (to_ball(place) if isinstance(place, Fraction) else arb(str(place)))
+                in to_ball(zero.lower).union(to_ball(zero.upper))
+            ]
+        assert len(places) == 1
+    check_signs(function, chart)
+
+
+@given(functions, st.booleans())
+@settings(deadline=None, max_examples=80)
+def test_signs_of_any_function(function: ExponentialPolynomial, bounded: bool) -> None:
+    interval = EpsilonInterval(F(1, 3), F(7, 2), True, True) if bounded else ALL_EPSILONS
+    chart = zeros(function, interval, LIMITS)
+    assert len(chart.signs) == len(chart.zeros) + 1
+    check_signs(function, chart)
+    for zero in chart.zeros:
+        fine = refine(zero, F(1, 10**15), LIMITS)
+        assert zero.lower <= fine.lower <= fine.upper <= zero.upper
+        if zero.is_exact:
+            assert sign_at(function, zero.lower, LIMITS) == 0
+        else:
+            before, after = (sign_at(function, end, LIMITS) for end in (fine.lower, fine.upper))
+            assert before * after == (-1) ** zero.multiplicity

@@ -1,0 +1,83 @@
+"""A sweep on a Dask cluster gives the same set, also when a worker is killed in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from experiments.sweep.test_sweep import PROGRAM, finish, lines, start
+
+from dipapprox.errors import UserError
+from dipapprox.experiments.sweep.cluster import run_on_cluster
+
+pytest.importorskip("distributed")
+
+SPEC = """[[grid]]
+task = "verify"
+programs = ["svt.dpg"]
+parameters = { N = [1, 2] }
+eps = { from = 0.1, to = 1, count = 4 }
+delta = [0, 0.01]
+"""
+
+
+@contextlib.contextmanager
+def dask(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process of the cluster."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
+    (tmp_path / "svt.dpg").write_text(PROGRAM)
+    (tmp_path / "grid.toml").write_text(SPEC)
+    here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+    file = tmp_path / "scheduler.json"
+    with dask("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)):
+        while not file.exists():
+            time.sleep(0.05)
+        worker = [
+            "dask_worker",
+            "--scheduler-file",
+            str(file),
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+        ]
+        address = _address(file)
+        with dask(*worker) as doomed, dask(*worker):
+            running = start(tmp_path / "grid.toml", there, "--cluster", address)
+            while not there.exists() or len(there.read_text().splitlines()) < 4:
+                time.sleep(0.02)
+                assert running.poll() is None or running.returncode == 0
+            doomed.kill()
+            status, text, err = finish(running)
+    assert status == 0, err
+    assert "16 cases: 0 finished before, 16 now" in text
+    assert finish(start(tmp_path / "grid.toml", here, "--jobs", "2"))[0] == 0
+    assert lines(there) == lines(here)
+
+
+def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dipapprox.experiments.sweep.cluster._PATIENCE", "1s")
+    with pytest.raises(UserError, match="there is no Dask scheduler"):
+        next(iter(run_on_cluster(iter(()), "tcp://127.0.0.1:9")))
+
+
+def _address(file: Path) -> str:
+    return str(json.loads(file.read_text())["address"])

@@ -1,0 +1,224 @@
+"""Sweeps survive what happens to them: kills, full disks, other processes, bad cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """param N = 1
+input q[N] in {0, 1}
+output out[N] in {0, 1}
+adjacent all
+for i in 1..N do out[i] <- 0 end
+t <- Gauss(0, 2 / eps)
+for i in 1..N do
+    r <- Gauss(q[i], 4 / eps)
+    if r >= t then
+        out[i] <- 1
+        exit
+    end
+end
+"""
+
+SPEC = """[limits]
+timeout = 30
+[[grid]]
+task = "verify"
+programs = ["svt.dpg"]
+parameters = { N = [1, 2, 3] }
+eps = { from = 0.1, to = 1, count = 4 }
+delta = [0, 0.01, 0.02]
+[[grid]]
+task = "profile"
+programs = ["svt.dpg"]
+eps = 1
+delta = [0.01, 0.02]
+[[grid]]
+task = "calibrate"
+programs = ["svt.dpg"]
+eps_prv = 1
+delta = 0.01
+width = 0.01
+"""
+CASES = 39
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """A spec of `CASES` cases, beside its program."""
+    (tmp_path / "svt.dpg").write_text(PROGRAM)
+    path = tmp_path / "grid.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def start(spec: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    """Start a sweep as a process of its own."""
+    words = [sys.executable, "-m", "dipapprox", "sweep", str(spec), "--out", str(out), *more]
+    return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Wait for a sweep."""
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out, err
+
+
+def lines(path: Path) -> list[str]:
+    """The finished cases without their times, sorted."""
+    found = []
+    for line in path.read_text().splitlines()[1:]:
+        record = json.loads(line)
+        del record["seconds"]
+        found.append(json.dumps(record, sort_keys=True))
+    return sorted(found)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What an undisturbed sweep finds."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    (folder / "svt.dpg").write_text(PROGRAM)
+    (folder / "grid.toml").write_text(SPEC)
+    status, _, err = finish(start(folder / "grid.toml", folder / "out.jsonl", "--jobs", "2"))
+    assert (status, err) == (0, "")
+    found = lines(folder / "out.jsonl")
+    assert len(found) == len(set(found)) == CASES
+    assert all(json.loads(line)["result"] is not None for line in found)
+    return found
+
+
+def test_killed_sweeps_go_on_where_they_were(
+    spec: Path, tmp_path: Path, undisturbed: Sequence[str]
+) -> None:
+    out = tmp_path / "out.jsonl"
+    moments = random.Random(7)
+    for _ in range(3):
+        process = start(spec, out, "--jobs", "2")
+        time.sleep(moments.uniform(0.6, 1.4))
+        process.kill()
+        finish(process)
+    with out.open("ab") as file:
+        file.write(b'{"case": "torn')  # as a crash in the middle of a line leaves it
+    status, text, _ = finish(start(spec, out, "--jobs", "2"))
+    assert status == 0
+    assert f"{CASES} cases" in text
+    assert lines(out) == undisturbed
+
+
+def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequence[str]) -> None:
+    out = tmp_path / "out.jsonl"
+    # A limit on the size of files fails as a full disk does: in the middle of a line.
+    words = [sys.executable, "-m", "dipapprox", "sweep", str(spec), "--out", str(out)]
+    limited = subprocess.run(
+        words,
+        text=True,
+        capture_output=True,
+        timeout=100,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+    )
+    assert limited.returncode == 2
+    assert "cannot write" in limited.stderr
+    assert "finished cases are kept" in limited.stderr
+    kept = lines(out)
+    assert 0 < len(kept) < CASES
+    assert out.read_text().endswith("\n")
+    assert finish(start(spec, out))[0] == 0
+    assert lines(out) == undisturbed
+
+
+def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    first = start(spec, out)
+    while not out.exists() or not out.stat().st_size:
+        time.sleep(0.02)
+    status, _, err = finish(start(spec, out))
+    assert status == 2
+    assert "in use by another process" in err
+    first.send_signal(signal.SIGINT)
+    status, _, err = finish(first)
+    assert status == 130
+    assert "the same command goes on from there" in err
+
+
+def test_changes_are_noticed(spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    spec.write_text(
+        '[[grid]]\ntask = "verify"\nprograms = ["svt.dpg"]\neps = 1\ndelta = [0, 0.1]\n'
+    )
+    assert finish(start(spec, out))[0] == 0
+    status, text, _ = finish(start(spec, out))
+    assert (status, text) == (0, "2 cases: 2 finished before, 0 now\n")
+    (tmp_path / "svt.dpg").write_text(PROGRAM + "# changed\n")
+    status, _, err = finish(start(spec, out))
+    assert status == 2
+    assert "the spec or a program has changed" in err
+
+
+def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "between.dpg").write_text(PROGRAM.replace("2 / eps", "(N - 2)^2 / eps"))
+    (tmp_path / "wide.dpg").write_text(
+        "param N = 11\ninput q in {0, 1}\noutput out in 0..99\nadjacent all\n"
+        "out <- 0\nc <- Gauss(0, 1 / eps)\nfor i in 1..N do\n    r <- Gauss(q, 1 / eps)\n"
+        "    if r >= c then\n        out <- out + 1\n    end\n    c <- Gauss(0, 1 / eps)\nend\n"
+    )
+    spec.write_text(
+        '[limits]\ntimeout = 0.3\n[[grid]]\ntask = "verify"\nprograms = "wide.dpg"\n'
+        "parameters = { N = 16 }\neps = 1\ndelta = 0\n"
+        '[[grid]]\ntask = "verify"\nprograms = "svt.dpg"\neps = 1\ndelta = 0.1\npairs = "5~6"\n'
+    )
+    out = tmp_path / "out.jsonl"
+    status, text, _ = finish(start(spec, out))
+    assert status == 0
+    records = [json.loads(line) for line in out.read_text().splitlines()[1:]]
+    slow, wrong = records
+    assert slow["result"] is None or slow["result"]["verdict"] == "Unknown"
+    assert "time limit: 0.3 s" in (slow["failure"] or slow["result"]["reason"])
+    assert wrong["failure"].startswith("error: ")
+    assert "2 now, " in text
+
+
+def test_memory_is_limited_in_the_child(tmp_path: Path) -> None:
+    (tmp_path / "svt.dpg").write_text(PROGRAM)
+    (tmp_path / "grid.toml").write_text(
+        '[limits]\nmemory = 1\n[[grid]]\ntask = "verify"\nprograms = "svt.dpg"\n'
+        "parameters = { N = 8 }\neps = 1\ndelta = 0.001\n"
+    )
+    out = tmp_path / "out.jsonl"
+    assert finish(start(tmp_path / "grid.toml", out))[0] == 0
+    (record,) = [json.loads(line) for line in out.read_text().splitlines()[1:]]
+    reason = record["failure"] or record["result"]["reason"]
+    assert "memory limit: 1 MiB" in reason
+
+
+def test_summaries_and_pictures(spec: Path, tmp_path: Path) -> None:
+    out, pictures = tmp_path / "out.jsonl", tmp_path / "pictures"
+    assert finish(start(spec, out, "--jobs", "2"))[0] == 0
+    words = [sys.executable, "-m", "dipapprox", "sweep", "--summary", str(out), "--plot"]
+    environment = {**os.environ, "COLUMNS": "100"}
+    shown = subprocess.run(
+        [*words, str(pictures)], text=True, capture_output=True, timeout=100, env=environment
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "verify svt.dpg: 36 cases" in shown.stdout
+    assert "calibrate svt.dpg: 1 cases: 1 answered" in shown.stdout
+    names = sorted(path.name for path in pictures.iterdir())
+    assert names == ["verify-svt-time-N.png", "verify-svt-time-N.svg"]
+    spec.write_text(SPEC.replace("parameters = { N = [1, 2, 3] }\n", ""))
+    assert finish(start(spec, tmp_path / "two.jsonl", "--jobs", "2"))[0] == 0
+    words[-2] = str(tmp_path / "two.jsonl")
+    shown = subprocess.run(
+        [*words, str(pictures)], text=True, capture_output=True, timeout=100, env=environment
+    )
+    assert "eps ╲ delta" in shown.stdout
+    assert (pictures / "verify-svt-map.svg").exists()

@@ -1,0 +1,193 @@
+"""One-sided noise in all engines: jumps at the mean, edges of the support, mirror images."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import expon, norm
+
+from dipapprox.distributions import MIRRORED, Distribution, Family, FiniteLaw
+from dipapprox.events.event import Chosen, Event, Star
+from dipapprox.events.reduce import connected_parts
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.cascade import Cascade
+from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form, exponential_comparison
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.method import Method
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.semantics.linear import LinearForm
+from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
+
+Q = Fraction
+BALLS, NESTED = Eliminated(Tier.BALLS), Nested(Strategy.LEAST_NESTING)
+ENGINES: tuple[Method, ...] = (Eliminated(), BALLS, NESTED)
+each_engine = pytest.mark.parametrize("engine", ENGINES, ids=["float64", "balls", "nested"])
+
+
+def plus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
+    return Distribution(Family.EXPONENTIAL, Q(mean), Q(scale))
+
+
+def minus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
+    return Distribution(Family.REFLECTED_EXPONENTIAL, Q(mean), Q(scale))
+
+
+def enclose(engine: Method, event: Event | Star, bits: int = 40) -> Enclosure:
+    found = engine.enclose(event, bits, Limits(seconds=60))
+    assert isinstance(found, Enclosure), found
+    assert 0 <= found.lower <= found.upper <= 1 and found.width <= Q(1, 2**bits)
+    return found
+
+
+def mirrored(event: Event) -> Event:
+    """The same event of -x."""
+    laws = (Distribution(MIRRORED[x.family], -x.mean, x.scale) for x in event.samples)
+    guards = (LinearForm((-g).terms, g.constant) for g in event.guards)
+    return Event(tuple(laws), tuple(guards))
+
+
+def assert_near(found: Enclosure, reference: float, tolerance: float = 1e-14) -> None:
+    """The reference, a rounded number, lies in the enclosure up to its own error."""
+    assert found.lower - Q(tolerance) <= Q(reference) <= found.upper + Q(tolerance)
+
+
+@each_engine
+@pytest.mark.parametrize("d", [Q(0), Q(1, 3), Q(5)])
+def test_private_argmax_with_one_sided_noise(engine: Method, d: Fraction) -> None:
+    """DiPC, oracle of noisy max with one-sided noise 2/eps: Pr[E1 >= E2 + d] = e^(-d eps/2)/2."""
+    epsilon = Q(3, 7)
+    event = Event((plus(0, 2 / epsilon),) * 2, (less(1, 0, 0) + LinearForm.constant_form(d),))
+    expected = math.exp(-d * epsilon / 2) / 2
+    assert_near(enclose(engine, event), expected)
+    closed = enclose_closed_form(event, 200)
+    assert closed is not None and closed.width <= Q(1, 2**200)
+    assert_near(closed, expected)
+    coefficients = exponential_comparison(event.samples, event.guards[0])
+    assert sum(c for c, q in coefficients if q == -d * epsilon / 2) == Q(1, 2)
+
+
+rationals = st.fractions(-3, 3, max_denominator=4)
+scales = st.sampled_from([Q(1, 3), Q(1), Q(5, 2)])
+one_sided = st.sampled_from(CONTINUOUS[1:])
+
+
+@given(
+    st.lists(st.builds(Distribution, one_sided, rationals, scales), min_size=1, max_size=2),
+    st.lists(rationals.filter(bool), min_size=2, max_size=2),
+    rationals,
+)
+@settings(deadline=None, max_examples=60)
+def test_closed_forms_agree_with_the_engines(
+    laws: list[Distribution], slopes: list[Fraction], shift: Fraction
+) -> None:
+    guard = LinearForm.of(dict(enumerate(slopes[: len(laws)])), shift)
+    event = Event(tuple(laws), (guard,))
+    closed, mirror = enclose_closed_form(event, 60), enclose_closed_form(mirrored(event), 60)
+    assert closed is not None and mirror is not None
+    assert closed.width <= Q(1, 2**60) and closed.meets(mirror)
+    for engine in ENGINES:
+        assert enclose(engine, event).meets(closed)
+
+
+def test_nearly_equal_scales_cost_bits_only() -> None:
+    for difference in (Q(0), Q(1, 10**30)):
+        event = Event(
+            (plus(0), minus(0, 1 + difference)), (LinearForm.of({0: Q(1), 1: Q(-1)}, Q(-3)),)
+        )
+        # E + E' <= 3: the gamma law of shape 2
+        found = enclose_closed_form(event, 100)
+        assert found is not None and found.width <= Q(1, 2**100)
+        assert_near(found, 1 - 4 * math.exp(-3))
+
+
+@given(events(most=4, families=CONTINUOUS, general=False))
+@settings(deadline=None, max_examples=60)
+def test_engines_and_mirror_images_agree(event: Event) -> None:
+    """Gaussian, Laplace and one-sided samples mixed, with equal means and constants at them."""
+    for _, part in connected_parts(event) or ():
+        enclosures = [
+            found
+            for engine in ENGINES
+            for each in (part, mirrored(part))
+            if isinstance(found := engine.enclose(each, 24, Limits(seconds=20)), Enclosure)
+        ]
+        assert len(enclosures) >= 2  # not all guards are orders, but `nested` takes them all
+        for found in enclosures:
+            assert found.width <= Q(1, 2**24)
+            assert all(found.meets(other) for other in enclosures)
+
+
+@each_engine
+def test_constants_at_the_edge_of_the_support(engine: Method) -> None:
+    below, above = LinearForm.of({0: Q(1)}, Q(-2)), LinearForm.of({0: Q(-1)}, Q(2))
+    for law, least in ((plus(2, 3), 0), (minus(2, 3), 1)):
+        assert least in enclose(engine, Event((law,), (below,)))
+        assert 1 - least in enclose(engine, Event((law,), (above,)))
+    # x >= 2 changes nothing: x <= y for x ~ LapPlus(2), y ~ Gauss(2, 1)
+    x, y = plus(2, Q(1, 2)), gauss(2)
+    plain, cut = (Event((x, y), guards) for guards in ((less(0, 1),), (less(0, 1), above)))
+    expected = quad(lambda t: norm.sf(t) * expon.pdf(t, scale=0.5), 0, 40)[0]
+    for event in (plain, cut):
+        assert_near(enclose(engine, event), expected, 1e-9)
+
+
+@each_engine
+@pytest.mark.parametrize("scale", [Q(1, 10**6), Q(10**6)])
+def test_very_unlike_scales(engine: Method, scale: Fraction) -> None:
+    # both are 0 at the same edge; Pr[x <= y] = t / (s + t)
+    event = Event((plus(1), plus(1, scale)), (less(0, 1),))
+    assert scale / (1 + scale) in enclose(engine, event)
+    # Pr[c <= x <= y] for c = 1 + s: all of it is e^(-s/s - s) times that
+    beyond = LinearForm.of({0: Q(-1)}, 1 + scale)
+    cut = enclose(engine, Event((plus(1), plus(1, scale)), (less(0, 1), beyond)))
+    assert_near(cut, math.exp(-float(scale) - 1) * float(scale / (1 + scale)))
+
+
+@pytest.mark.parametrize("count", [3, 25, 400])
+def test_the_least_of_many_lies_next_to_the_edge(count: int) -> None:
+    """The least of n one-sided samples is one-sided with scale 1/n; so is the largest mirrored."""
+    centre, leaf = plus(0, Q(1, 2)), plus(0)
+    for star in (
+        Star(centre, (), ((leaf, count),)),
+        Star(minus(0, Q(1, 2)), ((minus(0), count),), ()),
+    ):
+        assert Q(2, 2 + count) in enclose(ENGINES[0], star)
+
+
+def test_one_sided_against_two_sided_leaves() -> None:
+    """∫ e^-t (1 - e^-t / 2)² (1 - Φ(t)) dt over t > 0, by scipy."""
+    star = Star(plus(0), ((laplace(0), 2),), ((gauss(0), 1),))
+    expected = quad(
+        lambda t: math.exp(-t) * (1 - math.exp(-t) / 2) ** 2 * norm.sf(t), 0, 40, epsabs=1e-13
+    )[0]
+    for engine in ENGINES:
+        assert_near(enclose(engine, star), expected, 1e-11)
+
+
+def test_what_has_no_density_is_refused_with_the_reason() -> None:
+    integer = Distribution(Family.DISCRETE_LAPLACE, Q(0), Q(1))
+    half = ExponentialRatio.constant(Q(1, 2))
+    choice = Chosen(FiniteLaw((half, half)), frozenset({0}), Q(1))
+    guard = LinearForm.of({0: Q(1), 1: Q(-1)}, Q(-1, 2))
+    cases = {
+        choice: "choice",
+        Event((integer, integer), (guard,)): "discrete Laplace",
+        Event((gauss(0), integer), (guard,)): "discrete Laplace",
+        Event((integer,), (LinearForm.of({0: Q(1)}, Q(-1, 2)),)): "discrete Laplace",
+        Star(integer, (), ((integer, 2),)): "discrete Laplace",
+    }
+    for engine in (*ENGINES, Cascade(ENGINES[0], NESTED), ClosedForms(ENGINES[0])):
+        plain = Event((gauss(0), laplace(0)), (less(0, 1),))
+        found = engine.enclose_many([*cases, plain], 30, Limits())
+        assert isinstance(found.pop(), Enclosure)
+        for answer, reason in zip(found, cases.values(), strict=True):
+            assert isinstance(answer, NotEnclosed) and reason in answer.reason

@@ -1,0 +1,206 @@
+"""Random choices among finitely many values: weights, laws, merging."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.distributions import Family, FiniteLaw
+from dipapprox.errors import SourceError
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.weights import weight_value
+from tests.semantics.examples import assign, cells, choose, compare, constant, draw, program
+
+EPS = core.Epsilon()
+ONE = ExponentialPolynomial.constant(1)
+BIT = cells("out", 1, (0, 1))
+
+
+def number(value: int | str) -> core.Constant:
+    return core.Constant(Fraction(value))
+
+
+def power(rate: int | str) -> core.Exponential:
+    """e^(rate * eps)"""
+    return core.Exponential(core.WeightProduct(number(rate), EPS))
+
+
+def grown(rate: int | str) -> ExponentialPolynomial:
+    return ExponentialPolynomial.monomial(1, 0, Fraction(rate))
+
+
+def pick(
+    name: str,
+    options: Sequence[tuple[object, core.Weight]],
+    site: int,
+    proportional: bool = False,
+) -> core.Choose:
+    pairs = tuple(
+        (core.Variable(value) if isinstance(value, str) else constant(value), weight)  # type: ignore[arg-type]
+        for value, weight in options
+    )
+    return core.Choose(core.Variable(name), pairs, proportional, site)
+
+
+def coin(name: str, site: int, chance: str = "1/2") -> core.Choose:
+    return pick(name, [(1, number(chance)), (0, number(str(1 - Fraction(chance))))], site)
+
+
+def value_of(weight: core.Weight) -> ExponentialRatio:
+    def read(expression: core.Expression) -> Fraction:
+        assert isinstance(expression, core.Constant)
+        assert isinstance(expression.value, Fraction)
+        return expression.value
+
+    return weight_value(weight, read, None)
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        (EPS, ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
+        (power("-1/2"), ExponentialRatio(grown("-1/2"))),
+        (power(0), ExponentialRatio.constant(1)),
+        # 1 / e^eps is no fraction
+        (core.Inverse(power(1)), ExponentialRatio(grown(-1))),
+        (
+            core.WeightProduct(power(1), core.Inverse(core.WeightSum(number(1), power(1)))),
+            ExponentialRatio(grown(1), ((ONE + grown(1), 1),)),
+        ),
+        # (eps^2) / eps, in an exponent, too
+        (
+            core.Exponential(
+                core.WeightProduct(core.WeightProduct(EPS, EPS), core.Inverse(EPS)),
+            ),
+            ExponentialRatio(grown(1)),
+        ),
+        (core.WeightProduct(core.Inverse(number(4)), number(2)), ExponentialRatio.constant("1/2")),  # type: ignore[arg-type]
+    ],
+)
+def test_weights_are_functions_of_eps(weight: core.Weight, expected: ExponentialRatio) -> None:
+    assert value_of(weight) == expected
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (core.Exponential(number(1)), "not a rational multiple of eps"),
+        (core.Exponential(core.Inverse(EPS)), "not a rational multiple of eps"),
+        (core.Exponential(core.WeightProduct(EPS, EPS)), "not a rational multiple of eps"),
+        (
+            core.Inverse(core.WeightSum(EPS, core.WeightProduct(number(-1), EPS))),
+            "division by zero",
+        ),
+    ],
+)
+def test_weights_outside_the_class_are_faults(weight: core.Weight, message: str) -> None:
+    with pytest.raises(PathFault, match=message):
+        value_of(weight)
+
+
+# --- execution ------------------------------------------------------------------------------------
+
+
+def test_randomised_response() -> None:
+    """The truth with probability e^eps / (1 + e^eps): DiPC paper, section 7."""
+    lie = core.Sum(number(1), core.Product(number(-1), core.Variable("q[1]")))
+    body = core.Choose(
+        core.Variable("out[1]"),
+        ((core.Variable("q[1]"), power(1)), (lie, number(1))),
+        True,
+        0,
+    )
+    example = program(cells("q", 1, (0, 1)), BIT, [body])
+    states = execute(example, True, Limits())
+    assert len(states.states) == 4
+    truth = ExponentialRatio(grown(1), ((ONE + grown(1), 1),))
+    for state in states.states:
+        (condition,) = state.conditions
+        ((choice, outcomes),) = state.choices
+        (outcome,) = outcomes
+        law = states.choices[choice].law
+        assert isinstance(law, FiniteLaw)
+        is_true = condition.values == frozenset(state.outputs)
+        expected = truth if is_true else ExponentialRatio(ONE, ((ONE + grown(1), 1),))
+        assert law.weights[outcome] == expected
+
+
+def test_exponential_mechanisms_with_shifted_scores_have_one_law() -> None:
+    """Scores q, q + 1 against 0, 1: e^(q eps) cancels, so the input need not matter."""
+    score = core.Exponential(core.WeightProduct(core.Variable("q[1]"), EPS))
+    better = core.WeightProduct(score, power(1))
+    body = pick("out[1]", [(0, score), (1, better)], 0, proportional=True)
+    states = execute(program(cells("q", 1, (0, 1, 2)), BIT, [body]), True, Limits())
+    assert len(states.choices) == 1
+    assert all(not state.conditions for state in states.states)
+
+
+def test_outcomes_that_do_not_matter_vanish() -> None:
+    """x >= 1 unites two outcomes; a choice that is never used again leaves nothing."""
+    third = number("1/3")
+    body = [
+        pick("x", [(0, third), (1, third), (2, third)], 0),
+        coin("y", 1),
+        choose(compare("x", ">=", 1), [assign("out[1]", 1)], [assign("out[1]", 0)]),
+    ]
+    states = execute(program((), BIT, body), True, Limits())
+    found = {state.outputs[0]: state.choices for state in states.states}
+    assert found == {Fraction(1): ((0, frozenset({1, 2})),), Fraction(0): ((0, frozenset({0})),)}
+    unmerged = execute(program((), BIT, body), False, Limits())
+    assert len(unmerged.states) == 6
+    assert len({state.decisions for state in unmerged.states}) == 6
+
+
+def test_equal_values_are_one_outcome_and_impossible_ones_none() -> None:
+    quarter = number("1/4")
+    options = [(1, quarter), (0, number("1/2")), (1, quarter), (7, number(0))]
+    states = execute(program((), BIT, [pick("out[1]", options, 0)]), True, Limits())
+    (choice,) = states.choices
+    assert choice.law == FiniteLaw((ExponentialRatio.constant(Fraction(1, 2)),) * 2)
+    sure = execute(program((), BIT, [pick("out[1]", [(1, number(1))], 0)]), True, Limits())
+    assert sure.choices == ()
+
+
+def test_choices_of_different_sites_are_independent() -> None:
+    """Two coins agree with probability 1/4 + 1/4."""
+    agree = choose(compare("x", "=", "y"), [assign("out[1]", 1)], [assign("out[1]", 0)])
+    states = execute(program((), BIT, [coin("x", 0), coin("y", 1), agree]), True, Limits())
+    assert len(states.choices) == 2
+    for state in states.states:
+        assert [len(outcomes) for _, outcomes in state.choices] == [1, 1]
+    assert sorted(len(s.choices) for s in states.states) == [2, 2, 2, 2]
+
+
+def test_choices_and_guards_merge_together() -> None:
+    """out = [r > 0] on heads and on tails: one state for each side."""
+    sign = choose(compare("r", ">", 0), [assign("out[1]", 1)], [assign("out[1]", 0)])
+    body = [draw("r", 0, 0), coin("x", 1), choose(compare("x", "=", 1), [sign], [sign])]
+    states = execute(program((), BIT, body), True, Limits())
+    assert [(state.choices, state.path is None) for state in states.states] == [((), False)] * 2
+
+
+def test_faults_of_outcomes_name_them() -> None:
+    body = [pick("out[1]", [(0, number("1/2")), (2, number("1/2"))], 0)]
+    with pytest.raises(SourceError, match=r"'out\[1\]' gets 2.*choice 2 is 2"):
+        execute(program((), BIT, body), True, Limits())
+    silent = [pick("x", [(0, number("1/2")), (2, number("1/2"))], 0)]
+    unread = choose(compare("x", ">", 5), [assign("out[1]", "nothing")], [assign("out[1]", 0)])
+    assert len(execute(program((), BIT, [*silent, unread]), True, Limits()).states) == 1
+    zero = [pick("out[1]", [(0, number(0))], 0, proportional=True)]
+    with pytest.raises(SourceError, match="all weights of a choice are 0"):
+        execute(program((), BIT, zero), True, Limits())
+
+
+def test_samples_may_not_be_chosen() -> None:
+    body = [draw("r", 0, 0, family=Family.LAPLACE), pick("x", [("r", number(1))], 1)]
+    with pytest.raises(SourceError, match="a real is used where a finite value is needed"):
+        execute(program((), BIT, [*body, assign("out[1]", 0)]), True, Limits())

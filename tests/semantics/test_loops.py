@@ -1,0 +1,217 @@
+"""While loops: unrolled, or as Markov chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.distributions import ChainLaw, Family, FiniteLaw
+from dipapprox.errors import LimitReached, SourceError
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.markov import all_reach, law_of_end
+from dipapprox.semantics.state import FinalStates, guards_of
+from tests.semantics.examples import assign, cells, choose, compare, draw, program
+from tests.semantics.interpreter import law_probability
+from tests.semantics.test_choices import BIT, EPS, coin, number, pick
+
+ALWAYS = compare(0, "=", 0)
+DIGITS = cells("out", 1, range(-5, 10))
+
+
+def loop(condition: core.Condition, *body: core.Statement) -> core.While:
+    return core.While(condition, body)
+
+
+def add(name: str, step: int) -> core.Statement:
+    return assign(name, core.Sum(core.Variable(name), core.Constant(Fraction(step))))
+
+
+def run(
+    body: Sequence[core.Statement], merge: bool = True, limits: Limits | None = None
+) -> FinalStates:
+    return execute(program((), DIGITS, body), merge, limits or Limits())
+
+
+def probabilities(states: FinalStates) -> dict[object, Fraction]:
+    """Of the outputs, for programs without guards and conditions."""
+    found: dict[object, Fraction] = {}
+    for state in states.states:
+        assert state.path is None
+        assert not state.conditions
+        probability = Fraction(1)
+        for number_, outcomes in state.choices:
+            probability *= law_probability(states.choices[number_].law, outcomes)
+        found[state.outputs[0]] = found.get(state.outputs[0], Fraction(0)) + probability
+    return found
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_gamblers_ruin(merge: bool) -> None:
+    """From 2, up with probability 2/3, until 0 or 4: Feller, volume 1, section XIV.2, gives 4/5."""
+    move = choose(compare("up", "=", 1), [add("x", 1)], [add("x", -1)])
+    game = loop(core.All((compare("x", ">", 0), compare("x", "<", 4))), coin("up", 0, "2/3"), move)
+    states = run([assign("x", 2), game, assign("out[1]", "x")], merge)
+    (choice,) = states.choices
+    assert isinstance(choice.law, ChainLaw)
+    assert len(choice.law.transitions) == 5
+    assert probabilities(states) == {Fraction(4): Fraction(4, 5), Fraction(0): Fraction(1, 5)}
+
+
+def test_loops_until_heads_leave_no_choice() -> None:
+    states = run([assign("b", 1), loop(compare("b", "=", 1), coin("b", 0)), assign("out[1]", "b")])
+    assert states.choices == ()
+    assert probabilities(states) == {Fraction(0): Fraction(1)}
+
+
+def test_rejection_sampling_is_a_conditional_law() -> None:
+    """A uniform number of {0, 1, 2} from two fair bits."""
+    draws = [coin("a", 0), coin("b", 1)]
+    total = core.Sum(
+        core.Variable("a"), core.Product(core.Constant(Fraction(2)), core.Variable("b"))
+    )
+    body = [assign("x", 3), loop(compare("x", "=", 3), *draws, assign("x", total))]
+    found = probabilities(run([*body, assign("out[1]", "x")]))
+    assert found == {Fraction(k): Fraction(1, 3) for k in range(3)}
+
+
+def test_programs_may_end_in_loops_and_loops_nest() -> None:
+    """Each round: exit with 1/4; else an inner loop counts heads, at most two."""
+    leave = choose(compare("stop", "=", 1), [assign("out[1]", 9), core.Exit()])
+    inner = loop(
+        core.All((compare("h", "<", 2), compare("go", "=", 1))),
+        coin("go", 1),
+        choose(compare("go", "=", 1), [add("h", 1)]),
+    )
+    outer = loop(
+        compare("h", "<", 2), coin("stop", 0, "1/4"), leave, assign("h", 0), assign("go", 1), inner
+    )
+    found = probabilities(run([assign("h", 0), outer, assign("out[1]", "h")]))
+    # p = 1/4 + 3/4 (1/4 · 0 + 3/4 p): two heads in a row have probability 1/4
+    p = Fraction(1, 4) / (1 - Fraction(9, 16))
+    assert found == {Fraction(9): p, Fraction(2): 1 - p}
+
+
+def test_weights_with_eps_stay_functions() -> None:
+    """Stop with eps/2, restart with the rest: the chain is exact for every eps."""
+    half = core.WeightProduct(number("1/2"), EPS)
+    rest = core.WeightSum(number(1), core.WeightProduct(number(-1), EPS))
+    step = pick("x", [(1, half), (2, half), (0, rest)], 0)
+    states = run([assign("x", 0), loop(compare("x", "=", 0), step), assign("out[1]", "x")])
+    (choice,) = states.choices
+    assert isinstance(choice.law, ChainLaw)
+    assert {k for k, _ in choice.law.transitions[0]} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_comparisons_of_samples_in_loops_are_settled_first(merge: bool) -> None:
+    """2 is thrown again if r > 0: for r > 0 the loop ends at 1, else at 1 or 2 evenly."""
+    again = choose(core.All((compare("x", "=", 2), compare("r", ">", 0))), [assign("x", 0)])
+    quarter = number("1/4")
+    step = pick("x", [(0, number("1/2")), (1, quarter), (2, quarter)], 1)
+    body = [draw("r", 0, 0), assign("x", 0), loop(compare("x", "=", 0), step, again)]
+    states = run([*body, assign("out[1]", "x")], merge)
+    found = set()
+    for state in states.states:
+        (guard,) = guards_of(state.path)
+        positive = guard.form.coefficient(0) < 0
+        probability = Fraction(1)
+        for choice, outcomes in state.choices:
+            probability *= law_probability(states.choices[choice].law, outcomes)
+        found.add((positive, state.outputs[0], probability))
+    half = Fraction(1, 2)
+    assert found == {(True, 1, Fraction(1)), (False, 1, half), (False, 2, half)}
+
+
+def test_inputs_in_loops_are_settled_first() -> None:
+    """Up with probability q: the input decides between two laws."""
+    weights = [(1, core.Variable("q[1]")), (0, number("1/2"))]
+    step = pick("x", weights, 0, proportional=True)
+    body = [assign("x", 5), loop(compare("x", ">", 1), step), assign("out[1]", "x")]
+    example = program(cells("q", 1, (1, 2)), BIT, body)
+    states = execute(example, True, Limits())
+    assert len(states.choices) == 2
+    assert all(state.conditions for state in states.states)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_loops_without_choices_are_unrolled(merge: bool) -> None:
+    """The first k with r < k, at most 3."""
+    count = loop(core.All((compare("k", "<", 3), compare("r", ">=", "k"))), add("k", 1))
+    states = run([draw("r", 0, 0), assign("k", 0), count, assign("out[1]", "k")], merge)
+    assert sorted(Fraction(state.outputs[0]) for state in states.states) == [0, 1, 2, 3]
+    assert states.choices == ()
+
+
+HALF = number("1/2")
+NEGATED = core.Product(core.Constant(Fraction(-1)), core.Variable("x"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [loop(ALWAYS, assign("x", 1))],
+        [assign("x", 1), loop(compare("x", "<", 2), assign("x", NEGATED))],
+        # a trap that is entered with probability 1/2
+        [
+            assign("x", 0),
+            loop(
+                compare("x", "<", 2),
+                choose(compare("x", "=", 0), [pick("x", [(1, HALF), (2, HALF)], 0)]),
+            ),
+        ],
+        [draw("r", 0, 0), loop(compare("r", ">", 0), assign("x", 1))],
+    ],
+    ids=["always", "periodic", "trap", "sample"],
+)
+def test_endless_loops_are_refused(body: list[core.Statement]) -> None:
+    for merge in (True, False):
+        with pytest.raises(SourceError, match="the loop never ends"):
+            run([*body, assign("out[1]", 0)], merge)
+
+
+def test_endless_loops_that_are_never_reached_change_nothing() -> None:
+    never = core.All((compare("r", ">", 1), compare("r", "<", 0)))
+    body = [draw("r", 0, 0), choose(never, [loop(ALWAYS)]), assign("out[1]", 0)]
+    assert len(run(body).states) == 1
+
+
+def test_endless_counting_runs_into_a_limit() -> None:
+    count = loop(compare("n", ">=", 0), add("n", 1))
+    with pytest.raises(LimitReached, match="loop limit"):
+        run([assign("n", 0), count, assign("out[1]", 0)], limits=Limits(states=50))
+    walk = loop(compare("b", "=", 1), add("n", 1), coin("b", 0))
+    start = [assign("n", 0), assign("b", 1)]
+    with pytest.raises(LimitReached, match="loop limit"):
+        run([*start, walk, assign("out[1]", 0)], limits=Limits(states=50))
+
+
+def test_draws_in_loops_are_refused() -> None:
+    body = [loop(ALWAYS, draw("r", 0, 0, family=Family.LAPLACE)), assign("out[1]", 0)]
+    with pytest.raises(SourceError, match="a sample is drawn in a while loop"):
+        run(body)
+
+
+def test_faults_in_loops_are_found() -> None:
+    body = [assign("out[1]", 0), loop(compare("out[1]", "<", 9), coin("b", 0), add("out[1]", 4))]
+    with pytest.raises(SourceError, match=r"'out\[1\]' gets 12, which is not in its domain"):
+        run(body)
+
+
+def test_markov_chains_are_as_simple_as_they_get() -> None:
+    third = ExponentialRatio.constant(Fraction(1, 3))
+    sure = ExponentialRatio.constant(1)
+    # 0 -> 1 -> {2, 3, 4}, 3 -> 5: ends 2, 4 and 5
+    transitions = [{1: sure}, {2: third, 3: third, 4: third}, {}, {5: sure}, {}, {}]
+    assert all_reach(transitions, {2, 4, 5})
+    assert not all_reach(transitions, {2, 4})
+    assert law_of_end(transitions, {2, 4, 5}) == (FiniteLaw((third,) * 3), (2, 5, 4))
+    # two ways to the same end add up
+    both = [{1: third, 2: third, 3: third}, {3: sure}, {}, {}]
+    law, ends = law_of_end(both, {2, 3})
+    assert isinstance(law, FiniteLaw)
+    assert dict(zip(ends, law.weights, strict=True)) == {2: third, 3: third + third}

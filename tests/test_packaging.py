@@ -1,0 +1,91 @@
+"""What users install: the wheel and the source distribution, complete and working alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROGRAMS = sorted(p.relative_to(ROOT / "programs") for p in (ROOT / "programs").rglob("*.dpg"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A wheel and a source distribution, built from a copy of the tracked files."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    archive = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    for name in archive.stdout.split("\0"):
+        if name and (ROOT / name).exists():
+            target = source / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).is_symlink():
+                target.symlink_to((ROOT / name).readlink())
+            else:
+                target.write_bytes((ROOT / name).read_bytes())
+    words = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = out.glob("*.whl")
+    (sdist,) = out.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def test_the_wheel_has_everything(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[0]) as wheel:
+        names = set(wheel.namelist())
+    for path in PROGRAMS:
+        assert f"dipapprox/programs/{path.as_posix()}" in names
+    for path in (ROOT / "dipapprox").glob("schemas/*.json"):
+        assert f"dipapprox/schemas/{path.name}" in names
+    assert {"dipapprox/py.typed", "dipapprox/templates/svt.dpg"} <= names
+    assert not any(name.startswith(("tests/", "results/", "programs/")) for name in names)
+
+
+def test_the_source_distribution_builds_the_same(built: tuple[Path, Path]) -> None:
+    with tarfile.open(built[1]) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    for path in PROGRAMS:
+        assert f"dipapprox/programs/{path.as_posix()}" in names
+    assert {"LICENSE", "README.md", "pyproject.toml", "dipapprox/__main__.py"} <= names
+
+
+def test_the_installed_wheel_works_alone(built: tuple[Path, Path], tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*words, "--target", str(target), str(built[0])], check=True, timeout=120)
+    environment = {**os.environ, "PYTHONPATH": str(target)}
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "dipapprox", *more],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    where = subprocess.run(
+        [sys.executable, "-c", "import dipapprox; print(dipapprox.__file__)"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert where.stdout.startswith(str(target))
+    assert run("examples", "svt_gauss", "--copy", ".").returncode == 0
+    verified = run(
+        "verify", "svt_gauss.dpg", "--eps", "0.5", "--eps-prv", "1.24", "--delta", "0.01"
+    )
+    assert verified.returncode == 0, verified.stderr
+    assert run("new", "mine").returncode == 0
+    assert run("verify", "mine.dpg", "--eps", "1", "--delta", "0.001").returncode == 0
