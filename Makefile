@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check soundness bench clean
+.PHONY: run test check soundness bench tables docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -18,6 +18,15 @@ soundness: $(VENV)/.tested
 # Engines side by side, growth with N, memory: into results/benchmarks/, some minutes.
 bench: $(VENV)/.tested
 	$(BIN)/python -m dipapprox.experiments.benchmarks --output results/benchmarks
+
+# The papers' tables, published numbers beside ours: into results/tables/, about a minute.
+tables: $(VENV)/.installed
+	$(BIN)/dipapprox tables --out results/tables
+
+# The documentation, into site/.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/.tested
+	$(BIN)/mkdocs build --strict
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check .

@@ -36,8 +36,21 @@ def _graph(size: int, edges: Iterable[Edge], *, directed: bool) -> Any:
 
 def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
     """Return the weakly connected components, each ascending, in order of their least vertex."""
-    graph = _graph(size, edges, directed=False)
-    return tuple(sorted(tuple(sorted(part)) for part in graph.connected_components()))
+    above = list(range(size))  # never larger than the vertex: roots are least vertices
+
+    def root(vertex: int) -> int:
+        while above[vertex] != vertex:
+            above[vertex] = above[above[vertex]]
+            vertex = above[vertex]
+        return vertex
+
+    for tail, head in edges:
+        low, high = sorted((root(tail), root(head)))
+        above[high] = low
+    parts: dict[int, list[int]] = {}
+    for vertex in range(size):
+        parts.setdefault(root(vertex), []).append(vertex)
+    return tuple(map(tuple, parts.values()))
 
 
 def sources(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:

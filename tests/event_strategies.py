@@ -76,13 +76,18 @@ def contains(event: Event, point: tuple[Fraction, ...]) -> bool:
     return all(value(guard, point) <= 0 for guard in event.guards)
 
 
-def law_of_guards(event: Event) -> tuple[list[Fraction], list[list[Fraction]]]:
-    """Signed squared standardised means, and signed squared correlations, of the guard forms.
+Table = list[list[Fraction]]
+
+
+def law_of_guards(event: Event) -> tuple[list[Fraction], Table, Table]:
+    """Signed squared standardised means, correlations and third moments of the guard forms.
 
     For Gaussian samples they determine the probability of the event; they do not change when a
-    guard is multiplied by a positive number.
+    guard is multiplied by a positive number. One-sided samples lean to their side.
     """
-    factor = {Family.GAUSSIAN: 1, Family.LAPLACE: 2}
+    factor = {family: 2 if family is Family.LAPLACE else 1 for family in CONTINUOUS}
+    side = {Family.EXPONENTIAL: 1, Family.REFLECTED_EXPONENTIAL: -1}
+    lean = [side.get(law.family, 0) * law.scale for law in event.samples]
     variances = [factor[law.family] * law.scale**2 for law in event.samples]
 
     def covariance(f: LinearForm, g: LinearForm) -> Fraction:
@@ -91,12 +96,20 @@ def law_of_guards(event: Event) -> tuple[list[Fraction], list[list[Fraction]]]:
     def squared(value: Fraction, scale: Fraction) -> Fraction:
         return value * abs(value) / scale
 
-    means = [sum((c * event.samples[s].mean for s, c in g.terms), g.constant) for g in event.guards]
+    def third(f: LinearForm, g: LinearForm) -> Fraction:
+        return sum((c * c * g.coefficient(s) * 2 * lean[s] ** 3 for s, c in f.terms), Fraction(0))
+
+    centres = [law.mean + shift for law, shift in zip(event.samples, lean, strict=True)]
+    means = [sum((c * centres[s] for s, c in g.terms), g.constant) for g in event.guards]
     spread = [covariance(g, g) for g in event.guards]
     return (
         [squared(m, v) for m, v in zip(means, spread, strict=True)],
         [
             [squared(covariance(f, g), v * w) for g, w in zip(event.guards, spread, strict=True)]
+            for f, v in zip(event.guards, spread, strict=True)
+        ],
+        [
+            [squared(third(f, g), v * v * w) for g, w in zip(event.guards, spread, strict=True)]
             for f, v in zip(event.guards, spread, strict=True)
         ],
     )

@@ -11,6 +11,10 @@ integrals, the engines, their caches, the enumeration of adjacent pairs and the 
 the engine `nested` in another order of integration and at higher precision; `CheckResult.shared`
 says so when it happens.
 
+Choices are paths of their own, with weights evaluated in balls; loops are followed round by round;
+integer noise is summed where its comparisons form trees. Loops that end by chance only, and other
+events of integers, are beyond the check: not confirmed.
+
     refuted        something that the file states is false: its digest, its program's hash, a
                    probability, a sum, the number of pairs, the verdict, a row that is missing
     confirmed      everything it states is true, as far as the check's bits tell (more than the
@@ -28,9 +32,9 @@ from collections.abc import Mapping
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.findings import Findings
-from dipapprox.checking.paths import Stuck
 from dipapprox.checking.record import Record, read, read_fields
 from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.values import Stuck
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.checking.chances import Chance
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.trees import Forest, TreeValues
@@ -24,6 +25,8 @@ Bounds = tuple[int, int]
 
 _Planted = tuple[tuple[int, tuple[int, ...]], ...]
 """A `Sum` with its trees planted: (sign, numbers of trees)."""
+
+_Factor = _Planted | General | Chance
 
 _States = tuple[tuple[int, ...], ...]
 """The factors, by number, of each path to an output."""
@@ -44,11 +47,11 @@ class Distributions:
 
     def __init__(self, program: Program, epsilon: Fraction, limits: Limits) -> None:
         self.program = program
-        self._epsilon = epsilon
+        self.epsilon = epsilon
         self._limits = limits
         self._forest = Forest()
-        self._factors: list[_Planted | General] = []
-        self._numbers: dict[_Planted | General, int] = {}
+        self._factors: list[_Factor] = []
+        self._numbers: dict[_Factor, int] = {}
         self._rows: dict[InputRow, dict[tuple[Value, ...], _States]] = {}
 
     @property
@@ -70,10 +73,11 @@ class Distributions:
         """
         if row not in self._rows:
             found: dict[tuple[Value, ...], list[tuple[int, ...]]] = {}
-            for path in paths(self.program, self._epsilon, row, self._limits):
+            for path in paths(self.program, self.epsilon, row, self._limits):
                 parts = factors(path.laws, path.lines, self._limits)
                 if parts is not None:
-                    numbers = tuple(sorted([self._number(part) for part in parts]))
+                    every = (*parts, *path.chances)
+                    numbers = tuple(sorted([self._number(part) for part in every]))
                     found.setdefault(path.outputs, []).append(numbers)
             self._rows[row] = {o: tuple(sorted(states)) for o, states in found.items()}
         return self._rows[row]
@@ -82,10 +86,10 @@ class Distributions:
         """Return the bounds of this program's probabilities at `bits` bits."""
         return DistributionBounds(self, self._forest, self._factors, bits, self._limits)
 
-    def _number(self, factor: Sum | General) -> int:
-        key: _Planted | General = (
+    def _number(self, factor: Sum | General | Chance) -> int:
+        key: _Factor = (
             factor
-            if isinstance(factor, General)
+            if isinstance(factor, General | Chance)
             else tuple([(s, tuple([self._forest.plant(o) for o in trees])) for s, trees in factor])
         )
         number = self._numbers.setdefault(key, len(self._factors))
@@ -105,7 +109,7 @@ class DistributionBounds:
         self,
         owner: Distributions,
         forest: Forest,
-        known_factors: list[_Planted | General],
+        known_factors: list[_Factor],
         bits: int,
         limits: Limits,
     ) -> None:
@@ -144,7 +148,13 @@ class DistributionBounds:
     def _factor(self, number: int) -> Bounds:
         if number not in self._known:
             factor = self._factors[number]
-            found = self._general(factor) if isinstance(factor, General) else self._sum(factor)
+            match factor:
+                case General():
+                    found = self._general(factor)
+                case Chance():
+                    found = self._bounds(factor.enclose(self._owner.epsilon, self.bits + 8))
+                case _:
+                    found = self._sum(factor)
             self._known[number] = max(found[0], 0), min(found[1], 1 << self.unit)
         return self._known[number]
 
@@ -159,6 +169,8 @@ class DistributionBounds:
         return low, high
 
     def _general(self, general: General) -> Bounds:
+        if any(law.family.is_discrete for law in general.laws):
+            raise NoBounds("comparisons of discrete samples that are no tree")
         guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in general.lines)
         event = Event(general.laws, guards)
         # The paper's order of integration, where runs take the order of least nesting.

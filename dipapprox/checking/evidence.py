@@ -196,8 +196,12 @@ def _compare_rows(
         if len(indices) != len(outputs) or max(indices, default=0) >= len(rounded):
             findings.differ(f"evidence.rows, {row_text(row)}", "one probability per output")
             return None
-        if not own.keys() <= known:
+        missing = [output for output in own if output not in known]
+        if any(own[output][0] for output in missing):
             findings.differ("evidence.outputs", f"an output of {row_text(row)} is missing")
+            return None
+        if missing:
+            findings.reason = f"an output of {row_text(row)} is missing, perhaps impossible"
             return None
         for output, index in zip(outputs, indices, strict=True):
             # Distinct enclosures are few: each is compared once with each derived one.

@@ -97,6 +97,10 @@ class Grid:
                 points |= {law.mean + sides[0] * width * part for part in _TOWARDS_THE_EDGE}
         self.points = sorted(points)
 
+    def lost(self, law: Distribution) -> arb:
+        """Bound the mass of a law beyond its reach."""
+        return lost(law, self.bits)
+
     def density(
         self, law: Distribution, lower: Fraction | None, upper: Fraction | None
     ) -> Function:

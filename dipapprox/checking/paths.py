@@ -1,31 +1,31 @@
 """Every path of a core program for one concrete input: the checker's own executor.
 
 In: a core program and an input row. Out: for every path its outputs, the laws of the samples it
-drew and the linear inequalities under which it is taken. Inputs are numbers here, never symbols,
-and paths are never merged: nothing of `semantics` or `events` is used.
+drew, the linear inequalities under which it is taken and the chances of the choices it made. Inputs
+are numbers here, never symbols, and paths are never merged: nothing of `semantics` or `events` is
+used. Loops are followed round by round.
 
-Samples are continuous, so `<` and `<=` need no distinction, and an equation between different
-samples has probability 0.
+For continuous samples `<` and `<=` need no distinction, and an equation has probability 0. Sums of
+integer samples are at most m or at least m + 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.checking.chances import Chance
 from dipapprox.checking.facts import Facts, Line
+from dipapprox.checking.integer_facts import Outcome, compared_integers
+from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
 from dipapprox.distributions import Distribution
 from dipapprox.language import core
 from dipapprox.limits import Limits
 
-Datum = Line | str
-"""A number or linear form over samples, or a named value."""
-
-
-class Stuck(Exception):
-    """The program cannot be followed; the message says why."""
+_MOST_ROUNDS = 1000
+"""Of all loops of a path: a loop that ends by chance only has paths of every length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,13 @@ class Path:
         outputs: Values of the output cells, in order.
         laws: The laws of the samples drawn.
         lines: The path is taken where every line is <= 0.
+        chances: Of its choices, independent of each other and of the samples.
     """
 
     outputs: tuple[core.Value, ...]
     laws: tuple[Distribution, ...]
     lines: tuple[Line, ...]
+    chances: tuple[Chance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class _State:
     store: Mapping[str, Datum]
     laws: tuple[Distribution, ...]
     facts: Facts
+    chances: tuple[Chance, ...] = ()
+    rounds: int = 0  # of loops
 
 
 def paths(
@@ -69,7 +73,7 @@ def paths(
         Stuck: If a cell is read before it is assigned, an index is out of range, or the like.
         LimitReached: If `limits` run out.
     """
-    store = {cell.name: _datum(value) for cell, value in zip(program.inputs, row, strict=True)}
+    store = {cell.name: datum_of(value) for cell, value in zip(program.inputs, row, strict=True)}
     states = [_State(_Rest(program.body, 0, None), store, (), Facts())]
     count = 0
     while states:
@@ -83,53 +87,78 @@ def paths(
         if count % 16 == 1:
             limits.check()
         limits.check_states(count)
-        yield Path(_outputs(program, state.store), state.laws, state.facts.lines)
+        outputs = _outputs(program, state.store)
+        yield Path(outputs, state.laws, state.facts.lines, state.chances)
 
 
 def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
-    """Execute one statement; an `if` on samples gives one state for each branch."""
+    """Execute one statement; an `if` on samples and a choice give one state for each outcome."""
     if rest.position == len(rest.block):
-        return [_State(rest.after, state.store, state.laws, state.facts)]
+        return [replace(state, rest=rest.after)]
     statement = rest.block[rest.position]
     after = _Rest(rest.block, rest.position + 1, rest.after)
     store = state.store
     match statement:
         case core.Assign(target, value):
-            changed = {**store, _place(target, store): _value(value, store)}
-            return [_State(after, changed, state.laws, state.facts)]
+            changed = {**store, place_of(target, store): value_of(value, store)}
+            return [replace(state, rest=after, store=changed)]
         case core.Draw(target, family, mean, scale):
-            centre = _value(mean, store)
+            centre = value_of(mean, store)
             if not isinstance(centre, Line) or centre.terms:
                 raise Stuck("the mean of a draw is not a number")
             law = Distribution(family, centre.constant, scale.at(epsilon))
             sample = Line(Fraction(0), ((len(state.laws), Fraction(1)),))
-            changed = {**store, _place(target, store): sample}
-            return [_State(after, changed, (*state.laws, law), state.facts)]
+            changed = {**store, place_of(target, store): sample}
+            return [replace(state, rest=after, store=changed, laws=(*state.laws, law))]
+        case core.Choose():
+            return _chosen(statement, replace(state, rest=after))
         case core.If(condition, then, otherwise):
             return [
-                _State(_Rest(then if truth else otherwise, 0, after), store, state.laws, facts)
-                for truth, facts in _outcomes(condition, store, state.facts)
+                replace(state, rest=_Rest(then if truth else otherwise, 0, after), facts=facts)
+                for truth, facts in _outcomes(condition, state, state.facts)
+            ]
+        case core.While(condition, body):
+            if state.rounds == _MOST_ROUNDS:
+                raise Stuck(f"a loop that may go on after {_MOST_ROUNDS} rounds")
+            again = _Rest(body, 0, rest)
+            return [
+                replace(state, rest=again, facts=facts, rounds=state.rounds + 1)
+                if truth
+                else replace(state, rest=after, facts=facts)
+                for truth, facts in _outcomes(condition, state, state.facts)
             ]
         case core.Exit():
-            return [_State(None, store, state.laws, state.facts)]
+            return [replace(state, rest=None)]
         case _:
             assert_never(statement)
 
 
-Outcome = tuple[bool, Facts]
+def _chosen(choice: core.Choose, state: _State) -> list[_State]:
+    store = state.store
+    place = place_of(choice.target, store)
+    weights = tuple(closed(weight, store) for _, weight in choice.options)
+    found = []
+    for k, (value, _) in enumerate(choice.options):
+        chance = Chance(weights, k, choice.proportional)
+        if not chance.is_nothing:
+            changed = {**store, place: value_of(value, store)}
+            found.append(replace(state, store=changed, chances=(*state.chances, chance)))
+    if not found:
+        raise Stuck("a choice without possible outcome")
+    return found
 
 
-def _outcomes(condition: core.Condition, store: Mapping[str, Datum], facts: Facts) -> list[Outcome]:
+def _outcomes(condition: core.Condition, state: _State, facts: Facts) -> list[Outcome]:
     """Split the facts into disjoint cases in each of which the condition is true or false."""
     match condition:
         case core.Comparison():
-            return _compared(condition, store, facts)
+            return _compared(condition, state, facts)
         case core.All(parts) | core.Any(parts):
             # `and` goes on while everything was true, `or` while everything was false.
             going = isinstance(condition, core.All)
             open_cases, decided = [facts], list[Outcome]()
             for part in parts:
-                cases = [o for each in open_cases for o in _outcomes(part, store, each)]
+                cases = [o for each in open_cases for o in _outcomes(part, state, each)]
                 open_cases = [case for truth, case in cases if truth == going]
                 decided += [(truth, case) for truth, case in cases if truth != going]
             return decided + [(going, case) for case in open_cases]
@@ -137,16 +166,19 @@ def _outcomes(condition: core.Condition, store: Mapping[str, Datum], facts: Fact
             assert_never(condition)
 
 
-def _compared(
-    comparison: core.Comparison, store: Mapping[str, Datum], facts: Facts
-) -> list[Outcome]:
-    left, right = _value(comparison.left, store), _value(comparison.right, store)
+def _compared(comparison: core.Comparison, state: _State, facts: Facts) -> list[Outcome]:
+    left, right = (value_of(side, state.store) for side in (comparison.left, comparison.right))
     relation = comparison.relation
     if isinstance(left, str) or isinstance(right, str):
         return [(_related(left == right, relation), facts)]
     line = left.minus(right)
     if not line.terms:
         return [(_ordered(line.constant, relation), facts)]
+    integers = {state.laws[sample].family.is_discrete for sample, _ in line.terms}
+    if len(integers) > 1:
+        raise Stuck("a comparison of discrete with continuous samples")
+    if integers == {True}:
+        return compared_integers(line, relation, facts)
     match relation:
         case core.Relation.EQUAL | core.Relation.NOT_EQUAL:
             return [(relation is core.Relation.NOT_EQUAL, facts)]
@@ -186,47 +218,6 @@ def _ordered(difference: Fraction, relation: core.Relation) -> bool:
             return difference != 0
         case _:
             assert_never(relation)
-
-
-def _value(expression: core.Expression, store: Mapping[str, Datum]) -> Datum:
-    match expression:
-        case core.Constant(value):
-            return _datum(value)
-        case core.Variable() | core.Element():
-            name = _place(expression, store)
-            if name not in store:
-                raise Stuck(f"'{name}' is read before it is assigned")
-            return store[name]
-        case core.Sum(left, right):
-            return _number(left, store) + _number(right, store)
-        case core.Product(left, right):
-            first, second = _number(left, store), _number(right, store)
-            if first.terms and second.terms:
-                raise Stuck("a product of samples")
-            constant, line = (second, first) if first.terms else (first, second)
-            return line.times(constant.constant)
-        case _:
-            assert_never(expression)
-
-
-def _number(expression: core.Expression, store: Mapping[str, Datum]) -> Line:
-    value = _value(expression, store)
-    if isinstance(value, str):
-        raise Stuck(f"arithmetic on the named value '{value}'")
-    return value
-
-
-def _place(target: core.Variable | core.Element, store: Mapping[str, Datum]) -> str:
-    if isinstance(target, core.Variable):
-        return target.name
-    index = _number(target.index, store)
-    if index.terms or index.constant.denominator != 1 or not 1 <= index.constant <= target.size:
-        raise Stuck(f"an index of '{target.array}' is out of range")
-    return f"{target.array}[{index.constant}]"
-
-
-def _datum(value: core.Value) -> Datum:
-    return value if isinstance(value, str) else Line(value)
 
 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:

@@ -6,26 +6,60 @@ subtrees are integrated once:
     message of a child c below its parent:  m(t) = ∫_{-∞}^t f_c(x) Π messages to c (x) dx
     of one above:                           m(t) = ∫_t^∞ …           probability = ∫ f_root Π …
 
-Each law is cut off at its reach; what that loses is added to the upper end only.
+Each law is cut off at its reach; what that loses is added to the upper end only. Where the samples
+are integers, integrals are sums, with x <= t and x >= t for what is below and above.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Generic, Protocol, TypeVar
 
 from flint import arb
 
-from dipapprox.checking.orders import Order, Sample
-from dipapprox.checking.panels import Function, Grid, lost
+from dipapprox.checking.cycles import Order, Sample
+from dipapprox.checking.integers import IntegerRange, Values, radius
+from dipapprox.checking.panels import Function, Grid
+from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_enclosure
 
 _MOST_PANELS = 6_000
 _ATTEMPTS = 3
+_MOST_INTEGERS = 100_000
 _GUARD_BITS = 40
+
+F = TypeVar("F")
+
+
+class Functions(Protocol[F]):
+    """Functions on a grid: what messages are made of."""
+
+    laws: frozenset[Distribution]
+    bits: int
+
+    @property
+    def points(self) -> Sequence[Fraction]:
+        """The grid, or its ends."""
+
+    def lost(self, law: Distribution) -> arb:
+        """Bound the mass of a law that the grid leaves out."""
+
+    def density(self, law: Distribution, lower: Fraction | None, upper: Fraction | None) -> F:
+        """The density between two bounds."""
+
+    def product(self, left: F, right: F) -> F:
+        """left * right."""
+
+    def running(self, density: F, *, from_left: bool) -> F:
+        """t -> the mass at or below t, or at or above t."""
+
+    def total(self, density: F) -> arb:
+        """Enclose the whole mass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +133,7 @@ class TreeValues:
         self._bits = bits
         self._limits = limits
         self._known: dict[int, Enclosure] = {}
-        self._passes: dict[object, _Pass] = {}
+        self._passes: dict[object, _Pass[Function] | _Pass[Values]] = {}
 
     def value(self, tree: int) -> Enclosure | NotEnclosed:
         """Enclose the probability of a tree, inside [0, 1]."""
@@ -113,19 +147,28 @@ class TreeValues:
             if isinstance(found, NotEnclosed):
                 break
             best = best.intersect(found.value(tree, samples))
-            if best.width <= Fraction(1, 2**self._bits):
+            if best.width <= Fraction(1, 2**self._bits) or samples[0].law.family.is_discrete:
                 break
         if best == UNIT:
             return NotEnclosed("laws of too different sizes for the checker's panels")
         self._known[tree] = best
         return best
 
-    def _pass(self, samples: list[Sample], fineness: int) -> _Pass | NotEnclosed:
+    def _pass(
+        self, samples: list[Sample], fineness: int
+    ) -> _Pass[Function] | _Pass[Values] | NotEnclosed:
         laws = frozenset(sample.law for sample in samples)
         cuts = frozenset(c for s in samples for c in (s.lower, s.upper) if c is not None)
         key = laws, cuts, fineness
         if key not in self._passes:
             tail_bits = self._bits + 2 + len(samples).bit_length()
+            if any(law.family.is_discrete for law in laws):
+                extent = max(radius(law, tail_bits) + abs(law.mean) for law in laws)
+                if extent > _MOST_INTEGERS:
+                    return NotEnclosed("too wide discrete laws for the checker's sums")
+                integers = IntegerRange(laws, tail_bits)
+                self._passes[key] = _Pass(self._forest, integers, self._limits)
+                return self._passes[key]
             if len(laws) * 2 * tail_bits << fineness > _MOST_PANELS:
                 return NotEnclosed("too many different laws for the checker's panels")
             grid = Grid(laws, cuts, tail_bits, fineness)
@@ -133,10 +176,10 @@ class TreeValues:
         return self._passes[key]
 
 
-class _Pass:
+class _Pass(Generic[F]):
     """Messages on one grid, each computed once."""
 
-    def __init__(self, forest: Forest, grid: Grid, limits: Limits) -> None:
+    def __init__(self, forest: Forest, grid: Functions[F], limits: Limits) -> None:
         self._forest = forest
         self._grid = grid
         self._limits = limits
@@ -144,21 +187,21 @@ class _Pass:
         extent = max(abs(point) for point in grid.points) / scales
         # A point's rounding matters relative to the narrowest law.
         self._working = grid.bits + _GUARD_BITS + int(extent).bit_length()
-        self._densities: dict[Sample, Function] = {}
-        self._messages: dict[tuple[int, bool], Function] = {}
-        self._products: dict[tuple[tuple[int, bool], ...], Function] = {}
+        self._densities: dict[Sample, F] = {}
+        self._messages: dict[tuple[int, bool], F] = {}
+        self._products: dict[tuple[tuple[int, bool], ...], F] = {}
 
     def value(self, tree: int, samples: list[Sample]) -> Enclosure:
         with precision(self._working):
             found = to_enclosure(self._grid.total(self._weighted(tree)))
             tails = arb(0)
             for sample in samples:
-                tails = tails + lost(sample.law, self._grid.bits)
+                tails = tails + self._grid.lost(sample.law)
             missing = to_enclosure(tails.upper())
         assert isinstance(found, Enclosure) and isinstance(missing, Enclosure)
         return Enclosure(found.lower, found.upper + missing.upper).intersect(UNIT)
 
-    def _weighted(self, tree: int) -> Function:
+    def _weighted(self, tree: int) -> F:
         """The density of a tree's root times the messages of its children."""
         # Children first, without recursion: chains may be long.
         waiting, order = [tree], []
@@ -168,7 +211,6 @@ class _Pass:
             for edge in self._forest.nodes[number].children:
                 if edge not in self._messages:
                     waiting.append(edge[0])
-        weighted: Function = ()
         for number in reversed(order):
             node = self._forest.nodes[number]
             for child, below in node.children:
@@ -176,11 +218,9 @@ class _Pass:
                     self._messages[child, below] = self._grid.running(
                         self._density_times(self._forest.nodes[child]), from_left=below
                     )
-            if number == tree:
-                weighted = self._density_times(node)
-        return weighted
+        return self._density_times(self._forest.nodes[tree])
 
-    def _density_times(self, node: Node) -> Function:
+    def _density_times(self, node: Node) -> F:
         self._limits.check()
         sample = node.sample
         if sample not in self._densities:
@@ -190,11 +230,12 @@ class _Pass:
             return density
         return self._grid.product(density, self._product(node.children))
 
-    def _product(self, children: tuple[tuple[int, bool], ...]) -> Function:
+    def _product(self, children: tuple[tuple[int, bool], ...]) -> F:
         known = len(children)
         while known > 1 and children[:known] not in self._products:
             known -= 1
-        result = self._products.get(children[:known]) or self._messages[children[0]]
+        shared = self._products.get(children[:known])
+        result = self._messages[children[0]] if shared is None else shared
         for k in range(max(known, 1), len(children)):
             self._limits.check()
             result = self._grid.product(result, self._messages[children[k]])

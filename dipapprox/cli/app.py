@@ -28,6 +28,7 @@ _COMMANDS = (
     "calibrate",
     "decide",
     "sweep",
+    "tables",
     "explain",
     "check",
     "examples",

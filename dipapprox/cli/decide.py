@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from dipapprox.cli import arguments
 from dipapprox.cli.decide_report import decision_report
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.progress import Reporter
-from dipapprox.language.load import load
+from dipapprox.language.load import load, read_program
+from dipapprox.language.printer import print_program
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Ruling
@@ -32,6 +33,8 @@ INTERRUPTED = 130
 EXIT_STATUS = {Ruling.PRIVATE: 0, Ruling.VIOLATED: 1, Ruling.UNKNOWN: 3}
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
+
+_DISCRETISED = "private as discretised by 'disc': finer outputs could tell more"
 
 _EXAMPLES = """examples:
   dipapprox decide programs/dipc/svt1.dpg -p N=3               ε-DP for all ε > 0
@@ -138,8 +141,17 @@ def run(command: DecideCommand, console: Console) -> int:
         print(_VACUOUS, file=sys.stderr)
     with Reporter() as reporter:
         decision = decide(program, command.question, selection, command.options, reporter)
+    if decision.ruling is Ruling.PRIVATE and _discretises(command.file):
+        decision = replace(decision, detail=_DISCRETISED)
     if command.json:
         show_json(console, decision.to_dict())
     else:
         show(console, decision_report(decision))
     return INTERRUPTED if decision.interrupted else EXIT_STATUS[decision.ruling]
+
+
+def _discretises(path: Path) -> bool:
+    """Whether a program uses `disc`. What `disc` becomes in the core is like any other branch."""
+    program = read_program(path)
+    # Printed programs have no comments, and no variable is called disc.
+    return "disc(" in print_program(program)

@@ -14,7 +14,7 @@ from dipapprox.exact.negative_set import OpenRange
 from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
-from dipapprox.privacy.decisions.decision import Decision, LeastDelta, Ruling, Violation
+from dipapprox.privacy.decisions.decision import Decision, LeastUniformDelta, Ruling, Violation
 from dipapprox.privacy.decisions.epsilons import interval_words
 from dipapprox.privacy.notation import valuation_text
 
@@ -61,7 +61,8 @@ def _panel(decision: Decision) -> Panel:
     if decision.least_delta is not None:
         facts.add_row("least δ", _least(decision, decision.least_delta))
     pairs, outputs = count(decision.pairs, "ordered pair"), count(len(decision.outputs), "output")
-    inequalities = f"{decision.inequalities} inequalities, {decision.distinct} distinct"
+    word = "inequality" if decision.inequalities == 1 else "inequalities"
+    inequalities = f"{decision.inequalities} {word}, {decision.distinct} distinct"
     facts.add_row("checked", f"{pairs}, {outputs}, {inequalities}")
     facts.add_row("computed", f"{decision.engine}, {seconds(decision.seconds)}")
     style = STYLES[decision.ruling]
@@ -95,7 +96,7 @@ def _end(end: Enclosure, inside: Fraction, *, up: bool) -> str:
     return f"{(rounded_up if up else rounded_down)(inside, _PLACES)}…"
 
 
-def _least(decision: Decision, least: LeastDelta) -> str:
+def _least(decision: Decision, least: LeastUniformDelta) -> str:
     number = interval(least.enclosure) if least.exact is None else f"exactly {least.exact}"
     if least.pair is None:
         return number
@@ -118,10 +119,10 @@ def _violation(decision: Decision, violation: Violation) -> RenderableType:
         )
     if len(violation.rows) > _MOST_ROWS:
         table.add_row(f"… {len(violation.rows) - _MOST_ROWS} more", "", "")
-    budget = "ε" if decision.budget == 1 else f"{decision.budget} ε"
+    factor = "e^ε" if decision.budget == 1 else f"e^({decision.budget} ε)"
     lines = [
         f"Pr[O | input] in {interval(violation.left)} > "
-        f"e^({budget}) Pr[O | adjacent] + δ in {interval(violation.right)}"
+        f"{factor} Pr[O | adjacent] + δ in {interval(violation.right)}"
     ]
     if len(violation.rows) == 1:
         (row,) = violation.rows

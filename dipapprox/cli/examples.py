@@ -15,8 +15,7 @@ from dipapprox.cli.output import show, write, write_new
 from dipapprox.errors import UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.diagnosis import did_you_mean
-
-PROGRAMS = Path(__file__).parent.parent / "programs"
+from dipapprox.language.load import BUNDLED
 
 _EXAMPLES = """examples:
   dipapprox examples                          what there is
@@ -73,11 +72,11 @@ def run(command: ExamplesCommand, console: Console) -> int:
 
 
 def _programs() -> Iterator[Path]:
-    yield from sorted(PROGRAMS.rglob("*.dpg"), key=lambda path: (path.parent, path.name))
+    yield from sorted(BUNDLED.rglob("*.dpg"), key=lambda path: (path.parent, path.name))
 
 
 def _name(path: Path) -> str:
-    return path.relative_to(PROGRAMS).with_suffix("").as_posix()
+    return path.relative_to(BUNDLED).with_suffix("").as_posix()
 
 
 def _title(path: Path) -> str:

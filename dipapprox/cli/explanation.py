@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.cli.state_text import condition_text, guard_text, sample_names, sample_text
+from dipapprox.cli.state_text import (
+    choice_text,
+    condition_text,
+    guard_text,
+    sample_names,
+    sample_text,
+)
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
@@ -33,6 +39,7 @@ class ExplainedState:
     Attributes:
         outputs: Values of the output cells.
         conditions: Comparisons of inputs under which the state exists.
+        choices: The outcomes of random choices that the state needs; the integrals leave them out.
         guards: Comparisons of samples.
         samples: "rT ~ Gauss(0, 2/eps)" for every sample in the guards.
         names: The samples' names; plans and dependencies refer to them by index.
@@ -46,6 +53,7 @@ class ExplainedState:
 
     outputs: tuple[Value, ...]
     conditions: tuple[str, ...]
+    choices: tuple[str, ...]
     guards: tuple[str, ...]
     samples: tuple[str, ...]
     names: tuple[str, ...]
@@ -165,6 +173,10 @@ def _explain_state(
     row: InputRow | None = None
     if place is None:
         obstacle = "the state does not exist for this input"
+    elif any(states.samples[i].family.is_discrete for i in samples):
+        row, event = place
+        edges = order_edges(event)
+        obstacle = "integer noise has sums, not integrals"
     else:
         row, event = place
         edges = order_edges(event)
@@ -177,6 +189,9 @@ def _explain_state(
     return ExplainedState(
         outputs=state.outputs,
         conditions=tuple(condition_text(condition) for condition in state.conditions),
+        choices=tuple(
+            choice_text(states.choices[number], outcomes) for number, outcomes in state.choices
+        ),
         guards=tuple(guard_text(guard, names) for guard in guards_of(state.path)),
         samples=tuple(sample_text(states.samples[i], names[i]) for i in samples),
         names=tuple(names[i] for i in samples),

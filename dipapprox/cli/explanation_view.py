@@ -93,6 +93,7 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
     return {
         "output": valuation(explanation.states.program.outputs, state.outputs),
         "conditions": list(state.conditions),
+        "choices": list(state.choices),
         "guards": list(state.guards),
         "samples": list(state.samples),
         "dependencies": [[state.names[a], state.names[b]] for a, b in state.dependencies],
@@ -142,6 +143,8 @@ def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -
     yield f"state {number}: {output or 'no outputs'}"
     if state.conditions:
         yield f"  inputs   {' and '.join(state.conditions)}"
+    if state.choices:
+        yield f"  choices  {' and '.join(state.choices)}"
     yield f"  guards   {' and '.join(state.guards) or 'true'}"
     if state.samples:
         yield f"  samples  {', '.join(state.samples)}"

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.distributions import Scale
+from dipapprox.distributions import FiniteLaw, Scale
 from dipapprox.integrals.plan import form_text
 from dipapprox.privacy.notation import row_text
 from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.state import Guard, InputCondition, Sample
+from dipapprox.semantics.state import Choice, Guard, InputCondition, Sample
 
 
 def sample_names(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -41,6 +41,14 @@ def condition_text(condition: InputCondition) -> str:
         return f"{condition.cell} in {{{row_text(values)[1:-1]}}}"
     assert condition.form is not None
     return comparison_text(condition.form, condition.strict, ())
+
+
+def choice_text(choice: Choice, outcomes: frozenset[int]) -> str:
+    """Write which outcomes of a choice are meant: "out[1] outcome 1 of 3"."""
+    law = choice.law
+    count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
+    numbers = ", ".join(str(outcome + 1) for outcome in sorted(outcomes))
+    return f"{choice.label} outcome {numbers} of {count}"
 
 
 def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str:

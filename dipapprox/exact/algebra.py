@@ -2,8 +2,7 @@
 
 Where the other algebras have panels and errors, functions here live on the whole line and are what
 they are: pieces (`pieces`) between marks. Every scale s of a law stands for s / ε, so values are
-functions of ε. With rates a / R and means k / D over common denominators, the coordinates
-u = (ε / R) x and the parameter η = ε / (R D) make all rates and all marks integers.
+functions of ε. They are computed in coordinates in which rates and marks are integers (`units`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
 from typing import assert_never
 
 from flint import fmpq
@@ -19,34 +17,8 @@ from flint import fmpq
 from dipapprox.distributions import Distribution, Family
 from dipapprox.exact import pieces
 from dipapprox.exact.pieces import Piece
+from dipapprox.exact.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
-
-
-@dataclass(frozen=True, slots=True)
-class Units:
-    """Denominators: all rates are multiples of 1 / `rates`, all points of 1 / `points`."""
-
-    rates: int
-    points: int
-
-    @classmethod
-    def of(cls, laws: Iterable[Distribution], points: Iterable[Fraction]) -> Units:
-        """The least units that fit some laws and constants."""
-        laws = tuple(laws)
-        rates = lcm(*(law.scale.numerator for law in laws))
-        marks = lcm(*(law.mean.denominator for law in laws), *(p.denominator for p in points))
-        return cls(rates, marks)
-
-    def __or__(self, other: Units) -> Units:
-        return Units(lcm(self.rates, other.rates), lcm(self.points, other.points))
-
-    def rate(self, law: Distribution) -> int:
-        """The rate of a law."""
-        return law.scale.denominator * (self.rates // law.scale.numerator)
-
-    def mark(self, point: Fraction) -> int:
-        """A point."""
-        return point.numerator * (self.points // point.denominator)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,7 +245,7 @@ class ExactAlgebra:
                     ends.append((sign, pieces.at_mark(primitive, marks[place])))
                 else:
                     ends.append((sign, pieces.at_infinity(primitive, sign)))
-        return pieces.as_function(pieces.combined(ends), self.units.rates * self.units.points)
+        return pieces.as_function(pieces.combined(ends), self.units.step)
 
 
 _UNIT = pieces.monomial(0, 0)

@@ -7,7 +7,6 @@ choices to `choices`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from dipapprox.events.event import Chosen, Connected, Event, Star
@@ -41,12 +40,6 @@ class EventForms:
                 self._known.clear()
             known = self._known[event] = self._closed_form(event, limits)
         return known
-
-    def closed_forms_of(
-        self, events: Sequence[Connected], limits: Limits
-    ) -> list[ExponentialRatio | NotEnclosed]:
-        """Return the closed form of every event; see `closed_form_of`."""
-        return [self.closed_form_of(event, limits) for event in events]
 
     def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
         match event:

@@ -1,7 +1,7 @@
 """Covers: ε ranges on each of which the sign of a `NormalForm`, or its one change, is proved.
 
     near zero:  (0, η]   by the first derivative that is not 0 at 0
-    in between: boxes    by mean value forms, bisected until they tell
+    in between: boxes    by Taylor's formula at their middle, bisected until it tells
     far away:   [M, ∞)   by the leading term
 
 Each argument can be repeated by a reader of the cover; nothing else about the function is needed.
@@ -12,12 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from itertools import count
 
 from dipapprox.errors import LimitReached
 from dipapprox.exact.evaluation import START_BITS, Evaluator
 from dipapprox.exact.interval import EpsilonInterval, split_point
 from dipapprox.exact.normal_form import NormalForm
 from dipapprox.limits import Limits
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball
 
 
@@ -49,7 +52,7 @@ class FarAway:
 class Argument(Enum):
     """What is proved of a box [lower, upper]."""
 
-    CONSTANT = "constant"  # G has no zero: its mean value form excludes 0
+    CONSTANT = "constant"  # G has no zero: Taylor's formula excludes 0
     MONOTONE = "monotone"  # G' has no zero, G has the same sign at both ends: no zero
     CROSSING = "crossing"  # G' has no zero, G has opposite signs at the ends: one simple zero
 
@@ -130,12 +133,15 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
         upper = far.lower
     boxes: list[Box] = []
     waiting = [(lower, upper)] if lower < upper else []
-    while waiting:
+    for used in count():
+        if not waiting:
+            break
         limits.check()
-        if (most := most - 1) < 0:
-            raise BoxesUsedUp(f"box-budget: undecided near eps = {float(waiting[-1][0])}")
+        if used >= most:
+            low, high = short(Enclosure(*waiting[-1]))
+            raise BoxesUsedUp(f"box-budget: undecided for eps in [{low}, {high}]")
         left, right = waiting.pop()
-        box = _settle(evaluator, left, right, limits)
+        box = _settle(evaluator, left, right, _order(used), limits)
         if box is None:
             middle = split_point(left, right)
             waiting += [(middle, right), (left, middle)]
@@ -144,9 +150,16 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
     return Cover(form, near, tuple(boxes), far)
 
 
-def _settle(evaluator: Evaluator, left: Fraction, right: Fraction, limits: Limits) -> Box | None:
+def _order(used: int) -> int:
+    """The order of Taylor's formula: 2, but more where the boxes become many."""
+    return min(2 << (used // 24), 32)
+
+
+def _settle(
+    evaluator: Evaluator, left: Fraction, right: Fraction, order: int, limits: Limits
+) -> Box | None:
     """Prove something of one box, if it is small enough."""
-    sign, slope = evaluator.on_box(left, right, limits)
+    sign, slope = evaluator.on_box(left, right, order, limits)
     if sign:
         return Box(left, right, Argument.CONSTANT, sign)
     if not slope:

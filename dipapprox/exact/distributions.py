@@ -19,6 +19,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.events.solutions import Numbers
 from dipapprox.exact.closed_forms import EventForms
+from dipapprox.exact.solved_rows import RowStates, SolvedRows
 from dipapprox.exponentials import (
     ONE,
     ExponentialPolynomial,
@@ -48,13 +49,14 @@ class ExactDistributions:
         self._epsilon = epsilon
         self._limits = limits
         self._catalogue = Catalogue(states, Fraction(1) if epsilon is None else epsilon)
+        self._rows = SolvedRows(self._catalogue, states.program.inputs)
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
         self._unlike = _unlike_scales(states) if epsilon is None else None
         self._forget()
 
     def _forget(self) -> None:
-        self._known: dict[tuple[tuple[int, Numbers], ...], tuple[ExponentialRatio, ...]] = {}
+        self._known: dict[RowStates, tuple[ExponentialRatio, ...]] = {}
         self._products: dict[Numbers, ExponentialRatio] = {}
         self._size = 0
 
@@ -76,9 +78,12 @@ class ExactDistributions:
             BrokenInvariant: If the outputs do not sum to 1: a bug.
         """
         self._limits.check()
-        if self._catalogue.forget() or self._size > _REMEMBERED:
+        if self._catalogue.forget():
+            self._rows.forget()
             self._forget()
-        states = tuple(self._catalogue.row(row))
+        elif self._size > _REMEMBERED:
+            self._forget()
+        states = self._rows.states(row)
         known = self._known.get(states)
         if known is not None:
             return known

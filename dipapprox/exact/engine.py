@@ -13,14 +13,14 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms, Units
+from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms
 from dipapprox.exact.pieces import LARGEST_RATE, MOST_SAMPLES
 from dipapprox.exact.polyhedra import integrate
+from dipapprox.exact.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.needs import Needs, Order
@@ -46,35 +46,21 @@ class LaplaceIntegrals:
     def closed_form(
         self, event: Event | Star, limits: Limits
     ) -> ExponentialPolynomial | NotEnclosed:
-        """Return Pr[event] as a function of ε; the batch of one."""
-        return self.closed_forms((event,), limits)[0]
-
-    def closed_forms(
-        self, events: Sequence[Event | Star], limits: Limits
-    ) -> list[ExponentialPolynomial | NotEnclosed]:
-        """Return Pr[event] as a function of ε, for every event.
+        """Return Pr[event] as a function of ε.
 
         Args:
-            events: Connected and reduced; a sample of scale s is one of scale s / ε.
-            limits: Asked throughout; `limits.pieces` bounds the parts of one event.
+            event: Connected and reduced; a sample of scale s is one of scale s / ε.
+            limits: Asked throughout; `limits.pieces` bounds the parts of the event.
 
         Returns:
-            For every event, in order, Σ c ε^n e^{qε} with q <= 0, bounded by 0 and 1; or why there
-            is none: some sample is not of Laplace type, or too many parts.
+            Σ c ε^n e^{qε} with q < 0, or q = 0 = n; or why there is none: some sample is not of
+            Laplace type, or there are too many parts.
 
         Raises:
             LimitReached: If the time or the memory runs out.
-            BrokenInvariant: If a result cannot be a probability: a bug.
+            BrokenInvariant: If the result cannot be a probability: a bug.
         """
-        found: list[ExponentialPolynomial | NotEnclosed] = []
-        for event in events:
-            limits.check()
-            found.append(self._closed_form(event, limits))
-        return found
-
-    def _closed_form(
-        self, event: Event | Star, limits: Limits
-    ) -> ExponentialPolynomial | NotEnclosed:
+        limits.check()
         obstacle = _obstacle(event)
         if obstacle is not None:
             return NotEnclosed(obstacle)
@@ -124,7 +110,7 @@ class LaplaceIntegrals:
 
 
 def _is_short(units: Units) -> bool:
-    return (units.rates * units.points).bit_length() <= _LONGEST
+    return units.step.bit_length() <= _LONGEST
 
 
 def _fit(units: Units, needs: Needs) -> bool:

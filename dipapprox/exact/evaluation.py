@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 
 from flint import arb, arb_poly, fmpz
 
 from dipapprox.errors import LimitReached
 from dipapprox.exact.normal_form import NormalForm
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision, to_ball
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import exact_fraction, precision, to_ball
 
 Powers = dict[int, arb]
 """j -> e^(-jρx)."""
@@ -73,16 +76,20 @@ class Evaluator:
                     return -1
             bits = more_bits(bits, point, limits)
 
-    def on_box(self, lower: Fraction, upper: Fraction, limits: Limits) -> tuple[int, int]:
+    def on_box(
+        self, lower: Fraction, upper: Fraction, order: int, limits: Limits
+    ) -> tuple[int, int]:
         """The signs of G and of G' on [lower, upper], each 0 if not shown to be constant.
 
-        With m the middle, r half the width and |h| <= r,
-        G(m + h) = G(m) + G'(m) h + G''(ξ) h²/2 and G'(m + h) = G'(m) + G''(ξ) h.
-        The second sign is only looked for when the first is 0.
+        With m the middle, r half the width, |h| <= r and K the order, Taylor's formula says
+        G(m + h) = Σ_(i<K) G^(i)(m) h^i / i! + G^(K)(ξ) h^K / K!, likewise for G' with K - 1, and
+        h^i lies in [-r^i, r^i], in [0, r^i] if i is even. The second sign is only looked for when
+        the first is 0.
 
         Args:
             lower: > 0; the middle of the box is not a zero of G.
             upper: > `lower`.
+            order: >= 2. High orders help where large terms cancel.
             limits: Asked before the precision is raised.
         """
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
@@ -91,17 +98,51 @@ class Evaluator:
             with precision(bits):
                 x, step = to_ball(middle), to_ball(radius) / self.denominator
                 powers = self.powers(x)
-                value = self.value(0, x, powers)
-                if value.rel_accuracy_bits() >= _ACCURATE:
-                    slope = self.value(1, x, powers) * step
-                    box = _hull(lower, upper)
-                    bend = self.value(2, box, self.powers(box)) * step * step
-                    signs = arb(0, 1)
-                    total = value + slope * signs + bend * _HALF_SQUARE
-                    if sign := _sign(total):
-                        return sign, 0
-                    return 0, _sign(slope + bend * signs)
+                total = self.value(0, x, powers)
+                if total.rel_accuracy_bits() >= _ACCURATE:
+                    slope, scale = arb(0), arb(1)
+                    for i in range(1, order + 1):
+                        if i == order:
+                            x = _hull(lower, upper)
+                            powers = self.powers(x)
+                        scale = scale * step / i
+                        term = self.value(i, x, powers) * scale
+                        total += term * (_ODD if i % 2 else _EVEN)
+                        slope += term if i == 1 else term * i * (_EVEN if i % 2 else _ODD)
+                    sign = _sign(total)
+                    return (sign, 0) if sign else (0, _sign(slope))
             bits = more_bits(bits, middle, limits)
+
+    def newton(
+        self, lower: Fraction, upper: Fraction, limits: Limits
+    ) -> tuple[Fraction, Fraction] | None:
+        """Shrink a box around a zero by one step of the interval Newton method.
+
+        With m the middle, every zero in the box is m - G(m) / G'(ξ) for some ξ of the box.
+
+        Returns:
+            Dyadic ends of a smaller box with the same zeros, or None if G' may be 0 in the box.
+        """
+        middle = (lower + upper) / 2
+        bits = START_BITS
+        while True:
+            with precision(bits):
+                box = _hull(lower, upper)
+                slope = self.value(1, box, self.powers(box)) / self.denominator
+                if not _sign(slope):
+                    return None
+                x = to_ball(middle)
+                value = self.value(0, x, self.powers(x))
+                if value.rel_accuracy_bits() > slope.rel_accuracy_bits():
+                    step = value / slope
+                    near, far = exact_fraction(step.mid()), exact_fraction(step.rad())
+                    break
+            bits = more_bits(bits, middle, limits)
+        grid = Fraction(2) ** (far.numerator.bit_length() - far.denominator.bit_length() - 3)
+        return (
+            max(lower, floor((middle - near - far) / grid) * grid),
+            min(upper, ceil((middle - near + far) / grid) * grid),
+        )
 
     def constant_near_zero(self, order: int, upper: Fraction) -> bool:
         """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form.
@@ -116,10 +157,11 @@ class Evaluator:
             box = _hull(Fraction(0), upper)
             slope = self.value(order + 1, box, self.powers(box)) * step / self.denominator
             middle = self.value(order, step, self.powers(step))
-            return _sign(middle + slope * arb(0, 1)) != 0
+            return _sign(middle + slope * _ODD) != 0
 
 
-_HALF_SQUARE = arb(0.25, 0.25)  # h²/2 for |h| <= 1
+_ODD = arb(0, 1)  # h^i for |h| <= 1 and odd i
+_EVEN = arb(0.5, 0.5)  # and for even i > 0
 
 
 def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
@@ -130,7 +172,8 @@ def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
     """
     limits.check()
     if 2 * bits > MOST_BITS:
-        raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {float(point)}")
+        near, _ = short(Enclosure.exact(point))
+        raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {near}")
     return 2 * bits
 
 

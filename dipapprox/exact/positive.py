@@ -8,7 +8,7 @@ from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.normal_form import normal_form
 from dipapprox.exact.values import Function, sign_at
 from dipapprox.exact.zeros import zeros
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
 Positives = tuple[tuple[ExponentialPolynomial, Evidence], ...]
@@ -60,15 +60,3 @@ def polynomial_of_same_sign(
             else:
                 left_out.append((factor, evidence))
     return numerator, tuple(left_out)
-
-
-def difference(left: Function, right: Function) -> Function:
-    """left - right; a polynomial if both are."""
-    if isinstance(left, ExponentialPolynomial) and isinstance(right, ExponentialPolynomial):
-        return left - right
-    return as_ratio(left) - as_ratio(right)
-
-
-def as_ratio(function: Function) -> ExponentialRatio:
-    """The same function over its denominator, if need be none."""
-    return function if isinstance(function, ExponentialRatio) else ExponentialRatio(function)

@@ -19,8 +19,8 @@ from flint import Ordering, fmpz_mat, fmpz_mpoly_ctx
 from dipapprox.exact.normal_form import NormalForm, normal_form
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 
-_SIZE_BUDGET = 100_000
-"""Largest degree times number of terms that is decomposed: a second, without a way to stop."""
+_WORK_BUDGET = 500_000_000
+"""Largest degree² times number of terms that is decomposed: two seconds, without a way to stop."""
 
 _MOST_VARIABLES = 6
 
@@ -45,7 +45,7 @@ class SquarefreeParts:
 
 def squarefree_parts(form: NormalForm) -> SquarefreeParts:
     """Decompose a normal form without rational zeros; if it is too large, as far as possible."""
-    if form.groups[-1][0] * form.size <= _SIZE_BUDGET:
+    if form.groups[-1][0] ** 2 * form.size <= _WORK_BUDGET:
         return _decompose(form, {j: (j,) for j, _ in form.groups}, (1,), True)
     for vectors, values in _lifts(form):
         found = _decompose(form, vectors, values, False)
@@ -100,7 +100,7 @@ def _lifts(form: NormalForm) -> Iterator[tuple[Vectors, tuple[int, ...]]]:
         for place, j in enumerate(exponents):
             vectors[j] = tuple(row[place] - low for row, low in zip(basis, lowest, strict=True))
         degree = sum(max(vector) for vector in zip(*vectors.values(), strict=True))
-        if degree * form.size <= _SIZE_BUDGET:
+        if degree**2 * form.size <= _WORK_BUDGET:
             yield vectors, values
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from dipapprox.exact.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
 from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.nonnegative import Nonnegative, is_nonnegative
-from dipapprox.exact.positive import as_ratio, difference, polynomial_of_same_sign
-from dipapprox.exact.values import Function, enclose_at, enclose_on
+from dipapprox.exact.positive import polynomial_of_same_sign
+from dipapprox.exact.values import Function, as_ratio, difference, enclose_at, enclose_on
 from dipapprox.exact.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
@@ -45,7 +45,7 @@ def enclose_supremum(
         limits: Asked often.
 
     Returns:
-        The supremum, or NotEnclosed if the function is unbounded above near an end.
+        The supremum, or NotEnclosed if the function is unbounded above near an end, or too large.
 
     Raises:
         LimitReached: If the boxes, bits, degree or time are used up.
@@ -62,7 +62,10 @@ def enclose_supremum(
         chart = zeros(slope, interval, limits)
         for place, zero in enumerate(chart.zeros):
             if chart.signs[place] > 0 > chart.signs[place + 1]:
-                ends.append(_at_zero(function, zero, width, limits))
+                value = _at_zero(function, zero, width, limits)
+                if isinstance(value, NotEnclosed):
+                    return value
+                ends.append(value)
     # The largest upper end may belong to another place than the largest lower end.
     top = max(ends, key=lambda end: end.value.lower)
     upper = max(end.value.upper for end in ends)
@@ -116,16 +119,17 @@ def _at_point(
         bits = 2 * bits + 64
 
 
-def _at_zero(function: Function, zero: Zero, width: Fraction, limits: Limits) -> Supremum:
+def _at_zero(
+    function: Function, zero: Zero, width: Fraction, limits: Limits
+) -> Supremum | NotEnclosed:
     """Enclose the value at a zero of the derivative by the range over its shrinking box."""
-    if zero.is_exact:
-        exact = _at_point(function, zero.lower, width, limits)
-        assert isinstance(exact, Supremum)
-        return exact
+    nearby = _at_point(function, zero.lower, width, limits)
+    if zero.is_exact or isinstance(nearby, NotEnclosed):
+        return nearby
     ratio = as_ratio(function)
     while True:
         limits.check()
         value = enclose_on(ratio, zero.lower, zero.upper)
         if value is not None and value.width <= width:
             return Supremum(value, Enclosure(zero.lower, zero.upper))
-        zero = refine(zero, (zero.upper - zero.lower) / 2**8, limits)
+        zero = refine(zero, (zero.upper - zero.lower) / 2**16, limits)

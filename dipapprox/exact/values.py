@@ -51,9 +51,7 @@ def sign_at(function: Function, epsilon: Fraction, limits: Limits) -> int:
 
 def compare_at(left: Function, right: Function, epsilon: Fraction, limits: Limits) -> int:
     """Return the exact sign of left - right at `epsilon` > 0."""
-    if isinstance(left, ExponentialPolynomial) and isinstance(right, ExponentialPolynomial):
-        return sign_at(left - right, epsilon, limits)
-    return sign_at(_ratio(left) - _ratio(right), epsilon, limits)
+    return sign_at(difference(left, right), epsilon, limits)
 
 
 def enclose_at(
@@ -67,21 +65,15 @@ def enclose_at(
         LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a factor of the denominator is 0 there.
     """
-    ratio = _ratio(function)
-    numerator = ratio.numerator.at(epsilon)
-    denominator = [(factor.at(epsilon), exponent) for factor, exponent in ratio.denominator]
-    if not all(factor for factor, _ in denominator):
-        raise ZeroDivisionError(f"the denominator is 0 at {epsilon}")
-    if not numerator:
-        return Enclosure.exact(0)
-    exact = numerator.as_constant()
-    if exact is not None and not denominator:
+    value = as_ratio(function).at(epsilon)
+    exact = value.numerator.as_constant()
+    if exact is not None and (not exact or not value.denominator):
         return Enclosure.exact(exact)
     working = max(START_BITS, bits + 32)
     while True:
         with precision(working):
-            total, exponent = _scaled_sum(numerator)
-            for factor, power in denominator:
+            total, exponent = _scaled_sum(value.numerator)
+            for factor, power in value.denominator:
                 below, shift = _scaled_sum(factor)
                 total, exponent = total / below**power, exponent - shift * power
             total = total * to_ball(exponent).exp()
@@ -113,7 +105,15 @@ def _range(function: ExponentialPolynomial, x: arb) -> arb:
     return total
 
 
-def _ratio(function: Function) -> ExponentialRatio:
+def difference(left: Function, right: Function) -> Function:
+    """left - right; a polynomial if both are."""
+    if isinstance(left, ExponentialPolynomial) and isinstance(right, ExponentialPolynomial):
+        return left - right
+    return as_ratio(left) - as_ratio(right)
+
+
+def as_ratio(function: Function) -> ExponentialRatio:
+    """The same function over its denominator, if need be none."""
     return function if isinstance(function, ExponentialRatio) else ExponentialRatio(function)
 
 

@@ -23,6 +23,8 @@ from dipapprox.exact.squarefree import squarefree_parts
 from dipapprox.exact.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
 
 _FIRST_BOXES = 160
 """Boxes before the function is split into squarefree parts."""
@@ -223,7 +225,7 @@ def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
         for place in clash:
             zero = found[place]
             found[place] = refine(zero, (zero.upper - zero.lower) / 2, limits)
-    near = float(found[min(clash)].lower)
+    near, _ = short(Enclosure.exact(found[min(clash)].lower))
     raise LimitReached(f"precision-budget: two zeros near eps = {near} cannot be told apart")
 
 
@@ -232,7 +234,7 @@ def _touch(left: Zero, right: Zero) -> bool:
 
 
 def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
-    """Shrink the box of a zero to at most `width` > 0, by bisection on the sign of its factor."""
+    """Shrink the box of a zero to at most `width` > 0: Newton where it helps, else bisection."""
     if zero.form is None or zero.upper - zero.lower <= width:
         return zero
     evaluator = Evaluator(zero.form)
@@ -240,6 +242,10 @@ def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
     at_lower = evaluator.sign(lower, limits)
     while upper - lower > width:
         limits.check()
+        smaller = evaluator.newton(lower, upper, limits)
+        if smaller is not None and (smaller[1] - smaller[0]) * 2 < upper - lower:
+            lower, upper = smaller
+            continue
         middle = split_point(lower, upper)
         if evaluator.sign(middle, limits) == at_lower:
             lower = middle

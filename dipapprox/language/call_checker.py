@@ -8,6 +8,7 @@ from typing import Protocol
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.symbols import (
+    DISCRETISATION,
     DISTRIBUTIONS,
     EPSILON,
     EXPONENTIAL,
@@ -67,13 +68,13 @@ class CallChecker:
                 "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
                 node.span, "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
             )  # fmt: skip
-        elif node.name == "disc":
+        elif node.name == DISCRETISATION:
             self._error(
                 "type error", "'disc' takes a value and points, separated by ';'", node.span,
                 "write e.g. 'disc(r; -1 < 0 < 1)'",
             )  # fmt: skip
         else:
-            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, "disc")
+            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, DISCRETISATION)
             hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
             symbol = self._symbols.get(node.name)
             if symbol is not None and symbol.is_array:

@@ -113,6 +113,7 @@ class Calls:
         self._emitter.emit(draw)
 
     def _choose(self, node: ast.Choose, place: Place, target: ast.Target | None) -> None:
+        self._emitter.count(len(node.options), node.span)
         boolean = self._expressions.is_boolean(node)
         options = []
         for option in node.options:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dipapprox.language import ast
+from dipapprox.language.symbols import DISCRETISATION
 from dipapprox.source import Span
 
 precedence = (
@@ -118,7 +119,7 @@ def p_call(p: Any) -> None:
 def p_disc(p: Any) -> None:
     """call : NAME LPAREN expression SEMICOLON expression RPAREN"""
     points = finish(p[5])
-    if p[1] != "disc":
+    if p[1] != DISCRETISATION:
         p.lexer.problems.report(
             "syntax error",
             f"unexpected ';' in '{p[1]}(…)'",

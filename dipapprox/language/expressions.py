@@ -26,6 +26,7 @@ from dipapprox.language.folding import (
     TRUE,
     as_number,
     balanced,
+    check_tree,
     combine,
     compare,
     scaled,
@@ -158,7 +159,9 @@ class Expressions:
             )  # fmt: skip
         if exponent == 0:
             return core.Constant(_ONE, span=node.span)
-        return balanced([base] * exponent, core.Product, node)
+        product = balanced([base] * exponent, core.Product, node)
+        check_tree(product, node.span)
+        return product
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""

@@ -6,9 +6,12 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.language import ast, core
+from dipapprox.language.constants import Wrong
+from dipapprox.source import Span
 
 TRUE = core.All(())
 FALSE = core.Any(())
+_LARGEST_POWER = 1000
 
 
 def compare(
@@ -93,3 +96,34 @@ def balanced(
             for i in range(0, len(terms), 2)
         ]
     return terms[0]
+
+
+def check_tree(root: core.Weight, span: Span | None) -> None:
+    """Refuse a product of shared factors, a power of powers, that is too large when walked.
+
+    Raises:
+        Wrong: If it is.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(node: core.Weight) -> int:
+        known = sizes.get(id(node))
+        if known is None:
+            match node:
+                case (
+                    core.Sum(left, right)
+                    | core.Product(left, right)
+                    | core.WeightSum(left, right)
+                    | core.WeightProduct(left, right)
+                ):
+                    known = size(left) + size(right)
+                case core.Inverse(inner) | core.Exponential(inner):
+                    known = 1 + size(inner)
+                case _:
+                    known = 1
+            sizes[id(node)] = known
+        return known
+
+    if size(root) > _LARGEST_POWER:
+        message = f"a power with more than {_LARGEST_POWER} factors and terms"
+        raise Wrong("limit", message, span)

@@ -17,6 +17,9 @@ DPG, DIP = "dpg", "dip"
 
 LARGEST_FILE = 5 * 2**20  # bytes
 
+BUNDLED = Path(__file__).parent.parent / "programs"
+"""The programs that come with dipapprox."""
+
 
 def load(path: Path, parameters: Mapping[str, Fraction]) -> core.Program:
     """Read, check and elaborate a program file; its stem becomes the program's name.

@@ -19,6 +19,7 @@ MECHANISM = "Exp"
 """The exponential mechanism."""
 EXPONENTIAL = "exp"
 """The exponential function, in weights only."""
+DISCRETISATION = "disc"
 SELECTIONS = ("argmax", "argmin", "max", "min")
 
 

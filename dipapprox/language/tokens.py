@@ -36,7 +36,21 @@ _BRACKETS = _OPENERS | set(_CLOSERS)
 _CLOSED_BY = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 # Prefix operators nest until one of these ends their operand.
 _BOUNDARIES = frozenset(
-    ["SEP", "AND", "OR", "THEN", "DO", "ELSE", "ELIF", "COMMA", "COLON", "RANGE", "ARROW", "END"]
+    [
+        "SEP",
+        "SEMICOLON",
+        "AND",
+        "OR",
+        "THEN",
+        "DO",
+        "ELSE",
+        "ELIF",
+        "COMMA",
+        "COLON",
+        "RANGE",
+        "ARROW",
+        "END",
+    ]
 )
 _NEVER_AFTER = frozenset(["SEP", "THEN", "DO", "ELSE", "LBRACE"])
 _NEVER_BEFORE = frozenset(["SEP", "END", "ELSE", "ELIF", "RBRACE"])

@@ -11,7 +11,7 @@ from fractions import Fraction
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, check_size, evaluate_exponent, power
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import as_number
+from dipapprox.language.folding import as_number, check_tree
 from dipapprox.language.symbols import EPSILON, EXPONENTIAL
 from dipapprox.source import Span
 
@@ -52,6 +52,7 @@ def elaborate_weight(node: ast.Expression, expressions: Expressions) -> core.Wei
             case ast.Power(base, exponent_node):
                 times = evaluate_exponent(exponent_node, expressions.constants)
                 product = _product([weight(base)] * abs(times), node.span)
+                check_tree(product, node.span)
                 return product if times >= 0 else _inverse(product, node.span)
             case _:
                 return expressions.value(node)

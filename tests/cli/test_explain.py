@@ -46,6 +46,7 @@ def test_fields_of_one_state() -> None:
     assert fields["states"][1] == {
         "output": {"out": [0, 1]},
         "conditions": [],
+        "choices": [],
         "guards": ["r[1] < rT", "rT <= r[2]"],
         "samples": [
             "rT ~ Gauss(0, 2/eps)", "r[1] ~ Gauss(q[1], 4/eps)", "r[2] ~ Gauss(q[2], 4/eps)",
@@ -104,6 +105,30 @@ def test_each_state_is_shown_for_an_input_that_leads_to_it() -> None:
     missing = [state for state in one.details if state.row is None]
     assert missing
     assert all(state.obstacle == "the state does not exist for this input" for state in missing)
+
+
+def test_choices_are_named_and_integers_have_no_integrals() -> None:
+    text = """
+    input q in {0, 1}
+    output out in {0, 1, 2}
+    adjacent all
+    z <- DLap(q, 1 / eps)
+    out <- choose { 0 : 1 / 3, 1 : 1 / 3, 2 : 1 / 3 }
+    if out >= 1 then
+        out <- 1
+        if z > 0 then out <- 2 end
+    end
+    """
+    limits = Limits()
+    states = execute(elaborate(parse(text, "chosen"), {}, "chosen"), merge=True, limits=limits)
+    rows: list[InputRow] = [(Fraction(0),)]
+    found = explain(states, Fraction(1), rows, Strategy.LEAST_NESTING, limits).details
+    assert {state.outputs[0]: state.choices for state in found} == {
+        0: ("out outcome 1 of 3",), 1: ("out outcome 2, 3 of 3",), 2: ("out outcome 2, 3 of 3",),
+    }  # fmt: skip
+    assert [state.obstacle for state in found if state.guards] == [
+        "integer noise has sums, not integrals"
+    ] * 2
 
 
 @pytest.mark.usefixtures("files")

@@ -8,22 +8,21 @@ from pathlib import Path
 import pytest
 from cli.running import run
 
-from dipapprox.cli.examples import PROGRAMS
 from dipapprox.cli.new import TEMPLATES
-from dipapprox.language.load import load
+from dipapprox.language.load import BUNDLED, load
 
 
 def test_examples_lists_every_program() -> None:
     status, text = run("examples")
     assert status == 0
-    for path in PROGRAMS.rglob("*.dpg"):
+    for path in BUNDLED.rglob("*.dpg"):
         assert path.stem in text
 
 
 def test_an_example_is_printed_and_copied(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (PROGRAMS / "svt_gauss.dpg").read_text()
+    text = (BUNDLED / "svt_gauss.dpg").read_text()
     assert run("examples", "svt_gauss") == (0, text)
     assert run("examples", "svt_gauss", "--copy", str(tmp_path))[0] == 0
     assert (tmp_path / "svt_gauss.dpg").read_text() == text

@@ -125,7 +125,7 @@ def test_covers(function: ExponentialPolynomial) -> None:
 
 
 def test_a_double_zero_uses_up_the_boxes() -> None:
-    with pytest.raises(BoxesUsedUp, match=r"box-budget: undecided near eps = 0\.5"):
+    with pytest.raises(BoxesUsedUp, match=r"box-budget: undecided for eps in \[0\.567"):
         cover(normal_form(OMEGA**2), ALL_EPSILONS, 100, LIMITS)
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.catalogue import Catalogue, StateColumn
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.method import Exact
+from dipapprox.exact.solved_rows import SolvedRows
 from dipapprox.exact.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import InputRow
@@ -93,6 +98,36 @@ def test_randomised_response() -> None:
         ):
             kept = [half if a == b else other for a, b in zip(row, out, strict=True)]
             assert not (function - kept[0] * kept[1]).numerator
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=20)
+def test_rows_are_solved_in_blocks_as_one_by_one(data: st.DataObject) -> None:
+    name, count = data.draw(st.sampled_from([("svt_laplace_leaky_3", 2), ("dipc/rand1", 3)]))
+    states = program(name, N=count)
+    catalogue = Catalogue(states, Q(1))
+    solved = SolvedRows(catalogue, states.program.inputs)
+    for row in data.draw(st.lists(st.sampled_from(rows_of(states)), max_size=9)):
+        assert solved.states(row) == tuple(catalogue.row(row))
+        if data.draw(st.integers(0, 4)) == 0:
+            solved.forget()
+
+
+def test_blocks_grow_up_to_the_last_row() -> None:
+    states = program("svt_laplace", N=4)
+    batches: list[int] = []
+
+    class Counting(Catalogue):
+        def columns(
+            self, rows: Sequence[InputRow], outputs: Iterable[int] | None = None
+        ) -> list[StateColumn]:
+            batches.append(len(rows))
+            return super().columns(rows, outputs)
+
+    solved = SolvedRows(Counting(states, Q(1)), states.program.inputs)
+    for row in rows_of(states):
+        solved.states(row)
+    assert batches == [1, 2, 4, 8, 1]
 
 
 def test_equal_events_share_one_distribution() -> None:

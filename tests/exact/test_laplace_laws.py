@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Star
 from dipapprox.events.reduce import reduce
+from dipapprox.exact import algebra
+from dipapprox.exact.engine import LaplaceIntegrals
 from dipapprox.exact.polyhedra import integrate
 from dipapprox.exact.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
@@ -170,3 +174,15 @@ def test_pieces_are_limited() -> None:
     crossed = tuple(below(i, j) for i in (0, 1) for j in (2, 3, 4))
     found = ENGINE.closed_form(Event(laws, crossed), Limits(pieces=1))
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
+
+
+def test_long_products_and_the_time_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    star = Star(lap(0, 1), ((lap(1, 3), 3), (lap(2, 5), 3)), ())
+    with pytest.raises(LimitReached):
+        LaplaceIntegrals().closed_form(star, Limits(seconds=0))
+    monkeypatch.setattr(algebra, "_MOST_TERMS", 10)
+    engine = LaplaceIntegrals()
+    found = engine.closed_form(star, Limits())
+    assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
+    monkeypatch.undo()
+    assert engine.closed_form(star, Limits()) == closed_form(star)

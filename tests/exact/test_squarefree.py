@@ -55,7 +55,7 @@ def test_several_exponentials(function: ExponentialPolynomial, exponents: list[i
 
 
 def test_incomplete_parts_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(squarefree, "_SIZE_BUDGET", 10)
+    monkeypatch.setattr(squarefree, "_WORK_BUDGET", 10)
     form = normal_form((exp(1) - EPS) ** 2 * (exp(3) + EPS))
     found = squarefree_parts(form)
     assert not found.complete

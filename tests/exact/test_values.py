@@ -116,3 +116,16 @@ def test_a_denominator_that_is_zero_is_refused() -> None:
         sign_at(pole, Fraction(1), LIMITS)
     with pytest.raises(ZeroDivisionError):
         enclose_at(pole, Fraction(1), 10, LIMITS)
+
+
+def test_values_without_exponentials_are_exact() -> None:
+    ratio = ExponentialRatio.of(EPS + ONE, {EPS * EPS + ONE: 2})
+    assert enclose_at(ratio, Fraction(2), 5, LIMITS) == Enclosure.exact(Fraction(3, 25))
+    assert enclose_at(EPS * EPS, Fraction(1, 3), 5, LIMITS) == Enclosure.exact(Fraction(1, 9))
+
+
+def test_reasons_can_name_any_epsilon() -> None:
+    for epsilon in (Fraction(10**400), Fraction(1, 10**400)):
+        hidden = exp(Fraction(1, 2**300_000)) - ONE
+        with pytest.raises(LimitReached, match="precision-budget"):
+            sign_at(hidden, epsilon, LIMITS)

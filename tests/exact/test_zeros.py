@@ -104,6 +104,18 @@ def test_zeros_of_all_sizes() -> None:
     assert chart.zeros[2].lower == huge
 
 
+def test_many_zeros_of_cancelling_terms() -> None:
+    # sqrt 1, …, sqrt 12 and 8 ln(8/7), …, 8 ln(19/7): the largest terms exceed the values by far.
+    roots_of_integers = product([EPS * EPS - constant(k) for k in range(1, 13)])
+    chart = zeros(roots_of_integers, ALL_EPSILONS, LIMITS)
+    assert [zero.is_exact for zero in chart.zeros].count(True) == 3
+    assert len(chart.zeros) == 12
+    levels = product([exp(F(1, 8)) - constant(F(k, 7)) for k in range(8, 20)])
+    chart = zeros(levels, ALL_EPSILONS, LIMITS)
+    assert len(chart.zeros) == 12
+    check_signs(levels, chart)
+
+
 def test_the_zero_function_and_constants() -> None:
     assert zeros(constant(0), ALL_EPSILONS, LIMITS).signs == (0,)
     assert zeros(constant(-3), ALL_EPSILONS, LIMITS).signs == (-1,)

@@ -59,6 +59,17 @@ BODIES = {
         x <- Gauss(q[1], 1 / eps)
         if q[2] = 1 then out <- 2 elif x < 0 then out <- 1 end
     """,
+    "one-sided": """
+        x <- LapPlus(q[1], 2 / eps)
+        y <- LapPlus(q[2], 1 / eps)
+        if x < y then out <- 1 elif x >= 3 then out <- 2 end
+    """,
+    "one-sided and others": """
+        x <- LapMinus(q[1], 1 / eps)
+        y <- Gauss(q[2], 1 / eps)
+        z <- Lap(1, 2 / eps)
+        if x < y then out <- 1 elif z < y then out <- 2 end
+    """,
     "sums": """
         x <- Lap(q[1], 1 / eps)
         y <- Lap(q[2], 1 / eps)
@@ -67,7 +78,17 @@ BODIES = {
     """,
 }
 
-CENTRED = {"gaussian", "laplace", "mixed", "threshold", "inputs in guards", "sums", "inputs decide"}
+CENTRED = {
+    "gaussian",
+    "laplace",
+    "mixed",
+    "threshold",
+    "inputs in guards",
+    "sums",
+    "inputs decide",
+    "one-sided",
+    "one-sided and others",
+}
 """Those with a shift that makes all guards homogeneous."""
 
 ROWS = [(Fraction(a), Fraction(b)) for a in (0, 1) for b in (0, 1)]

@@ -239,8 +239,8 @@ def test_choices_and_integers_have_no_rates(body: str) -> None:
         Drift(states)
 
 
-def test_one_sided_noise_moves_by_scaling_only() -> None:
-    """Pr[r > 1] = exp(-eps) for r with scale 1/eps: p' = -p, and no bound by shifts is made."""
+def test_one_sided_noise_has_no_second_rates_by_shifts() -> None:
+    """Pr[r > 1] = exp(-eps) for r with scale 1/eps: p' = -p, p'' = p."""
     source = """input q in {0, 1}
 output out in {0, 1}
 adjacent all
@@ -248,7 +248,7 @@ r <- LapPlus(q, 1 / eps)
 if r > 1 then out <- 1 else out <- 0 end
 """
     drift = Drift(execute(dipapprox.parse(source), True, Limits()))
-    assert drift.shifted is None
+    assert drift.shifted is not None and drift.shifted.second == ()
     for epsilon in (Fraction(1, 2), Fraction(3)):
         p = Fraction(float(np.exp(-float(epsilon))))
         rates = drift.rates(epsilon)

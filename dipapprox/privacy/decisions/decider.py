@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.negative_set import OpenRange
-from dipapprox.exact.validity import check_choices
 from dipapprox.language.core import Program
 from dipapprox.privacy.decisions.decision import (
     Cause,
@@ -31,7 +30,7 @@ from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
-from dipapprox.privacy.decisions.validity import check_delta
+from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import build_violation
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import Options
@@ -131,7 +130,7 @@ def _decide(
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
     states = run.states = execute(program, options.merge, limits)
-    check_choices(states.choices, question.epsilons, limits)
+    check_program(states, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     search = run.search = DecisionSearch(question, signs)

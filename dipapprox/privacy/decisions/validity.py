@@ -1,13 +1,17 @@
-"""Does a claimed δ make sense for every ε of an interval?"""
+"""Do a claimed δ and the random choices of a program make sense for every ε of an interval?"""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from dipapprox.errors import LimitReached, UserError
+from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.exact.validity import check_choices
+from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.delta import Delta, mentions_epsilon
 from dipapprox.privacy.decisions.signs import Signs
+from dipapprox.semantics.state import FinalStates
 
 
 def check_delta(delta: Delta, signs: Signs) -> None:
@@ -30,3 +34,17 @@ def check_delta(delta: Delta, signs: Signs) -> None:
             return
         case _:
             assert_never(found)
+
+
+def check_program(states: FinalStates, interval: EpsilonInterval, limits: Limits) -> None:
+    """Make sure that all choices of a program are probability distributions on the interval.
+
+    Raises:
+        UserError: If one is not.
+        LimitReached: If that cannot be told.
+    """
+    try:
+        check_choices(states.choices, interval, limits)
+    except UserError as error:
+        hint = f"{error.hint}; ask about fewer eps with --interval, for example 0..1"
+        raise UserError(error.message, hint) from None

@@ -24,9 +24,14 @@ ratio 1 - Phi(a) >= a phi(a)/(1 + a²), bounds that are affine in p:
     |E[Z; B]|     <= a p + phi(a)/(1 + a²),  E[|Z|; B] <= a p + 2 phi(a)/(1 + a²)
     |E[Z² - 1; B]| <= max(a² - 1, 1) p + 4 a phi(a)/(1 + a²)  (a >= 1), and <= 2 phi(1)
     |E[|z| - 1; B]| <= max(b - 1, 1) p + exp(-b)  (b >= 1, z Laplace), and <= 1/e.
-Small a suit large p. One-sided samples scale like Laplace samples, |z| being z, but their densities
-jump, so they have no bounds by shifts. Random choices and integer samples have no bounds here at
-all. Rates are sums over all samples in guards and hold for every row.
+Small a suit large p.
+
+One-sided samples scale like Laplace samples: the edge of the support stays, and z - 1 has the law
+of |z| - 1. A shift of one at the rate t takes t q from p, where z = 0, and adds t p everywhere
+else, q being the probability of B given z = 0: p' = t (p - q), so |p'| <= |t| per sample. As q may
+jump there is no bound of p'' by shifts unless t = 0. p is Lipschitz in every mean, so rates of
+several samples add up. Random choices and integer samples have no bounds here at all. Rates are
+sums over all samples in guards and hold for every row.
 """
 
 from __future__ import annotations
@@ -91,9 +96,7 @@ class Drift:
                 "bounded: 'decide' takes them for all eps"
             )
         self.scaled = _scaling(samples)
-        found = None
-        if used <= {Family.GAUSSIAN, Family.LAPLACE}:
-            found = velocities(states, [index for index, _ in samples])
+        found = velocities(states, [index for index, _ in samples])
         self.shifted: Rates | None = None
         if found is not None:
             families = [sample.family for _, sample in samples]
@@ -142,18 +145,22 @@ def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
 
 def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
     """Return bounds of p' and p'' from velocities, in standard units per unit of eps."""
-    square = laplace = laplace_square = Fraction(0)
+    square = laplace = laplace_square = one_sided = Fraction(0)
     for family, speed in velocity:
         if family is Family.GAUSSIAN:
             square += speed**2
-        else:
+        elif family is Family.LAPLACE:
             laplace += abs(speed)
             laplace_square += speed**2
+        else:
+            one_sided += abs(speed)
     gaussian = root_above(square)
     first, second = [], []
     for cut in (Fraction(0), Fraction(1, 2), *_CUTS):
         tail = _density(cut) / (1 + cut**2)
-        first.append(Affine(gaussian * cut + laplace, gaussian * tail))
+        first.append(Affine(gaussian * cut + laplace, gaussian * tail + one_sided))
+        if one_sided:
+            continue
         cross = 2 * gaussian * laplace
         slope = cross * cut + laplace**2
         constant = cross * 2 * tail + laplace_square

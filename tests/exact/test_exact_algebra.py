@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact import pieces
-from dipapprox.exact.algebra import ExactAlgebra, Piecewise, Units
+from dipapprox.exact.algebra import ExactAlgebra, Piecewise
+from dipapprox.exact.units import Units
 from dipapprox.exact.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.limits import Limits
@@ -32,6 +33,7 @@ LAWS = tuple(
     for mean in (Q(0), Q(1), Q(-1, 2))
     for scale in (Q(1), Q(2, 3), Q(1001, 1000))
 )
+HALF = ExponentialPolynomial.constant(Q(1, 2))
 POINTS = (Q(-1), Q(0), Q(1, 3), Q(2))
 ALGEBRA = ExactAlgebra(Units.of(LAWS, POINTS))
 laws = st.sampled_from(LAWS)
@@ -77,7 +79,7 @@ def test_derivatives_undo_integrals_and_both_directions_add_up(chosen: list[Dist
     (total,) = ALGEBRA.totals([function])
     # left + right is the total everywhere, so each is continuous and 0 at its end
     for piece in ALGEBRA.combine([(1, left), (1, right)]).pieces:
-        assert pieces.as_function(piece, ALGEBRA.units.rates * ALGEBRA.units.points) == total
+        assert pieces.as_function(piece, ALGEBRA.units.step) == total
     for k, mark in enumerate(left.marks):
         before, after = left.pieces[k : k + 2]
         assert pieces.at_mark(before, mark) == pieces.at_mark(after, mark)
@@ -139,3 +141,19 @@ def test_what_does_not_converge_is_a_bug() -> None:
         pieces.as_function({pieces.monomial(1, 0): fmpq(1)}, 1)
     with pytest.raises(BrokenInvariant, match="bounded"):
         pieces.as_function({pieces.monomial(0, 0, 1): fmpq(1)}, 1)
+
+
+def test_what_the_units_do_not_fit_is_refused() -> None:
+    algebra = ExactAlgebra(Units(2, 3))
+    law = Distribution(Family.LAPLACE, Q(1, 3), Q(2))
+    assert algebra.totals([algebra.restrict(algebra.density(law), None, Q(1, 3))]) == [HALF]
+    for other in (
+        Distribution(Family.LAPLACE, Q(1, 2), Q(2)),
+        Distribution(law.family, Q(0), Q(3)),
+    ):
+        with pytest.raises(ValueError, match="multiple"):
+            algebra.density(other)
+    with pytest.raises(ValueError, match="multiple"):
+        algebra.restrict(algebra.density(law), Q(1, 2), None)
+    with pytest.raises(ValueError, match="Gauss"):
+        algebra.density(Distribution(Family.GAUSSIAN, Q(0), Q(2)))

@@ -1,0 +1,78 @@
+"""Chances of choices: the checker's own evaluation of weights, in balls.
+
+A weight is an expression in eps and numbers. That the weights of a choice are probabilities is
+checked as far as balls can: none is below 0, and 1 lies in the enclosure of their sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from flint import arb
+
+from dipapprox.language import core
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+_GUARD_BITS = 32
+_ATTEMPTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The probability of one outcome of a choice.
+
+    Attributes:
+        weights: Of all outcomes, over eps only.
+        outcome: Index of this one's.
+        proportional: Whether the weights are divided by their sum.
+    """
+
+    weights: tuple[core.Weight, ...]
+    outcome: int
+    proportional: bool
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the weight is written as 0."""
+        return self.weights[self.outcome] == core.Constant(Fraction(0))
+
+    def enclose(self, epsilon: Fraction, bits: int) -> Enclosure | NotEnclosed:
+        """Enclose the chance to about 2**-bits, or say why it is none."""
+        for attempt in range(_ATTEMPTS):
+            with precision(bits + _GUARD_BITS << attempt):
+                eps = to_ball(epsilon)
+                values = [_ball(weight, eps) for weight in self.weights]
+                total = sum(values, arb(0))
+                if any(value < 0 for value in values):
+                    return NotEnclosed("a choice has a weight below 0")
+                if not self.proportional and not total.contains(1):
+                    return NotEnclosed("the probabilities of a choice do not add up to 1")
+                chance = values[self.outcome]
+                found = to_enclosure(chance / total if self.proportional else chance)
+            if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
+                break
+        # A weight whose enclosure reaches below 0 may still be 0.
+        return found.intersect(UNIT) if isinstance(found, Enclosure) else found
+
+
+def _ball(weight: core.Weight, eps: arb) -> arb:
+    match weight:
+        case core.Constant(Fraction() as value):
+            return to_ball(value)
+        case core.Epsilon():
+            return eps
+        case core.WeightSum(left, right):
+            return _ball(left, eps) + _ball(right, eps)
+        case core.WeightProduct(left, right):
+            return _ball(left, eps) * _ball(right, eps)
+        case core.Inverse(operand):
+            return 1 / _ball(operand, eps)
+        case core.Exponential(exponent):
+            return _ball(exponent, eps).exp()
+        case core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product():
+            raise AssertionError("weights are closed")
+        case _:
+            assert_never(weight)

@@ -1,0 +1,103 @@
+"""`dipapprox tables`: the papers' tables, rerun."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from dipapprox.cli.output import show
+from dipapprox.cli.progress import Reporter
+from dipapprox.experiments.benchmarks.machine import describe_machine
+from dipapprox.experiments.tables.catalogue import TABLES, make_tables, source_of
+from dipapprox.experiments.tables.table import Table
+from dipapprox.experiments.tables.writing import write_tables
+
+UNEXPLAINED = 1
+
+_EXAMPLES = """examples:
+  dipapprox tables                       all of them, about a minute
+  dipapprox tables 7 dipc-3              some
+  dipapprox tables --quick               small rows only
+  dipapprox tables --out results/tables  Markdown and CSV files as well
+
+1 to 8 are the DiPApprox paper's tables, dipc-1 to dipc-8 the DiPC paper's. Numbers in brackets
+refer to the notes below a table: they say why a verdict or a count differs from the printed one.
+
+exit status: 0 every difference is explained, 1 some is not, 2 bad input or usage
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TablesCommand:
+    """The command line, read."""
+
+    names: tuple[str, ...]
+    quick: bool
+    out: Path | None
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "tables",
+        help="rerun the papers' tables, published numbers beside ours",
+        description="Rerun every row of the papers' tables and print ours beside the published "
+        "verdict, structure and time.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="TABLE", help="1 … 8, dipc-1 … dipc-8 (default: all)"
+    )
+    parser.add_argument("--quick", action="store_true", help="only rows that take little time")
+    parser.add_argument("--out", metavar="FOLDER", help="write tables.md and CSV files there, too")
+    parser.set_defaults(read=read, run=run)
+
+
+def read(words: argparse.Namespace) -> TablesCommand:
+    """Turn words into values."""
+    return TablesCommand(
+        names=tuple(words.names) or tuple(TABLES),
+        quick=words.quick,
+        out=None if words.out is None else Path(words.out),
+    )
+
+
+def run(command: TablesCommand, console: Console) -> int:
+    """Make the tables, and return the exit status."""
+    made = []
+    with Reporter("tables") as reporter:
+        for table in make_tables(command.names, quick=command.quick, progress=reporter):
+            made.append(table)
+            _show(table, console)
+    if command.out is not None:
+        words = (
+            ["dipapprox tables", *command.names]
+            if len(made) < len(TABLES)
+            else ["dipapprox tables"]
+        )
+        words += ["--quick"] if command.quick else []
+        written = write_tables(
+            made, command.out, " ".join([*words, f"--out {command.out}"]), describe_machine()
+        )
+        show(console, f"wrote {written[0]} and {len(written) - 1} CSV files")
+    unexplained = [f"table {table.name}: {each}" for table in made for each in table.unexplained]
+    for each in unexplained:
+        print(f"unexplained: {each}", file=sys.stderr)
+    return UNEXPLAINED if unexplained else 0
+
+
+def _show(table: Table, console: Console) -> None:
+    grid = Grid(*table.columns, title=f"{table.title} ({source_of(table.name)})")
+    for row in table.rows:
+        grid.add_row(*row)
+    notes = (f"[{number}] {text}" for number, text in table.notes.items())
+    # Twelve columns do not fit a narrow terminal: whoever reads this scrolls or uses --out.
+    wide = Console(file=console.file, width=max(console.width, 200), highlight=False)
+    show(wide, grid, *notes)

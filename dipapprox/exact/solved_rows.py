@@ -1,0 +1,81 @@
+"""The events of rows, one row after the other but solved in blocks.
+
+A catalogue solves many rows in little more time than one. Whoever asks for a row mostly asks for
+the rows that follow it as well; so each miss solves as many further rows as were missed before.
+At most about twice as many rows are solved as were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.solutions import Numbers
+from dipapprox.language.core import Cell, InputRow
+
+RowStates = tuple[tuple[int, Numbers], ...]
+"""(index of the output, indices of independent events) of every possible state; cf.
+`Catalogue.row`."""
+
+_ENTRIES = 100_000
+"""About how many states of rows are solved ahead."""
+
+
+class SolvedRows:
+    """What a catalogue says of rows.
+
+    Args:
+        catalogue: Whoever lets it forget lets this forget, too.
+        cells: The inputs.
+    """
+
+    def __init__(self, catalogue: Catalogue, cells: Sequence[Cell]) -> None:
+        self._catalogue = catalogue
+        self._cells = cells
+        self._most = max(_ENTRIES // max(sum(catalogue.states_per_output), 1), 1)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget everything: the numbers have lost their meaning."""
+        self._ahead: dict[InputRow, RowStates] = {}
+        self._block = 1
+
+    def states(self, row: InputRow) -> RowStates:
+        """Return the possible states of a row and the events that they need."""
+        if row not in self._ahead:
+            block = [row]
+            for following in _after(row, self._cells):
+                if len(block) >= self._block:
+                    break
+                if following not in self._ahead:
+                    block.append(following)
+            if len(self._ahead) + len(block) > 2 * self._most:
+                self._ahead.clear()
+            self._ahead.update(zip(block, self._solved(block), strict=True))
+            self._block = min(2 * self._block, self._most)
+        return self._ahead[row]
+
+    def _solved(self, rows: Sequence[InputRow]) -> Iterator[RowStates]:
+        found: list[list[tuple[int, Numbers]]] = [[] for _ in rows]
+        for column in self._catalogue.columns(rows):
+            places = range(len(rows)) if column.rows is None else column.rows.tolist()
+            for place, number in zip(places, column.solutions.tolist(), strict=True):
+                numbers = self._catalogue.solutions[number]
+                if numbers is not None:
+                    found[place].append((column.output, numbers))
+        return map(tuple, found)
+
+
+def _after(row: InputRow, cells: Sequence[Cell]) -> Iterator[InputRow]:
+    """The rows that follow, the last cell changing fastest."""
+    values = [cell.domain for cell in cells]
+    places = [domain.index(value) for domain, value in zip(values, row, strict=True)]
+    while True:
+        for cell in reversed(range(len(cells))):
+            places[cell] += 1
+            if places[cell] < len(values[cell]):
+                break
+            places[cell] = 0
+        else:
+            return
+        yield tuple(domain[place] for domain, place in zip(values, places, strict=True))

@@ -1,0 +1,1 @@
+"""The papers' tables, rerun: published numbers beside ours, every difference explained."""

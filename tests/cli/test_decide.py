@@ -1,0 +1,183 @@
+"""`dipapprox decide` and `explain --closed-form` from the command line."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from dipapprox.privacy.decisions import decider, violation
+from dipapprox.privacy.options import Options
+from tests.cli.running import enclosure, run, run_json
+
+DIPC = Path(__file__).parents[2] / "programs" / "dipc"
+SPARSE = str(DIPC / "sparse.dpg")
+SVT1 = str(DIPC / "svt1.dpg")
+SVT4 = str(DIPC / "svt4.dpg")
+
+
+def check_schema(name: str, fields: dict[str, Any]) -> None:
+    """Check fields against a schema of the package; every required field matters."""
+    text = package_files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    validator = Draft202012Validator(json.loads(text))
+    Draft202012Validator.check_schema(validator.schema)
+    validator.validate(fields)
+    assert set(fields) == set(validator.schema["required"])
+    for missing in fields:
+        with pytest.raises(ValidationError):
+            validator.validate({k: v for k, v in fields.items() if k != missing})
+
+
+def test_a_private_program() -> None:
+    status, fields = run_json("decide", SVT1, "-p", "N=3")
+    check_schema("decide", fields)
+    assert status == 0
+    assert fields["verdict"] == "private"
+    assert fields["interval"] == ["0", "inf"]
+    assert (fields["pairs"], fields["inequalities"]) == (316, 1264)
+    assert fields["witness"] is fields["violated_on"] is fields["reason"] is None
+    status, text = run("decide", SVT1, "-p", "N=3")
+    assert status == 0
+    assert "the claim holds for all ε > 0" in text
+    assert "(ε, 0)-DP" in text
+
+
+def test_a_violated_program() -> None:
+    status, fields = run_json("decide", SVT4, "--pairs", "-1,0~0,-1", "--width", "1e-6")
+    check_schema("decide", fields)
+    assert status == 1
+    witness = fields["witness"]
+    assert witness["input"] == {"q": [-1, 0]}
+    assert witness["outputs"] == [{"out": ["bot", "top"]}]
+    left, right = enclosure(witness["lhs_enclosure"]), enclosure(witness["rhs_enclosure"])
+    assert left.lower > right.upper
+    (inside,), (around,) = fields["violated_on"], fields["violated_within"]
+    assert inside[0] == around[0] == "0"
+    assert 0 < Fraction(around[1]) - Fraction(inside[1]) <= Fraction(1, 10**6)
+    assert witness["checked_by"] is not None
+    assert (
+        witness["probabilities"][0]["form"]
+        == "1/2 - 9/16 e^(-ε/4) + 13/56 e^(-3 ε/4) - 9/112 e^(-ε)"
+    )
+    status, text = run("decide", SVT4, "--pairs", "-1,0~0,-1")
+    assert "0 < ε < 2.031916" in text
+    assert "Witness at ε = 1" in text
+
+
+def test_least_delta_and_every_violation() -> None:
+    words = ("decide", SPARSE, "--budget", "1/2", "--delta", "exp(-2.125)", "--least-delta")
+    status, fields = run_json(*words, "--violations")
+    check_schema("decide", fields)
+    assert status == 1
+    assert fields["least_delta"]["exact"] == "31/240"
+    assert [upper for _, upper in fields["violated_on"]] == ["inf"]
+    assert fields["pairs"] == 56
+    status, text = run(*words)
+    assert "exactly 31/240, approached as ε → ∞" in " ".join(text.replace("│", "").split())
+
+
+def test_unknown_has_a_named_reason(files: Path) -> None:
+    status, fields = run_json("decide", "svt.dpg", "--budget", "100", "--timeout", "20")
+    check_schema("decide", fields)
+    assert (status, fields["verdict"], fields["reason"]) == (3, "unknown", "outside-fragment")
+    assert "Gaussian" in fields["detail"]
+    status, fields = run_json("decide", SVT1, "--timeout", "1e-9")
+    check_schema("decide", fields)
+    assert (status, fields["reason"]) == (3, "time-limit")
+    status, fields = run_json("decide", SVT1, "--max-states", "1")
+    check_schema("decide", fields)
+    assert (status, fields["reason"]) == (3, "path-budget")
+
+
+def test_a_gaussian_program_is_refuted_at_one_epsilon(files: Path) -> None:
+    status, fields = run_json("decide", "svt.dpg", "--budget", "1/10", "--delta", "1/1000")
+    check_schema("decide", fields)
+    assert (status, fields["verdict"]) == (1, "violated")
+    assert fields["violated_on"] is None
+    assert fields["witness"]["probabilities"][0]["form"] is None
+
+
+def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(decider, "execute", interrupt)
+    status, fields = run_json("decide", SVT1)
+    check_schema("decide", fields)
+    assert (status, fields["reason"]) == (130, "interrupted")
+
+
+def test_a_bug_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that contradicts the exact forms."""
+
+    def lying(*arguments: object) -> object:
+        (states, epsilon, options) = arguments
+        assert isinstance(options, Options)
+        return honest(states, epsilon * 3, options)  # type: ignore[operator, arg-type]
+
+    honest = violation.open_probabilities
+    monkeypatch.setattr(violation, "open_probabilities", lying)
+    status, fields = run_json("decide", SVT4)
+    check_schema("decide", fields)
+    assert (status, fields["reason"]) == (3, "internal-error")
+    assert fields["witness"] is fields["violated_on"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--interval", "2..1"), "no eps > 0"),
+        (("--interval", "x"), "must be a number"),
+        (("--budget", "-1"), "budget must be >= 0"),
+        (("--delta", "2"), "delta must be in [0, 1]"),
+        (("--delta", "log(eps)"), "outside the decidable class"),
+        (("--width", "0"), "width must be > 0"),
+        (("-p", "N=2", "--delta", "1 - eps"), "negative at"),
+    ],
+)
+def test_bad_input(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = run("decide", SVT1, *words)
+    assert (status, text) == (2, "")
+    assert message in capsys.readouterr().err
+
+
+def test_choices_are_checked_on_the_whole_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    rand2 = str(DIPC / "rand2.dpg")
+    status, text = run("decide", rand2)
+    assert (status, text) == (2, "")
+    message = capsys.readouterr().err
+    assert "no probability distribution" in message
+    assert "--interval" in message
+    assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "violated"
+
+
+def test_closed_forms_for_people() -> None:
+    words = ("explain", SVT1, "--closed-form", "--input", "0,1")
+    status, text = run(*words)
+    assert status == 0
+    assert "Pr[out = (bot, top)] = 1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)" in text
+    status, text = run(*words, "--format", "latex")
+    assert text.startswith("\\begin{align*}\n")
+    assert r"\frac{7}{16} e^{-\varepsilon/4}" in text
+    status, fields = run_json(*words)
+    check_schema("closed_form", fields)
+    assert fields["closed_forms"][0]["outputs"][0]["text"] == "1/2"
+    status, fields = run_json("explain", SVT1, "--closed-form")
+    assert [each["input"]["q"] for each in fields["closed_forms"]][:2] == [[-1, -1], [-1, 0]]
+
+
+def test_closed_forms_that_do_not_exist(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, fields = run_json("explain", "svt.dpg", "--closed-form")
+    check_schema("closed_form", fields)
+    assert (status, fields["closed_forms"]) == (3, [])
+    assert "outside-fragment" in fields["reason"]
+    assert run("explain", SVT1, "--closed-form", "--format", "dot") == (2, "")
+    assert run("explain", SVT1, "-p", "N=3", "--closed-form") == (2, "")
+    assert "choose one" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""Choices as events: factors of their own, equal when their probabilities are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dipapprox.distributions import FiniteLaw
+from dipapprox.events.canonical import canonical
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.event import Chosen, Independent, normal_choice
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.reduce import reduce
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from tests.semantics.examples import assign, cells, choose, compare, draw, program
+from tests.semantics.interpreter import Noise, distribution, law_probability
+from tests.semantics.test_choices import number, pick
+from tests.semantics.test_integers import integer
+from tests.semantics.test_loops import ALWAYS, add, coin, loop
+
+Q1 = core.Variable("q[1]")
+FLIPPED = core.Sum(number(1), core.Product(number(-1), Q1))
+TRUTHFUL = core.Choose(
+    core.Variable("x"), ((Q1, number("2/3")), (FLIPPED, number("1/3"))), False, 10
+)
+"""x <- q[1] with probability 2/3"""
+
+
+def response() -> core.Program:
+    body = [TRUTHFUL, assign("out[1]", "x")]
+    return program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1)), body)
+
+
+def noisy_response() -> core.Program:
+    """The truth about q[1] decides which comparison is made, of reals or integers."""
+    answers = [[assign("out[1]", k)] for k in range(4)]
+    real = choose(compare("r", ">", "q[2]"), answers[0], answers[1])
+    whole = choose(compare("z", "=", "y"), answers[2], answers[3])
+    drawn = [draw("r", "q[2]", 0), integer("z", "q[2]", 1), integer("y", 0, 2)]
+    again = choose(compare("q[2]", "=", 1), [coin("x", 11, "1/5")])
+    body = [*drawn, TRUTHFUL, again, choose(compare("x", "=", 1), [real], [whole])]
+    return program(cells("q", 2, (0, 1)), cells("out", 1, range(4)), body)
+
+
+def walk() -> core.Program:
+    """At most three rounds of a walk whose drift is an input; it may stop the program."""
+    weights = [(1, number("1/4")), (-1, core.WeightProduct(Q1, number("1/4"))), (0, number(1))]
+    step = pick("s", weights, 0, proportional=True)
+    moved = assign("x", core.Sum(core.Variable("x"), core.Variable("s")))
+    leave = choose(compare("x", ">=", 2), [assign("out[1]", 9), core.Exit()])
+    rounds = loop(core.All((ALWAYS, compare("k", "<", 3))), step, moved, leave, add("k", 1))
+    body = [assign("x", 0), assign("k", 0), rounds, assign("out[1]", "x")]
+    return program(cells("q", 1, (0, 1, 2)), cells("out", 1, range(-5, 10)), body)
+
+
+@pytest.mark.parametrize("example", [response(), noisy_response(), walk()])
+@pytest.mark.parametrize("merge", [True, False])
+def test_the_catalogue_agrees_with_events_made_one_by_one(
+    example: core.Program, merge: bool
+) -> None:
+    states = execute(example, merge, Limits())
+    instantiator, catalogue = Instantiator(states, Fraction(2)), Catalogue(states, Fraction(2))
+    for row in product(*(cell.domain for cell in example.inputs)):
+        expected: Counter[object] = Counter()
+        for output, event, chosen in instantiator.events(row):
+            reduced = reduce(event)
+            if isinstance(reduced, Independent):
+                factors = (*map(canonical, reduced.factors), *map(normal_choice, chosen))
+                expected[output, frozenset(Counter(factors).items())] += 1
+        found: Counter[object] = Counter()
+        for output, numbers in catalogue.row(row):
+            events = Counter(catalogue.events[each] for each in numbers)
+            found[output, frozenset(events.items())] += 1
+        assert found == expected
+
+
+@pytest.mark.parametrize("example", [response(), walk()])
+def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -> None:
+    states = execute(example, True, Limits())
+    catalogue = Catalogue(states, Fraction(1))
+    outputs = states.outputs()
+    for row in product(*(cell.domain for cell in example.inputs)):
+        found: Counter[object] = Counter()
+        for output, numbers in catalogue.row(row):
+            probability = Fraction(1)
+            for event in (catalogue.events[each] for each in numbers):
+                assert isinstance(event, Chosen)
+                probability *= law_probability(event.law, event.outcomes)
+            found[outputs[output]] += probability  # type: ignore[assignment]
+        assert found == Counter(distribution(example, row, None))  # type: ignore[arg-type]
+
+
+def test_the_order_of_weights_does_not_matter() -> None:
+    """Both inputs of randomised response have the same two events."""
+    states = execute(response(), True, Limits())
+    catalogue = Catalogue(states, Fraction(1))
+    for value in (0, 1):
+        catalogue.row((Fraction(value),))
+    assert len(catalogue.events) == 2
+    third, rest = (ExponentialRatio.constant(Fraction(k, 3)) for k in (1, 2))
+    grown = ExponentialRatio(ExponentialPolynomial.monomial(1, 0, 1))
+    law, other = FiniteLaw((third, grown, rest, third)), FiniteLaw((rest, third, third, grown))
+    for mine, theirs in [({0, 1}, {1, 3}), ({2}, {0}), ({0, 3}, {1, 2}), ({3}, {1})]:
+        first = normal_choice(Chosen(law, frozenset(mine), Fraction(1)))
+        assert first == normal_choice(Chosen(other, frozenset(theirs), Fraction(1)))
+    assert normal_choice(Chosen(law, frozenset({1}), Fraction(1))) != normal_choice(
+        Chosen(law, frozenset({2}), Fraction(1))
+    )
+
+
+def test_choices_know_where_the_program_runs() -> None:
+    states = execute(response(), True, Limits())
+    catalogue = Catalogue(states, Fraction(7, 3))
+    catalogue.row((Fraction(0),))
+    chosen = [event for event in catalogue.events if isinstance(event, Chosen)]
+    assert {event.epsilon for event in chosen} == {Fraction(7, 3)}
+
+
+def test_loops_are_compared_with_the_runs_of_an_interpreter() -> None:
+    """The oracle itself: 1 + 1/3 + … is not needed where every run is short."""
+    noise = Noise(None)  # type: ignore[arg-type]
+    found = distribution(walk(), (Fraction(0),), noise)
+    # steps +1 with probability 1/5, else 0: two steps up leave the program
+    assert found[(Fraction(9),)] == Fraction(1, 25) + 2 * Fraction(4, 125)

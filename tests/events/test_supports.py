@@ -1,0 +1,197 @@
+"""Events of integers and of one-sided samples, by enumeration and by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from event_strategies import gauss, less
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event, Impossible, Independent, Star
+from dipapprox.events.reduce import reduce
+from dipapprox.events.solutions import IMPOSSIBLE, Solutions
+from dipapprox.events.supports import is_possible
+from dipapprox.semantics.linear import LinearForm
+
+HALF = Fraction(1, 2)
+WINDOW = range(-6, 7)
+
+
+def integer(mean: int, scale: int | Fraction = 1) -> Distribution:
+    return Distribution(Family.DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
+
+
+def above(mean: int, scale: int = 1) -> Distribution:
+    return Distribution(Family.EXPONENTIAL, Fraction(mean), Fraction(scale))
+
+
+def below(mean: int, scale: int = 1) -> Distribution:
+    return Distribution(Family.REFLECTED_EXPONENTIAL, Fraction(mean), Fraction(scale))
+
+
+@st.composite
+def guards(draw: st.DrawFn, size: int) -> LinearForm:
+    """A bound of an integer or of a difference, with its cut between two integers."""
+    cut = draw(st.integers(-2, 1)) + HALF
+    sign = Fraction(draw(st.sampled_from([1, -1])))
+    first = draw(st.integers(0, size - 1))
+    terms: dict[int | str, Fraction] = {first: sign}
+    others = [k for k in range(size) if k != first]
+    if others and draw(st.booleans()):
+        terms[draw(st.sampled_from(others))] = -sign
+    return LinearForm.of(terms, cut)
+
+
+@st.composite
+def integer_events(draw: st.DrawFn) -> Event:
+    size = draw(st.integers(1, 3))
+    laws = st.builds(integer, st.integers(-1, 1), st.sampled_from([1, 2, Fraction(2, 3)]))
+    samples = draw(st.lists(laws, min_size=size, max_size=size))
+    forms = draw(st.lists(guards(size), min_size=1, max_size=size + 2))
+    return Event(tuple(samples), tuple(forms))
+
+
+def series(event: Event) -> Counter[Fraction]:
+    """The integer points by Σ |x - mean| / scale, up to 2: what the probability is a series in."""
+    found: Counter[Fraction] = Counter()
+    for point in product(WINDOW, repeat=len(event.samples)):
+        if contains(event, point):
+            pairs = zip(point, event.samples, strict=True)
+            found[sum((abs(x - law.mean) / law.scale for x, law in pairs), Fraction(0))] += 1
+    return Counter({exponent: count for exponent, count in found.items() if exponent <= 2})
+
+
+def contains(event: Event, point: tuple[int, ...]) -> bool:
+    values: dict[int | str, Fraction] = {k: Fraction(x) for k, x in enumerate(point)}
+    cuts = [guard.at(values).constant for guard in event.guards]
+    assert all(cuts), "no integer lies on a boundary"
+    return all(cut < 0 for cut in cuts)
+
+
+def product_of(factors: list[Event], free: list[Distribution]) -> Event:
+    """Independent events as one; `free` are samples that no guard mentions."""
+    samples: list[Distribution] = []
+    forms: list[LinearForm] = []
+    for factor in factors:
+        start = len(samples)
+        samples += factor.samples
+        forms += [guard.renamed(lambda s, k=start: s + k) for guard in factor.guards]  # type: ignore[misc,operator]
+    return Event((*samples, *free), tuple(forms))
+
+
+@settings(deadline=None, max_examples=80)
+@given(integer_events())
+def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
+    reduced = reduce(event)
+    if isinstance(reduced, Impossible):
+        assert not any(contains(event, p) for p in product(WINDOW, repeat=len(event.samples)))
+        return
+    assert any(contains(event, p) for p in product(WINDOW, repeat=len(event.samples)))
+    normal = [canonical(factor) for factor in reduced.factors]
+    free = Counter(law.scale for law in event.samples)
+    for factor in normal:
+        assert isinstance(factor, Event)
+        assert all(law.mean.denominator == 1 for law in factor.samples)
+        free -= Counter(law.scale for law in factor.samples)
+    left = [integer(0, scale) for scale in free.elements()]
+    assert series(product_of(normal, left)) == series(event)  # type: ignore[arg-type]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), integer_events(), st.integers(-3, 3), st.sampled_from([1, -1]))
+def test_disguises_of_integers_do_not_matter(
+    data: st.DataObject, event: Event, shift: int, sign: int
+) -> None:
+    reduced = reduce(event)
+    for factor in reduced.factors if isinstance(reduced, Independent) else ():
+        names = list(data.draw(st.permutations(range(len(factor.samples)))))
+        laws = list(factor.samples)
+        for place, law in zip(names, factor.samples, strict=True):
+            laws[place] = law.affine(Fraction(sign), Fraction(shift))
+        old = {
+            k: (LinearForm.symbol(names[k]) - LinearForm.constant_form(shift)).scaled(
+                Fraction(sign)
+            )
+            for k in range(len(names))
+        }
+        forms = [guard.substitute(old) for guard in factor.guards]  # type: ignore[arg-type]
+        assert canonical(Event(tuple(laws), tuple(forms))) == canonical(factor)
+
+
+def test_integers_are_not_rescaled() -> None:
+    """Two times a discrete Laplace sample is no such sample: scale 1 stays scale 1."""
+    event = Event(
+        (integer(3, 2), integer(4, 2)), (LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, HALF),)
+    )
+    reduced = reduce(event)
+    assert isinstance(reduced, Independent)
+    (factor,) = reduced.factors
+    normal = canonical(factor)
+    assert isinstance(normal, Event)
+    assert sorted((law.mean, law.scale) for law in normal.samples) == [(0, 2), (1, 2)]
+
+
+def test_open_sets_without_integers_are_impossible() -> None:
+    """x < y, y < z and z <= x + 1: the cuts at half-integers leave real points only."""
+    event = Event(
+        (integer(0),) * 3,
+        (
+            LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, HALF),
+            LinearForm.of({1: Fraction(1), 2: Fraction(-1)}, HALF),
+            LinearForm.of({2: Fraction(1), 0: Fraction(-1)}, -3 * HALF),
+        ),
+    )
+    assert reduce(event) == Impossible()
+    assert reduce(Event((gauss(0),) * 3, event.guards)) != Impossible()
+
+
+@pytest.mark.parametrize(
+    ("laws", "forms", "possible"),
+    [
+        ((above(0),), [LinearForm.of({0: Fraction(1)})], False),  # x <= 0
+        ((above(0),), [LinearForm.of({0: Fraction(1)}, Fraction(-1))], True),  # x <= 1
+        ((below(0),), [LinearForm.of({0: Fraction(-1)})], False),  # x >= 0
+        ((above(1), below(1)), [less(0, 1)], False),
+        ((above(0), below(1)), [less(0, 1)], True),
+        ((above(1), gauss(0), below(1)), [less(0, 1), less(1, 2)], False),
+        ((above(1), gauss(0), below(2)), [less(0, 1), less(1, 2)], True),
+        ((above(0), below(0), gauss(0)), [less(0, 2), less(1, 2)], True),
+    ],
+)
+def test_outside_the_support_nothing_is_possible(
+    laws: tuple[Distribution, ...], forms: list[LinearForm], possible: bool
+) -> None:
+    event = Event(laws, tuple(forms))
+    assert is_possible(event) == possible
+    assert (reduce(event) != Impossible()) == possible
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(list(Family)[:4]), st.integers(0, 2), st.booleans()),
+        min_size=3,
+        max_size=5,
+    )
+)
+def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int, bool]]) -> None:
+    laws = [Distribution(family, Fraction(mean), Fraction(1)) for family, mean, _ in leaves]
+    sides = [[], []]  # type: list[list[tuple[Distribution, int]]]
+    for law, (_, _, upper) in list(zip(laws, leaves, strict=True))[1:]:
+        sides[upper].append((law, 1))
+    forms = tuple(
+        less(0, k) if upper else less(k, 0) for k, (_, _, upper) in enumerate(leaves) if k
+    )
+    star = Star(laws[0], tuple(sides[0]), tuple(sides[1]))
+    assert is_possible(star) == is_possible(Event(tuple(laws), forms))
+    solutions = Solutions()
+    pairs = list(zip(laws, leaves, strict=True))[1:]
+    entries = Counter(2 * solutions.law(law) + upper for law, (_, _, upper) in pairs)
+    bag = tuple(sorted(entries.items()))
+    assert (solutions.star(solutions.law(laws[0]), bag) != IMPOSSIBLE) == is_possible(star)

@@ -1,0 +1,177 @@
+"""Sums of k^m Y^{ek} in closed form, against adding up; and quotients in lowest terms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.exact.cyclotomic import lowest_terms
+from dipapprox.exact.integer_sums import (
+    Affine,
+    Function,
+    added,
+    antidifference,
+    multiplied,
+    negated,
+    substituted,
+)
+from dipapprox.exact.integer_trees import Piece, cumulative
+from dipapprox.exact.lattice_ratios import (
+    LatticeRatio,
+    constant,
+    inverse_of_one_minus,
+    lattice_sum,
+)
+
+BASES = st.sampled_from([Fraction(1, 2), Fraction(3, 7), Fraction(5, 4)])
+
+
+def number(ratio: LatticeRatio, base: Fraction) -> Fraction:
+    """Put a rational number for Y."""
+    top = sum(
+        (Fraction(int(c.p), int(c.q)) * base ** int(k) for (k,), c in ratio.numerator.terms()),
+        Fraction(0),
+    )
+    below = prod(((1 - base**d) ** e for d, e in ratio.denominator), start=Fraction(1))
+    return base**ratio.shift * top / below
+
+
+def at(function: Function, point: tuple[int, ...], base: Fraction) -> Fraction:
+    """The value at integers, for a rational Y."""
+    total = Fraction(0)
+    for (powers, rates), c in function.items():
+        monomial = prod((k**m for k, m in zip(point, powers, strict=True)), start=Fraction(1))
+        exponent = sum(k * e for k, e in zip(point, rates, strict=True))
+        total += number(c, base) * monomial * base**exponent
+    return total
+
+
+@st.composite
+def ratios(draw: st.DrawFn) -> LatticeRatio:
+    value = constant(draw(st.integers(-3, 3)))
+    for d in draw(st.lists(st.sampled_from([1, 2, 3]), max_size=2)):
+        value = value * inverse_of_one_minus(d)
+    return value.shifted(draw(st.integers(-3, 3)))
+
+
+@st.composite
+def functions(draw: st.DrawFn, size: int = 2) -> Function:
+    terms: Function = {}
+    for _ in range(draw(st.integers(1, 3))):
+        powers = tuple(draw(st.integers(0, 3)) for _ in range(size))
+        rates = tuple(draw(st.integers(-2, 2)) for _ in range(size))
+        value = draw(ratios())
+        if value:
+            terms[powers, rates] = value
+    return terms
+
+
+@given(functions(), st.integers(-4, 4), st.integers(-4, 4), BASES)
+@settings(deadline=None, max_examples=60)
+def test_an_antidifference_steps_by_the_function(
+    function: Function, first: int, second: int, base: Fraction
+) -> None:
+    sums = antidifference(function, 0)
+    step = at(sums, (first, second), base) - at(sums, (first - 1, second), base)
+    assert step == at(function, (first, second), base)
+
+
+@given(functions(), functions(), st.integers(-3, 3), st.integers(-3, 3), BASES)
+@settings(deadline=None, max_examples=40)
+def test_products_sums_and_substitutions_are_pointwise(
+    left: Function, right: Function, first: int, second: int, base: Fraction
+) -> None:
+    point = first, second
+    product, total = multiplied(left, right), added((left, negated(right)))
+    assert at(product, point, base) == at(left, point, base) * at(right, point, base)
+    assert at(total, point, base) == at(left, point, base) - at(right, point, base)
+    form = Affine((2, -1), 3)
+    moved = substituted(left, 0, form)
+    assert at(moved, point, base) == at(left, (2 * first - second + 3, second), base)
+
+
+@given(functions(size=1), functions(size=1), BASES)
+@settings(deadline=None, max_examples=30)
+def test_cumulative_sums_cross_gaps(left: Function, right: Function, base: Fraction) -> None:
+    """A function on -3 … -1 and another one on 2 … 4, and nothing between them."""
+    below = cumulative((Piece(-3, -1, left), Piece(2, 4, right)))
+    for place in range(-6, 8):
+        pieces = [
+            piece
+            for piece in below
+            if (piece.low is None or piece.low <= place)
+            and (piece.high is None or place <= piece.high)
+        ]
+        value = at(pieces[0].function, (place,), base) if pieces else 0
+        terms = [at(left, (k,), base) for k in range(-3, min(place, -1) + 1)]
+        terms += [at(right, (k,), base) for k in range(2, min(place, 4) + 1)]
+        assert len(pieces) <= 1
+        assert value == sum(terms)
+
+
+@given(st.lists(ratios(), max_size=5), BASES)
+@settings(deadline=None, max_examples=40)
+def test_ratios_add_up(values: list[LatticeRatio], base: Fraction) -> None:
+    expected = sum((number(value, base) for value in values), Fraction(0))
+    assert number(lattice_sum(values), base) == expected
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 6), st.fractions(-2, 2, max_denominator=6).filter(bool), min_size=1
+    ),
+    st.dictionaries(st.integers(1, 12), st.integers(1, 2), max_size=4),
+    st.lists(st.integers(1, 12), max_size=3),
+)
+@settings(deadline=None, max_examples=80)
+def test_lowest_terms_are_equal_and_positive(
+    numerator: dict[int, Fraction], denominator: dict[int, int], cancelling: list[int]
+) -> None:
+    for d in cancelling:  # multiply by 1 - Y^d, so that something cancels
+        product = dict(numerator)
+        for k, c in numerator.items():
+            product[k + d] = product.get(k + d, Fraction(0)) - c
+        numerator = {k: c for k, c in product.items() if c}
+    found = lowest_terms(numerator, denominator)
+    assert found is not None
+    for base in (Fraction(1, 3), Fraction(4, 5)):
+        values = [sum(c * base**k for k, c in factor) for factor, _ in found.denominator]
+        assert all(value > 0 for value in values)
+        exponents = [e for _, e in found.denominator]
+        below = prod((v**e for v, e in zip(values, exponents, strict=True)), start=Fraction(1))
+        top = sum((c * base**k for k, c in found.numerator.items()), Fraction(0))
+        expected = sum((c * base**k for k, c in numerator.items()), Fraction(0))
+        expected /= prod(((1 - base**d) ** e for d, e in denominator.items()), start=Fraction(1))
+        assert top / below == expected
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "left"),
+    [
+        ([6], {2: 1, 3: 1}, {((0, 1), (1, -1)): 1}),  # (1 - Y⁶) / (1 - Y²)(1 - Y³)
+        ([1, 1], {1: 2, 2: 1}, {((0, 1), (1, 1)): 1, ((0, 1), (1, -1)): 1}),
+        ([], {6: 1}, {((0, 1), (3, 1)): 1, ((0, 1), (3, -1)): 1}),
+        ([1], {3: 1}, {((0, 1), (1, 1), (2, 1)): 1}),
+    ],
+)
+def test_factors_are_joined(
+    above: list[int], below: dict[int, int], left: dict[tuple[tuple[int, int], ...], int]
+) -> None:
+    numerator = {0: Fraction(1)}
+    for d in above:
+        product = dict(numerator)
+        for k, c in numerator.items():
+            product[k + d] = product.get(k + d, Fraction(0)) - c
+        numerator = {k: c for k, c in product.items() if c}
+    found = lowest_terms(numerator, below)
+    assert found is not None
+    assert dict(found.denominator) == left
+
+
+def test_high_degrees_are_left_alone() -> None:
+    assert lowest_terms({0: Fraction(1), 10**9: Fraction(-1)}, {1: 1}) is None
+    assert lowest_terms({0: Fraction(1)}, {10**9: 1}) is None

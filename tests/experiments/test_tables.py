@@ -1,0 +1,63 @@
+"""The reproduced tables: nothing lost, nothing unexplained, and the figures that are promised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.running import run
+
+from dipapprox.experiments.tables.catalogue import TABLES, make_tables
+from dipapprox.experiments.tables.published import published_rows
+from dipapprox.experiments.tables.table import Notes, Table
+
+
+@pytest.fixture(scope="module")
+def quick() -> dict[str, Table]:
+    """All tables, rows that take little time."""
+    made = make_tables(TABLES, quick=True, progress=lambda _done, _total: None)
+    return {table.name: table for table in made}
+
+
+def test_every_difference_is_explained(quick: dict[str, Table]) -> None:
+    assert [each for table in quick.values() for each in table.unexplained] == []
+    for table in quick.values():
+        assert table.rows
+        assert not any("Unknown" in cell for row in table.rows for cell in row)
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_known_differences_are_marked(quick: dict[str, Table]) -> None:
+    cells = {row[0]: row for row in quick["7"].rows}
+    assert cells["SVT-Gauss-Ge-Leaky-2"][5].startswith("DP [")
+    assert "Leaky-2 would be DP" in " ".join(quick["7"].notes.values())
+    random = {row[0].partition(" ")[0]: row for row in quick["dipc-3"].rows}["Rand1"]
+    assert random[2].startswith("DP [")
+    assert random[3] == "Not_DP"
+
+
+def test_a_difference_without_a_note_is_noticed() -> None:
+    notes = Notes()
+    assert notes.compare("DP", "DP", None, "x") == "DP"
+    assert notes.compare("DP", "T.O", None, "x") == "DP"
+    assert "unexplained" in notes.compare("DP", "Not_DP", None, "x")
+    assert "unexplained" in notes.compare("Unknown", "DP", "a note is no excuse", "y")
+    assert notes.compare("DP", "Not_DP", "because", "z") == "DP [1]"
+    assert [each.partition(":")[0] for each in notes.unexplained] == ["x", "y"]
+
+
+def test_files_are_written(tmp_path: Path) -> None:
+    status, text = run("tables", "8", "dipc-2", "--quick", "--out", str(tmp_path))
+    assert status == 0
+    assert "CheckDP" in text
+    markdown = (tmp_path / "tables.md").read_text()
+    assert "## Table 8" in markdown
+    assert "## DiPC Table 2" in markdown
+    header, *rows = (tmp_path / "table-8.csv").read_text().splitlines()
+    assert header.startswith("example,N,")
+    assert len(rows) == len(published_rows("table8"))
+
+
+def test_unknown_tables_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tables", "9")[0] == 2
+    assert "there is no table '9'" in capsys.readouterr().err

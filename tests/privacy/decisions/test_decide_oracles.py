@@ -1,0 +1,218 @@
+"""Decisions against values known from elsewhere: closed forms, thresholds, least deltas.
+
+Source: the DiPC paper's mechanisms, recomputed by hand and in exact arithmetic ("oracle" numbers
+are those of the project's specification of DiPC, section 8).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.language.core import InputRow
+from dipapprox.language.load import load
+from dipapprox.language.values import parse_row
+from dipapprox.limits import Limits
+from dipapprox.privacy.decisions.closed_form import as_text
+from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.semantics.execution import execute
+
+PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
+
+
+def ask(
+    name: str,
+    *,
+    budget: str = "1",
+    delta: str = "0",
+    interval: str = "0..inf",
+    pairs: str = "all",
+    violations: bool = False,
+    least_delta: bool = False,
+    **parameters: int,
+) -> Decision:
+    """Decide about a program of the DiPC paper."""
+    program = load(PROGRAMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
+    question = DecisionQuestion(
+        Fraction(budget),
+        read_delta(delta),
+        read_epsilons(interval),
+        width=Fraction(1, 10**7),
+        violations=violations,
+        least_delta=least_delta,
+    )
+    selection: PairSelection = AllPairs()
+    if pairs != "all":  # one ordered pair
+        first, second = (parse_row(row, program) for row in pairs.split("~"))
+        selection = OrderedPairs(((first, second),))
+    return decide(program, question, selection, Options())
+
+
+def closed_forms(name: str, row: str, **parameters: int) -> dict[str, str]:
+    """The probabilities of one input, by output."""
+    program = load(PROGRAMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
+    states = execute(program, True, Limits())
+    given: InputRow = parse_row(row, program)
+    forms = ExactDistributions(states, None, Limits()).distribution(given)
+    assert isinstance(forms, tuple)
+    outputs = (" ".join(map(str, output)) for output in states.outputs())
+    return dict(zip(outputs, map(as_text, forms), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "output", "formula"),
+    [
+        ("svt1", "0,1", "bot top", "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"),
+        ("svt1", "1,1", "bot top", "2/3 e^(-ε/4) - 1/16 ε e^(-ε/2) - 11/24 e^(-ε/2)"),
+        ("svt4", "-1,0", "bot top", "1/2 - 9/16 e^(-ε/4) + 13/56 e^(-3 ε/4) - 9/112 e^(-ε)"),
+        ("svt4", "0,-1", "bot top", "19/112 e^(-3 ε/4) - 9/112 e^(-ε)"),
+        ("nmax3", "-1,-1,-1", "-1", "1/8"),
+        ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
+    ],
+)
+def test_closed_forms(name: str, row: str, output: str, formula: str) -> None:
+    assert closed_forms(name, row, N=row.count(",") + 1)[output] == formula
+
+
+def test_closed_forms_of_svt3() -> None:
+    first = closed_forms("svt3", "-1,-1,-1", N=3, labels=2)["bot bot 0"]
+    assert set(first.replace(" - ", " + -").split(" + ")) == {
+        "-85/192 e^(-ε/2)",
+        "5/12 e^(-ε)",
+        "1/32 e^(-3 ε/2)",
+        "1/8 ε e^(-ε/2)",
+        "1/8 ε e^(-ε)",
+    }
+    assert closed_forms("svt3", "0,0,0", N=3, labels=2)["bot bot 0"] == "1/192"
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "parameters", "threshold"),
+    [
+        ("svt4", "-1,0~0,-1", {"N": 2}, "2.031916"),
+        ("svt6", "-1,-1,0~0,0,-1", {"N": 3}, "1.105521"),
+        ("svt3", "-1,-1,-1~0,0,0", {"N": 3, "labels": 2}, "0.871788"),
+        ("svt3_q4", "-1,-1,-1,-1,-1~0,0,0,0,0", {"N": 5, "labels": 2}, "0.894686"),
+    ],
+)
+def test_violated_ranges(name: str, pair: str, parameters: dict[str, int], threshold: str) -> None:
+    decision = ask(name, pairs=pair, violations=True, **parameters)
+    assert decision.ruling is Ruling.VIOLATED
+    assert decision.violated_on is not None
+    (found,) = decision.violated_on
+    assert found.lower.upper == 0
+    assert found.upper is not None
+    assert found.upper.width <= Fraction(1, 10**7)
+    assert abs(found.upper.lower - Fraction(threshold)) < Fraction(1, 10**6)
+    assert decision.violation is not None
+    assert decision.violation.epsilon < found.upper.lower
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "parameters"),
+    [
+        ("svt3", "0,0,0~1,1,1", {"N": 3, "labels": 2}),
+        ("svt3_q4", "0,0,0,0,0~1,1,1,1,1", {"N": 5, "labels": 2}),
+        ("nmax3", "-1,-1,-1~0,0,0", {"N": 3}),
+        ("nmax4", "-1~0", {"N": 1}),
+    ],
+)
+def test_violated_everywhere(name: str, pair: str, parameters: dict[str, int]) -> None:
+    decision = ask(name, pairs=pair, violations=True, **parameters)
+    assert decision.violated_on is not None
+    assert [(r.lower.upper, r.upper) for r in decision.violated_on] == [(0, None)]
+
+
+@pytest.mark.parametrize("c", [1, 2])
+def test_sparse_has_the_least_delta_31_240(c: int) -> None:
+    decision = ask("sparse", budget="1/2", delta="31/240", least_delta=True, N=3, c=c)
+    assert decision.ruling is Ruling.PRIVATE
+    assert decision.least_delta is not None
+    assert decision.least_delta.exact == Fraction(31, 240)
+    assert "∞" in decision.least_delta.where
+    assert ask("sparse", budget="1/2", delta="exp(-2)", N=3, c=c).ruling is Ruling.PRIVATE
+    below = Fraction(31, 240) - Fraction(1, 10**9)
+    violated = ask("sparse", budget="1/2", delta=str(below), N=3, c=c)
+    assert violated.ruling is Ruling.VIOLATED
+    assert violated.violation is not None
+    assert violated.violation.epsilon > 60
+    bounded = ask("sparse", budget="1/2", delta=str(below), interval="0..60", N=3, c=c)
+    assert bounded.ruling is Ruling.PRIVATE
+
+
+def test_a_delta_that_varies_with_epsilon() -> None:
+    # Total variation distance of Lap(0, 1/eps) and Lap(1, 1/eps) beyond 1: 1/2 - e^(-eps)/2.
+    exact = ask("hist1", budget="0", delta="1/2 - exp(-eps)/2", N=1)
+    assert exact.ruling in (Ruling.PRIVATE, Ruling.VIOLATED)
+    least = ask("hist1", budget="0", delta="1", interval="2..2", least_delta=True, N=1)
+    assert least.least_delta is not None
+    found = least.least_delta.enclosure
+    assert found.width < Fraction(1, 10**6)
+    claimed = ask("hist1", budget="0", delta=str(found.upper), interval="2", N=1)
+    assert claimed.ruling is Ruling.PRIVATE
+    refuted = ask(
+        "hist1", budget="0", delta=str(found.lower - Fraction(1, 10**8)), interval="2", N=1
+    )
+    assert refuted.ruling is Ruling.VIOLATED
+
+
+def test_tight_claims_of_noisy_max() -> None:
+    assert ask("nmax2", N=2).ruling is Ruling.PRIVATE
+    for budget in ("99/100", "999999999999/1000000000000"):
+        decision = ask("nmax2", budget=budget, violations=True, N=2)
+        assert decision.ruling is Ruling.VIOLATED
+        assert decision.violated_on is not None
+        assert [(r.lower.upper, r.upper) for r in decision.violated_on] == [(0, None)]
+
+
+def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
+    decision = ask("hist2", N=1)
+    assert decision.ruling is Ruling.VIOLATED
+    assert decision.violation is not None
+    assert decision.violation.epsilon < 1
+    above = ask("hist2", interval="2..3", N=1)
+    assert above.ruling is Ruling.PRIVATE  # proved on the compact interval
+    unbounded = ask("hist2", interval="2..inf", N=1)
+    assert (unbounded.ruling, unbounded.cause) == (Ruling.UNKNOWN, Cause.OUTSIDE_FRAGMENT)
+    assert "proved for all ε in [2, 4]" in unbounded.detail
+
+
+def test_randomised_response() -> None:
+    assert ask("rand1", N=2).ruling is Ruling.PRIVATE
+    violated = ask("rand1", budget="99/100", N=2, violations=True)
+    assert violated.violated_on is not None
+    assert [(r.lower.upper, r.upper) for r in violated.violated_on] == [(0, None)]
+    # (1 + eps) / (1 - eps) > e^eps on the whole of (0, 1).
+    rand2 = ask("rand2", interval="0..1", N=1, violations=True)
+    assert rand2.violated_on is not None
+    (found,) = rand2.violated_on
+    assert found.lower.upper == 0
+    assert found.upper is not None
+    assert found.upper.upper == 1
+
+
+def test_a_delta_that_is_exactly_tight_and_transcendental_stays_unknown() -> None:
+    # Pr[NMax4 = 0 | -1] = 1 - e^(-eps/2), and 0 for its neighbour: at eps = 2 that is 1 - e^(-1).
+    decision = ask("nmax4", delta="1 - exp(-1)", interval="0..2", N=1)
+    assert (decision.ruling, decision.cause) == (Ruling.UNKNOWN, Cause.TIGHT_DELTA)
+    assert decision.open
+    assert ask("nmax4", delta="1 - exp(-1.0001)", interval="0..2", N=1).ruling is Ruling.PRIVATE
+    assert ask("nmax4", delta="1 - exp(-0.9999)", interval="0..2", N=1).ruling is Ruling.VIOLATED
+
+
+def test_a_violation_on_a_tiny_range_of_epsilon() -> None:
+    # 1 - e^(-eps/2) exceeds its value at 2 - 10^-6 only beyond that point.
+    inside = Fraction(2) - Fraction(1, 10**6)
+    found = ask("nmax4", delta="1 - exp(-1) - 1e-7", interval="0..2", N=1, violations=True)
+    assert found.ruling is Ruling.VIOLATED
+    assert found.violation is not None
+    assert inside < found.violation.epsilon <= 2

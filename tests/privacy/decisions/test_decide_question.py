@@ -1,0 +1,134 @@
+"""What a decision is asked: intervals and δ, read and refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import UserError
+from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval
+from dipapprox.exact.values import enclose_at
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import interval_words, read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.signs import Signs
+from dipapprox.privacy.decisions.validity import check_delta
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "words"),
+    [
+        ("0..inf", ALL_EPSILONS, "all ε > 0"),
+        ("1/10..inf", EpsilonInterval(Fraction(1, 10), None, True), "all ε >= 1/10"),
+        ("0..1", EpsilonInterval(Fraction(0), Fraction(1), False, True), "all ε in (0, 1]"),
+        ("0.5..2", EpsilonInterval(Fraction(1, 2), Fraction(2), True, True), "all ε in [1/2, 2]"),
+        ("3", EpsilonInterval(Fraction(3), Fraction(3), True, True), "ε = 3"),
+        ("3..3", EpsilonInterval(Fraction(3), Fraction(3), True, True), "ε = 3"),
+    ],
+)
+def test_intervals(text: str, interval: EpsilonInterval, words: str) -> None:
+    assert read_epsilons(text) == interval
+    assert interval_words(interval) == words
+
+
+@pytest.mark.parametrize(
+    "text", ["", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3"]
+)
+def test_intervals_that_are_none(text: str) -> None:
+    with pytest.raises(UserError):
+        read_epsilons(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("0", "0"), ("0.10", "1/10"), ("1/10", "1/10"), ("1 - 3/4", "1/4"), ("exp(0)/2", "1/2")],
+)
+def test_rational_deltas_are_exact(text: str, shown: str) -> None:
+    delta = read_delta(text)
+    assert delta.text == shown
+    assert delta.bounds(8)[0] == delta.bounds(8)[1] == delta.exact
+    assert delta.is_zero == (shown == "0")
+
+
+@pytest.mark.parametrize(
+    ("text", "square"),
+    [("sqrt(1/2)", Fraction(1, 2)), ("sqrt(1/50)", Fraction(1, 50)), ("sqrt(2)/4", Fraction(1, 8))],
+)
+def test_constants_are_bracketed(text: str, square: Fraction) -> None:
+    delta = read_delta(text)
+    assert delta.exact is None
+    for bits in (16, 64, 300):
+        found = delta.enclosure(bits)
+        assert found.lower**2 <= square <= found.upper**2
+        assert found.width <= Fraction(1, 2**bits)
+        low, high = delta.bounds(bits)
+        assert (low.numerator.as_constant(), high.numerator.as_constant()) == (
+            found.lower,
+            found.upper,
+        )
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.fractions(Fraction(1, 50), 20, max_denominator=50),
+    st.sampled_from(
+        [
+            ("eps/100", lambda e, x: e / 100),
+            ("1 - exp(-eps/2)", lambda e, x: 1 - 1 / x),
+            ("2 / (1 + exp(eps / 2)) / 3", lambda e, x: 2 / (1 + x) / 3),
+            ("eps^2 * exp(-eps/2)^3", lambda e, x: e**2 / x**3),
+            ("(1 + eps)^-2", lambda e, x: 1 / (1 + e) ** 2),
+        ]
+    ),
+)
+def test_functions_have_the_values_of_their_formula(
+    epsilon: Fraction, case: tuple[str, object]
+) -> None:
+    text, value = case
+    found = enclose_at(read_delta(text).exact, epsilon, 60, Limits())  # type: ignore[arg-type]
+    assert isinstance(found, Enclosure)
+    # e^{ε/2}, by squaring a Taylor sum of a small argument: far better than 2^-40.
+    small = epsilon / 2 / 64
+    root = sum((small**k / _factorial(k) for k in range(20)), Fraction(0)) ** 64
+    expected = value(epsilon, root)  # type: ignore[operator]
+    assert abs(found.lower - expected) < Fraction(1, 2**40)
+    assert found.width < Fraction(1, 2**40)
+
+
+def _factorial(k: int) -> int:
+    return 1 if k == 0 else k * _factorial(k - 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 + eps)", "eps^eps", "1/0", "x",
+     "eps^(1/2)", "1/(eps - eps)"],
+)  # fmt: skip
+def test_deltas_that_are_none(text: str) -> None:
+    with pytest.raises(UserError):
+        read_delta(text)
+
+
+def test_a_delta_must_be_defined_and_nonnegative_on_the_interval() -> None:
+    signs = Signs(read_epsilons("0..2"), Limits())
+    check_delta(read_delta("2 - eps"), signs)
+    check_delta(read_delta("1/(3 - eps)"), signs)
+    with pytest.raises(UserError, match="negative"):
+        check_delta(read_delta("1 - eps"), signs)
+    with pytest.raises(UserError, match="divides by 0"):
+        check_delta(read_delta("1/(1 - eps)^2"), signs)
+    with pytest.raises(UserError, match="divides by 0"):
+        check_delta(read_delta("1/(2 - eps)"), signs)
+
+
+def test_questions_out_of_range() -> None:
+    delta = read_delta("0")
+    with pytest.raises(UserError, match="budget"):
+        DecisionQuestion(Fraction(-1), delta)
+    with pytest.raises(UserError, match="width"):
+        DecisionQuestion(Fraction(1), delta, width=Fraction(0))

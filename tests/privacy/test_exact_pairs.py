@@ -1,0 +1,155 @@
+"""Critical claims, decided by closed forms on every road; the answers agree with enclosures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.language.core import Program
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.exact_pairs import ExactDeltas, open_exact_pairs
+from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
+from dipapprox.privacy.search import Search
+from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import verify
+from dipapprox.semantics.execution import execute
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+
+THRESHOLD = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+out <- 0
+x <- Lap(q, 1 / eps)
+if x >= 1 then out <- 1 end
+"""
+"""The probabilities of out = 1 are 1/2 and e^(-eps)/2: their ratio is exactly e^eps."""
+
+
+def program(text: str) -> Program:
+    return elaborate(parse(text), {}, "program")
+
+
+def noisy_max(count: int) -> Program:
+    """Noisy maximum with one-sided noise 2/eps: its budget eps is attained exactly."""
+    return load(PROGRAMS / "dipc" / "nmax2.dpg", {"N": Fraction(count)})
+
+
+def ask(asked: Program, claim: Claim, **options: object) -> Verdict:
+    return verify(asked, claim, AllPairs(), replace(Options(), **options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])
+@pytest.mark.parametrize("engine", [Engine.AUTO, Engine.EXACT])
+def test_the_thresholded_laplace_attains_its_budget(epsilon: Fraction, engine: Engine) -> None:
+    tight = ask(program(THRESHOLD), Claim(epsilon, Fraction(0)), engine=engine)
+    assert tight.answer is Answer.DP
+    assert tight.delta_enclosure == Enclosure.exact(0)
+    assert "exact" in tight.engine
+    # Less than any ladder of precisions tells apart.
+    less = epsilon - Fraction(1, 10**200)
+    violated = ask(program(THRESHOLD), Claim(epsilon, Fraction(0), less), engine=engine)
+    assert violated.answer is Answer.NOT_DP
+    assert violated.witness is not None
+    assert 0 < violated.witness.delta_enclosure.lower < Fraction(1, 10**199)
+
+
+def test_who_asks_for_one_engine_gets_what_it_tells() -> None:
+    claim = Claim(Fraction(1), Fraction(0))
+    for engine in (Engine.ELIMINATION, Engine.NESTED):
+        verdict = ask(noisy_max(2), claim, engine=engine, max_precision=80)
+        assert verdict.answer is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_noisy_max_attains_its_budget_on_every_road(count: int) -> None:
+    # 40 pairs one by one, 2320 in blocks, 116920 by counters and then in blocks.
+    asked = noisy_max(count)
+    tight = ask(asked, Claim(Fraction(1, 2), Fraction(0)))
+    assert tight.answer is Answer.DP
+    assert tight.pairs == 7**count - 3**count
+    assert tight.precision == 40
+    below = Fraction(1, 2) - Fraction(1, 10**20)
+    assert ask(asked, Claim(Fraction(1, 2), Fraction(0), below)).answer is Answer.NOT_DP
+
+
+def test_discrete_noise_attains_its_budget() -> None:
+    text = THRESHOLD.replace("Lap", "DLap")
+    assert ask(program(text), Claim(Fraction(1, 3), Fraction(0))).answer is Answer.DP
+    less = Fraction(1, 3) - Fraction(1, 10**150)
+    assert ask(program(text), Claim(Fraction(1, 3), Fraction(0), less)).answer is Answer.NOT_DP
+
+
+def test_gaussian_programs_have_no_closed_forms() -> None:
+    asked = load(PROGRAMS / "svt_gauss.dpg", {})
+    states = execute(asked, True, Limits())
+    assert open_exact_pairs(states, Claim(Fraction(1), Fraction(0)), Options()) is None
+    verdict = ask(asked, Claim(Fraction(1), Fraction(0)), engine=Engine.EXACT)
+    assert verdict.answer is Answer.UNKNOWN
+    assert verdict.reason is not None
+    assert "no closed form" in verdict.reason or "Gauss" in verdict.reason
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.fractions(Fraction(1, 8), 3, max_denominator=8),
+    st.fractions(0, 2, max_denominator=8),
+    st.sampled_from([Fraction(0), Fraction(1, 100), Fraction(1, 20), Fraction(1, 3)]),
+    st.integers(0, 39),
+)
+def test_exact_comparisons_agree_with_enclosures(
+    epsilon: Fraction, budget: Fraction, delta: Fraction, place: int
+) -> None:
+    asked = load(PROGRAMS / "dipc" / "svt4.dpg", {"N": Fraction(2)})
+    states = execute(asked, True, Limits())
+    pair = list(select_pairs(asked, AllPairs()))[place]
+    exact = ExactDeltas(ExactDistributions(states, epsilon, Limits()), budget, delta, Limits())
+    found = exact.decide(pair, 60)
+    assert not isinstance(found, NotEnclosed)
+    assert compare(found.delta, delta) is not Side.UNDECIDED
+    elimination = Options(engine=Engine.ELIMINATION)
+    source = open_source(states, epsilon, elimination)
+    search = Search(source, delta, budget, (60,), Limits())
+    enclosed = search.attempt(pair, 60)
+    assert enclosed.delta.meets(found.delta)
+    if compare(enclosed.delta, delta) is not Side.UNDECIDED:
+        assert compare(enclosed.delta, delta) is compare(found.delta, delta)
+    assert enclosed.delta.width < Fraction(1, 2**40) or found.delta.width < Fraction(1, 2**40)
+
+
+def test_a_pair_with_an_exact_rational_delta() -> None:
+    # A fair coin reveals the input: delta is 1/2 at every budget.
+    text = """
+input q in {0, 1}
+output out in {0, 1, 2}
+adjacent all
+out <- 2
+coin <- Lap(0, 1 / eps)
+if coin < 0 then out <- q end
+"""
+    for budget in (Fraction(0), Fraction(1), Fraction(50)):
+        half = Fraction(1, 2)
+        assert ask(program(text), Claim(Fraction(1), half, budget)).answer is Answer.DP
+        below = half - Fraction(1, 10**150)
+        assert ask(program(text), Claim(Fraction(1), below, budget)).answer is Answer.NOT_DP
+
+
+def test_listed_pairs_are_compared_exactly() -> None:
+    pair = (tuple(map(Fraction, (-1, 1))), tuple(map(Fraction, (0, 0))))
+    claim = Claim(Fraction(1), Fraction(0))
+    verdict = verify(noisy_max(2), claim, OrderedPairs((pair,)), Options())
+    assert (verdict.answer, verdict.pairs) == (Answer.DP, 1)

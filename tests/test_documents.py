@@ -1,0 +1,125 @@
+"""Every command, program and Python block of the documents is executed, and its output compared.
+
+    ```console   $ command, then its output (commands of `OTHERS` are not run)
+    ```dpg       a program; with title="name.dpg" a file that the next commands find
+    ```toml      likewise
+    ```python    a script; the output it prints stands in an ```output block right behind it
+
+The blocks of a document run in order, in one folder that holds `programs/`. Refresh what the
+documents show with `UPDATE_DOCS=1 pytest tests/test_documents.py` and read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dipapprox.language.load import parse_program
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+OTHERS = ("git ", "pip ", "pipx ", "make ", "cd ", "source ", ". ", "dask ")
+"""Commands that set up a machine: not run here. `make` targets must exist."""
+
+_BLOCK = re.compile(
+    r"(?P<head>^```(?P<kind>console|dpg|toml|python)(?: title=\"(?P<title>[^\"]+)\")?\n)"
+    r"(?P<body>.*?)^```\n(?:\n```output\n(?P<output>.*?)^```\n)?",
+    re.DOTALL | re.MULTILINE,
+)
+_SECONDS = re.compile(r"\d+(\.\d+)?(e-\d+)? s\b *")
+_JSON_SECONDS = re.compile(r'"seconds": [\d.e-]+')
+_LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+
+
+def run(words: list[str], folder: Path) -> str:
+    """Run Python with some words in a folder; stdout, then stderr."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+        check=False,
+        timeout=120,
+    )
+    if words[0] == "-c":
+        assert done.returncode == 0, done.stderr
+    return "".join(line.rstrip() + "\n" for line in (done.stdout + done.stderr).splitlines())
+
+
+def execute(block: re.Match[str], folder: Path) -> str:
+    """Run a block; return it with the output that it has now."""
+    body = block["body"]
+    match block["kind"]:
+        case "console":
+            command, _, _ = body.partition("\n")
+            assert command.startswith("$ "), f"a console block without a command: {command}"
+            command = command.removeprefix("$ ")
+            if command.startswith(OTHERS):
+                target = re.match(r"make (\w+)", command)
+                makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+                assert target is None or f"\n{target[1]}:" in makefile
+                return block[0]
+            words = shlex.split(command)
+            assert words[0] == "dipapprox", f"what is {words[0]}?"
+            return f"{block['head']}$ {command}\n{run(['-m', *words], folder)}```\n"
+        case "python":
+            printed = run(["-c", body], folder)
+            if block["output"] is None:
+                return block[0]
+            return f"{block['head']}{body}```\n\n```output\n{printed}```\n"
+        case kind:
+            if block["title"] is not None:
+                (folder / block["title"]).write_text(body, encoding="utf-8")
+            elif kind == "dpg":
+                parse_program(body, "dpg", "a program of the documents")
+            return block[0]
+
+
+def comparable(text: str) -> str:
+    """Blot out what differs from run to run."""
+    return _JSON_SECONDS.sub('"seconds": …', _SECONDS.sub("… s", text))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+def test_blocks_do_what_the_document_shows(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "programs").symlink_to(ROOT / "programs")
+    text = path.read_text(encoding="utf-8")
+    fresh = _BLOCK.sub(lambda block: execute(block, tmp_path), text)
+    if os.environ.get("UPDATE_DOCS"):
+        path.write_text(fresh, encoding="utf-8")
+    assert comparable(fresh) == comparable(text)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+def test_links_between_files_work(path: Path) -> None:
+    for link in _LINK.finditer(path.read_text(encoding="utf-8")):
+        target, _, anchor = link["target"].partition("#")
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        file = path.parent / target if target else path
+        assert file.exists(), f"{path.name}: no file {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {_slug(heading) for heading in headings}, f"no heading #{anchor}"
+
+
+def _slug(heading: str) -> str:
+    kept = re.sub(r"[^\w\s-]", "", heading.lower())
+    return re.sub(r"[\s]+", "-", kept.strip())
+
+
+def test_the_first_program_shown_is_the_one_shipped() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"```dpg\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    shipped = (ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8")
+    code = [line for line in shipped.splitlines() if line and not line.startswith("#")]
+    assert [x for x in shown[1].splitlines() if x and not x.startswith("#")] == code

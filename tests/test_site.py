@@ -1,0 +1,25 @@
+"""The documentation builds as a site, without warnings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    done = subprocess.run(
+        [*words, "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    built = {p.name for p in (tmp_path / "site").iterdir() if p.is_dir()} | {"index"}
+    assert pages <= built
