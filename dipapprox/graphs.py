@@ -25,7 +25,7 @@ def _graph_class() -> Any:
     """Return igraph's `Graph`, imported at the first use.
 
     igraph loads its drawing back ends, matplotlib among them where it is installed: a third of a
-    second, which most runs need not spend because their events are stars.
+    second, which most runs need not spend because their events are stars, or small.
     """
     return import_module("igraph").Graph
 
@@ -108,6 +108,10 @@ def canonical_labels(size: int, edges: Iterable[Edge], colours: Sequence[int]) -
         edges: Undirected edges.
         colours: One colour for each vertex, compared as numbers.
     """
+    if len(set(colours)) == size:
+        # A bijection that preserves colours is the only one: the order of the colours will do.
+        ranks = {colour: rank for rank, colour in enumerate(sorted(colours))}
+        return tuple(ranks[colour] for colour in colours)
     graph = _graph(size, edges, directed=False)
     graph.vs["before"] = list(range(size))
     # Whether a permutation lists new or old numbers changed with igraph 1.0; its two functions

@@ -106,6 +106,8 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
             centre = value_of(mean, store)
             if not isinstance(centre, Line) or centre.terms:
                 raise Stuck("the mean of a draw is not a number")
+            if family.is_discrete and centre.constant.denominator > 1:
+                raise Stuck("the mean of integer noise is not an integer")
             law = Distribution(family, centre.constant, scale.at(epsilon))
             sample = Line(Fraction(0), ((len(state.laws), Fraction(1)),))
             changed = {**store, place_of(target, store): sample}

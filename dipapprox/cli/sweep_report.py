@@ -28,7 +28,11 @@ def summary_report(groups: Iterable[Group]) -> Iterator[RenderableType]:
 
 def _matrix(matrix: Matrix) -> Table:
     (down, rows), (across, columns) = matrix.down, matrix.across
-    table = Table(f"{down} ╲ {across}", caption="✓ DP  ✗ Not_DP  ? Unknown, and seconds")
+    verdicts = any(
+        row is not None and row.answer in SYMBOLS for line in matrix.cells for row in line
+    )
+    meaning = "✓ DP  ✗ Not_DP  ? Unknown" if verdicts else "the number asked for, six digits"
+    table = Table(f"{down} ╲ {across}", caption=f"{meaning}; seconds")
     for value in columns:
         table.add_column(str(value), justify="right")
     for value, line in zip(rows, matrix.cells, strict=True):
@@ -39,7 +43,15 @@ def _matrix(matrix: Matrix) -> Table:
 def _cell(row: Row | None) -> str:
     if row is None:
         return ""
-    return f"{SYMBOLS.get(row.answer, row.answer)} {row.seconds:.2f}"
+    return f"{SYMBOLS.get(row.answer) or _short(row.answer)}; {row.seconds:.2f}"
+
+
+def _short(number: str) -> str:
+    """Shorten a decimal for a cell; the file has all digits."""
+    try:
+        return f"{float(number):.6g}"
+    except ValueError:  # a fraction, or none
+        return number
 
 
 def _rows(group: Group) -> Table:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.integer_elimination import system_weight
-from dipapprox.exact.integer_systems import integer_system
+from dipapprox.exact.integer_systems import IntegerSystem, integer_system
 from dipapprox.exact.integer_trees import tree_weight
+from dipapprox.exact.lattice_ratios import LatticeRatio, SumTooLong
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -21,7 +22,7 @@ from dipapprox.numerics.enclosure import NotEnclosed
 
 def is_discrete(event: Event | Star) -> bool:
     """Whether all samples of an event are discrete Laplace samples."""
-    return all(law.family is Family.DISCRETE_LAPLACE for law in _laws(event))
+    return all(law.family.is_discrete for law in _laws(event))
 
 
 def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
@@ -45,18 +46,23 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
     system = integer_system(spelled_out(event))
     if isinstance(system, NotEnclosed):
         return system
+    try:
+        weight = _weight(system, limits)
+        if isinstance(weight, NotEnclosed):
+            return weight
+        # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
+        powers: dict[int, int] = {}
+        for rate in system.rates:
+            powers[rate] = powers.get(rate, 0) + 2
+            powers[2 * rate] = powers.get(2 * rate, 0) - 1
+        return weight.times_powers(powers).as_exponentials(system.unit)
+    except SumTooLong:
+        return NotEnclosed("integration-budget: the closed form has too many terms")
+
+
+def _weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEnclosed:
     weight = tree_weight(system, limits)
-    if weight is None:
-        found = system_weight(system, limits)
-        if isinstance(found, NotEnclosed):
-            return found
-        weight = found
-    # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
-    powers: dict[int, int] = {}
-    for rate in system.rates:
-        powers[rate] = powers.get(rate, 0) + 2
-        powers[2 * rate] = powers.get(2 * rate, 0) - 1
-    return weight.times_powers(powers).as_exponentials(system.unit)
+    return system_weight(system, limits) if weight is None else weight
 
 
 def _laws(event: Event | Star) -> tuple[Distribution, ...]:

@@ -64,6 +64,7 @@ def system_weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEn
 
     Raises:
         LimitReached: If the time or the memory runs out.
+        SumTooLong: If a coefficient has too many terms.
     """
     size = len(system.rates)
     bounds = tightened(

@@ -17,10 +17,14 @@ from typing import NamedTuple
 from dipapprox.exact.lattice_ratios import (
     ONE,
     LatticeRatio,
+    SumTooLong,
     constant,
     inverse_of_one_minus,
     lattice_sum,
 )
+
+_MOST_PRODUCTS = 100_000
+"""Most products of terms of two functions."""
 
 Powers = tuple[int, ...]
 Monomial = tuple[Powers, tuple[int, ...]]
@@ -67,7 +71,13 @@ def negated(function: Function) -> Function:
 
 
 def multiplied(left: Function, right: Function) -> Function:
-    """left * right."""
+    """left * right.
+
+    Raises:
+        SumTooLong: If there are too many terms.
+    """
+    if len(left) * len(right) > _MOST_PRODUCTS:
+        raise SumTooLong
     terms: dict[Monomial, list[LatticeRatio]] = {}
     for (m, e), c in left.items():
         for (n, f), d in right.items():

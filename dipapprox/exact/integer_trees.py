@@ -7,7 +7,7 @@ summed once, however many there are; the cost grows with the number of different
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from dipapprox.errors import BrokenInvariant
@@ -56,6 +56,7 @@ def tree_weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | None:
 
     Raises:
         LimitReached: If the limits run out.
+        SumTooLong: If the sum has too many terms.
     """
     size = len(system.rates)
     links: dict[tuple[int, int], _Link] = {}
@@ -97,37 +98,45 @@ def _forest_weight(
     for (i, j), link in links.items():
         neighbours[j][i] = link  # x_i in terms of x_j
         neighbours[i][j] = _reversed(link)
-    parents: dict[int, int | None] = {}
-    order: list[int] = []
-    # Roots of high degree: the centres of stars.
-    for root in sorted(range(size), key=lambda v: -len(neighbours[v])):
-        if root in parents:
-            continue
-        parents[root] = None
-        reached = [root]
-        for vertex in reached:
-            for other in neighbours[vertex]:
-                if other not in parents:
-                    parents[other] = vertex
-                    reached.append(other)
-        order += reached
-    if len(links) != size - sum(parent is None for parent in parents.values()):
+    order = _leaves_first(neighbours)
+    if order is None:
         return None
     functions = [
         _restricted(_weight(rate, mean), *bounds)
         for rate, mean, bounds in zip(system.rates, system.means, ranges, strict=True)
     ]
     total = ONE
-    for vertex in reversed(order):
+    for vertex, parent in order:
         limits.check()
         below = cumulative(functions[vertex])
-        parent = parents[vertex]
         if parent is None:
             total = total * _value_at_infinity(below)
         else:
             message = _message(below, neighbours[parent][vertex])
             functions[parent] = _times(functions[parent], message)
     return total
+
+
+def _leaves_first(
+    neighbours: Sequence[Collection[int]],
+) -> list[tuple[int, int | None]] | None:
+    """Peel a forest, all leaves of the moment in turn, so that the centres remain to the end.
+
+    Returns:
+        (vertex, its only neighbour left, if there is one); None if there is a cycle.
+    """
+    left = [set(others) for others in neighbours]
+    leaves = [vertex for vertex, others in enumerate(left) if len(others) <= 1]
+    order: list[tuple[int, int | None]] = []
+    for vertex in leaves:
+        parent = next(iter(left[vertex]), None)
+        order.append((vertex, parent))
+        if parent is not None:
+            left[parent].discard(vertex)
+            left[vertex].clear()
+            if len(left[parent]) == 1:
+                leaves.append(parent)
+    return order if len(order) == len(neighbours) else None
 
 
 def _reversed(link: _Link) -> _Link:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
@@ -22,8 +23,18 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 
 _CONTEXT = fmpq_mpoly_ctx.get(("Y",), Ordering.lex)
 
+_LONGEST = 100_000
+"""Most terms of an expanded denominator."""
+
+_MOST_WORK = 300_000_000
+"""Most products of terms in one step: some seconds, in which nothing can stop it."""
+
 Denominator = tuple[tuple[int, int], ...]
 """(d, e), each d once, ascending, e >= 1: Π (1 - Y^d)^e."""
+
+
+class SumTooLong(Exception):
+    """A coefficient would need too many terms: rates without a simple ratio, or a deep tree."""
 
 
 def _rational(value: Fraction | int) -> fmpq:
@@ -49,6 +60,7 @@ class LatticeRatio:
         return lattice_sum((self, other))
 
     def __mul__(self, other: LatticeRatio) -> LatticeRatio:
+        _require_little(len(self.numerator) * len(other.numerator))
         return LatticeRatio(
             self.numerator * other.numerator,
             self.shift + other.shift,
@@ -70,6 +82,7 @@ class LatticeRatio:
             exponents[d] = exponents.get(d, 0) - e
         above = tuple(sorted((d, -e) for d, e in exponents.items() if e < 0))
         below = tuple(sorted((d, e) for d, e in exponents.items() if e > 0))
+        _require_little(len(self.numerator) * _length(above))
         return LatticeRatio(self.numerator * _expanded(above), self.shift, below)
 
     def as_exponentials(self, unit: Fraction) -> ExponentialRatio:
@@ -106,7 +119,11 @@ def inverse_of_one_minus(d: int) -> LatticeRatio:
 
 
 def lattice_sum(ratios: Iterable[LatticeRatio]) -> LatticeRatio:
-    """Add up any number of ratios over their least common denominator."""
+    """Add up any number of ratios over their least common denominator.
+
+    Raises:
+        SumTooLong: If that has too many terms.
+    """
     found = [ratio for ratio in ratios if ratio.numerator]
     if len(found) < 2:
         return found[0] if found else ZERO
@@ -123,17 +140,32 @@ def lattice_sum(ratios: Iterable[LatticeRatio]) -> LatticeRatio:
             numerator = numerator * _CONTEXT.from_dict({(ratio.shift - shift,): 1})
         known = groups.get(ratio.denominator)
         groups[ratio.denominator] = numerator if known is None else known + numerator
-    total = ZERO.numerator
+    total, work = ZERO.numerator, 0
     for denominator, numerator in groups.items():
         own = dict(denominator)
-        missing = ((d, e - own.get(d, 0)) for d, e in sorted(common.items()))
-        total = total + numerator * _expanded(tuple((d, e) for d, e in missing if e))
+        gaps = ((d, e - own.get(d, 0)) for d, e in sorted(common.items()))
+        missing = tuple((d, e) for d, e in gaps if e)
+        work += len(numerator) * _length(missing)
+        _require_little(work)
+        total = total + numerator * _expanded(missing)
     return LatticeRatio(total, shift, tuple(sorted(common.items()))) if total else ZERO
 
 
-@lru_cache(maxsize=4096)
+def _require_little(work: int) -> None:
+    if work > _MOST_WORK:
+        raise SumTooLong
+
+
+def _length(factors: Denominator) -> int:
+    """At least the number of terms of Π (1 - Y^d)^e."""
+    return min(1 + sum(d * e for d, e in factors), prod(e + 1 for _, e in factors))
+
+
+@lru_cache(maxsize=256)
 def _expanded(factors: Denominator) -> fmpq_mpoly:
     """Π (1 - Y^d)^e."""
+    if _length(factors) > _LONGEST:
+        raise SumTooLong
     product = ONE.numerator
     for d, e in factors:
         product = product * _CONTEXT.from_dict({(0,): 1, (d,): -1}) ** e

@@ -26,7 +26,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 
-_FIRST_BOXES = 160
+_FIRST_BOXES = 100
 """Boxes before the function is split into squarefree parts."""
 
 _BOXES_IN_DOUBT = 1000

@@ -36,22 +36,9 @@ _BRACKETS = _OPENERS | set(_CLOSERS)
 _CLOSED_BY = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 # Prefix operators nest until one of these ends their operand.
 _BOUNDARIES = frozenset(
-    [
-        "SEP",
-        "SEMICOLON",
-        "AND",
-        "OR",
-        "THEN",
-        "DO",
-        "ELSE",
-        "ELIF",
-        "COMMA",
-        "COLON",
-        "RANGE",
-        "ARROW",
-        "END",
-    ]
-)
+    ["SEP", "SEMICOLON", "COMMA", "COLON", "RANGE", "ARROW", "AND", "OR", "THEN", "DO", "ELSE",
+     "ELIF", "END"]
+)  # fmt: skip
 _NEVER_AFTER = frozenset(["SEP", "THEN", "DO", "ELSE", "LBRACE"])
 _NEVER_BEFORE = frozenset(["SEP", "END", "ELSE", "ELIF", "RBRACE"])
 

@@ -63,9 +63,16 @@ class ExactDeltas:
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""
         try:
-            first, second = map(self._functions.row, pair)
+            return self._decide(pair, bits)
         except Obstacle as obstacle:
             return NotEnclosed(obstacle.reason)
+        except LimitReached as limit:
+            # Pieces, degrees or bits of this pair: enclosures may still decide it. Time ends all.
+            self._limits.check()
+            return NotEnclosed(limit.reason)
+
+    def _decide(self, pair: Pair, bits: int) -> Attempt:
+        first, second = map(self._functions.row, pair)
         terms = sorted(t for t in zip(first, second, strict=True) if self._is_positive(t))
         side = self._side(tuple(terms))
         while True:

@@ -310,3 +310,13 @@ def test_budgets_are_kept() -> None:
     assert found.reason.startswith("integration-budget: more than 50 pieces")
     with pytest.raises(LimitReached):
         discrete_probability(event, Limits(seconds=0.0))
+
+
+def test_closed_forms_that_are_too_long_say_so() -> None:
+    """Rates without simple ratios: subsets of them have as many different sums."""
+    scales = [4 + Fraction(i, 7) for i in range(12)]
+    samples = (dlap(0, 2), *(dlap(0, scale) for scale in scales))
+    guards = tuple(at_most(0, **{f"z{i + 1}": 1, "z0": -1}) for i in range(len(scales)))
+    found = discrete_probability(Event(samples, guards), Limits())
+    assert isinstance(found, NotEnclosed)
+    assert found.reason == "integration-budget: the closed form has too many terms"

@@ -175,3 +175,28 @@ def test_denominators() -> None:
     # Even powers have no say.
     squared = ExponentialRatio.of(ONE, {ONE - EPS: 2})
     assert isinstance(is_nonnegative(squared, ALL_EPSILONS, LIMITS), Nonnegative)
+
+
+def test_evidence_as_json() -> None:
+    double = (EPS - constant(F(1, 3))) ** 2 * OMEGA**2
+    answer = is_nonnegative(double, ALL_EPSILONS, LIMITS)
+    assert isinstance(answer, Nonnegative)
+    found = evidence_json(answer.evidence)
+    # Even exponents need no cover: the sign does not depend on where the zeros are.
+    assert found == {
+        "kind": "factors",
+        "sign": 1,
+        "rational_zeros": [["1/3", 2]],
+        "factors": [
+            {"rate": "1", "terms": [["1", 1, 0], ["-1", 0, 1]], "exponent": 2, "cover": None}
+        ],
+    }
+    inside = EpsilonInterval(F(2), F(3))
+    bounded = is_nonnegative(exp(1) - ONE - EPS - EPS * EPS, inside, LIMITS)
+    assert isinstance(bounded, Nonnegative)
+    (factor,) = json.loads(json.dumps(evidence_json(bounded.evidence)))["factors"]
+    assert factor["cover"]["near_zero"] is None
+    assert factor["cover"]["far_away"] is None
+    assert factor["cover"]["boxes"][0][0] == "2"
+    assert factor["cover"]["boxes"][-1][1] == "3"
+    assert {box[3] for box in factor["cover"]["boxes"]} == {1}

@@ -20,6 +20,7 @@ class _Notation:
         power: A formula in parentheses to a power >= 2.
         group: A numerator of several terms.
         quotient: Numerator over denominator.
+        has_bars: Whether fractions are written with bars, so that a factor needs no parentheses.
     """
 
     fraction: Callable[[Fraction], str]
@@ -28,6 +29,7 @@ class _Notation:
     power: Callable[[str, int], str]
     group: Callable[[str], str]
     quotient: Callable[[str, str], str]
+    has_bars: bool
 
 
 def as_text(function: ExponentialRatio) -> str:
@@ -41,6 +43,7 @@ def as_latex(function: ExponentialRatio) -> str:
 
 
 def _ratio(function: ExponentialRatio, notation: _Notation) -> str:
+    function = _without_exponential_factors(function)
     numerator = _polynomial(function.numerator, notation)
     if not function.denominator:
         return numerator
@@ -48,9 +51,24 @@ def _ratio(function: ExponentialRatio, notation: _Notation) -> str:
         numerator = notation.group(numerator)
     factors = []
     for factor, exponent in function.denominator:
-        text = f"({_polynomial(factor, notation)})"
+        text = _polynomial(factor, notation)
+        if len(function.denominator) > 1 or exponent > 1 or not notation.has_bars:
+            text = f"({text})"
         factors.append(text if exponent == 1 else notation.power(text, exponent))
     return notation.quotient(numerator, " ".join(factors))
+
+
+def _without_exponential_factors(function: ExponentialRatio) -> ExponentialRatio:
+    """Divide by the factors c e^{qε} of a denominator."""
+    numerator, kept = function.numerator, []
+    for factor, exponent in function.denominator:
+        match factor.terms:
+            case (((0, rate), c),):
+                inverse = ExponentialPolynomial.monomial(1 / c, rate=-rate)
+                numerator = numerator * inverse**exponent
+            case _:
+                kept.append((factor, exponent))
+    return ExponentialRatio(numerator, tuple(kept))
 
 
 def _polynomial(function: ExponentialPolynomial, notation: _Notation) -> str:
@@ -105,6 +123,7 @@ _TEXT = _Notation(
     power=lambda formula, exponent: f"{formula}^{exponent}",
     group="({})".format,
     quotient=lambda top, bottom: f"{top} / ({bottom})" if " (" in bottom else f"{top} / {bottom}",
+    has_bars=False,
 )
 
 _LATEX = _Notation(
@@ -114,4 +133,5 @@ _LATEX = _Notation(
     power=lambda formula, exponent: f"{formula}^{{{exponent}}}",
     group=str,
     quotient=lambda top, bottom: rf"\frac{{{top}}}{{{bottom}}}",
+    has_bars=True,
 )

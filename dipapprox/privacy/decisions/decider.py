@@ -144,7 +144,7 @@ def _decide(
     try:
         search.run(_gaps(question, patterns, pairs(), run.count))
     except Obstacle as obstacle:
-        _decide_outside(run, program, selection, options, progress, obstacle)
+        _decide_outside(run, program, selection, total, options, progress, obstacle)
         return
     if search.violation is not None:
         gap, slack = search.violation
@@ -176,6 +176,7 @@ def _decide_outside(
     run: _Run,
     program: Program,
     selection: PairSelection,
+    total: int | None,
     options: Options,
     progress: Progress,
     obstacle: Obstacle,
@@ -189,6 +190,7 @@ def _decide_outside(
         return
     if partial.proves(run.question.epsilons):
         run.ruling = Ruling.PRIVATE
+        run.count.pairs = total or 0
         return
     if partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")

@@ -14,6 +14,7 @@ from dipapprox.exact.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.negative_set import OpenRange, negative_set
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.normal_form import normal_form
+from dipapprox.exact.positive import positive_on
 from dipapprox.exact.values import sign_at
 from dipapprox.exact.zeros import refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -74,19 +75,27 @@ class Signs:
             self._point = simplest_between(self.interval.lower, self.interval.upper)
 
     def numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
-        """Multiply a ratio by its denominator, so that the sign stays the same everywhere.
+        """Multiply a ratio by its denominator, so that the sign stays the same where it is defined.
 
-        The denominator has no zero on the interval; see `require_no_zero`.
+        Raises:
+            LimitReached: If a budget runs out.
         """
         function = ratio.numerator
         for factor, exponent in ratio.denominator:
-            if exponent % 2 and self._sign_of(factor) < 0:
+            sign = self._sign_of(factor) if exponent % 2 else 1
+            if not sign:
+                function = function * factor
+            elif sign < 0:
                 function = -function
         return function
 
     def _sign_of(self, factor: ExponentialPolynomial) -> int:
+        """Return the sign of a function on the whole interval; 0 if it has a zero there."""
         if factor not in self._denominators:
-            self._denominators[factor] = sign_at(factor, self._point, self.limits)
+            sign = sign_at(factor, self._point, self.limits)
+            same = factor if sign > 0 else -factor
+            certain = positive_on(same, self.interval, self.limits) is not None
+            self._denominators[factor] = sign if certain else 0
         return self._denominators[factor]
 
     def require_no_zero(self, ratio: ExponentialRatio, what: str) -> None:
@@ -97,10 +106,8 @@ class Signs:
             LimitReached: If that cannot be told.
         """
         for factor, _ in ratio.denominator:
-            chart = zeros(factor, self.interval, self.limits)
-            if chart.zeros or chart.zero_at_lower or chart.zero_at_upper or 0 in chart.signs:
-                near = chart.zeros[0].lower if chart.zeros else self._point
-                raise UserError(f"{what} divides by 0 for some eps, near {near}")
+            if not self._sign_of(factor):
+                raise UserError(f"{what} divides by 0 for some eps of the interval")
 
     def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
         """Decide whether a function is >= 0 on the interval.

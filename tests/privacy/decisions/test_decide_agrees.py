@@ -1,0 +1,101 @@
+"""Decisions for all ε against verdicts at one ε, by engines that know no closed forms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.language.core import Program
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.decision import Ruling
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.pairs.adjacency import AllPairs
+from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verifier import verify
+
+DIPC = Path(__file__).parents[3] / "programs" / "dipc"
+
+
+def shipped(name: str) -> Program:
+    return load(DIPC / f"{name}.dpg", {"N": Fraction(2)})
+
+
+MIXED = """
+input q in {0, 1}
+output out in -1..1
+adjacent all
+x <- DLap(q, 1 / eps)
+y <- Lap(q, 3 / eps)
+out <- 0
+if x > 0 then out <- 1 end
+if y < 0 then out <- -1 end
+"""
+"""Integers and reals: private at 4/3 of eps and not at less."""
+
+PROGRAMS = (
+    shipped("svt4"),
+    shipped("svt6"),
+    shipped("nmax3"),
+    shipped("nmax4"),
+    shipped("hist1_linf"),
+    elaborate(parse(MIXED), {}, "mixed"),
+)
+
+OUTSIDE = Options(engine=Engine.ELIMINATION)
+"""Enclosures only; choices and integers have no other engine."""
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from(PROGRAMS),
+    st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(4, 3)]),
+    st.sampled_from(["0", "1/50", "1/10", "exp(-2)", "1/4 - exp(-eps)/4", "eps/(10 + 10*eps)"]),
+    st.fractions(Fraction(1, 16), 12, max_denominator=16),
+)
+def test_verdicts_at_one_epsilon_agree(
+    program: Program, budget: Fraction, delta: str, epsilon: Fraction
+) -> None:
+    claimed = read_delta(delta)
+    question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
+    decision = decide(program, question, AllPairs(), Options())
+    assert decision.ruling is not Ruling.UNKNOWN, decision
+    assert decision.violated_on is not None
+    low, high = _delta(delta, epsilon)
+    weaker = verify(program, Claim(epsilon, high, budget * epsilon), AllPairs(), OUTSIDE)
+    stronger = verify(program, Claim(epsilon, low, budget * epsilon), AllPairs(), OUTSIDE)
+    if decision.ruling is Ruling.PRIVATE:
+        assert weaker.answer is not Answer.NOT_DP
+        assert decision.violated_on == ()
+    inside = any(
+        r.lower.upper < epsilon and (r.upper is None or epsilon < r.upper.lower)
+        for r in decision.violated_on
+    )
+    outside = all(
+        epsilon < r.lower.lower or (r.upper is not None and r.upper.upper < epsilon)
+        for r in decision.violated_on
+    )
+    if inside:
+        assert stronger.answer is not Answer.DP
+    if outside:
+        assert weaker.answer is not Answer.NOT_DP
+    # The least δ for all ε is one for this ε, too.
+    assert decision.least_delta is not None
+    upper = decision.least_delta.enclosure.upper
+    at_most = verify(program, Claim(epsilon, upper, budget * epsilon), AllPairs(), OUTSIDE)
+    assert at_most.answer is not Answer.NOT_DP
+
+
+def _delta(text: str, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals around δ at one ε, from its bracketed formula."""
+    written = text.replace("eps", f"({epsilon})")
+    value = read_delta(written).enclosure(80)
+    return value.lower, value.upper
