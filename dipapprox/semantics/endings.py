@@ -31,7 +31,6 @@ class Endings:
 
     def __init__(self, program: core.Program, points: Points, limits: Limits) -> None:
         self._outputs = program.outputs
-        self._names = tuple(cell.name for cell in program.outputs)
         self._points = points
         self._limits = limits
         self._known: dict[int, list[tuple[core.Value, ...]]] = {}
@@ -76,7 +75,7 @@ class Endings:
 
     def final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""
-        outputs = tuple(map(state.outputs.__getitem__, self._names))
+        outputs = tuple(state.outputs[cell.name] for cell in self._outputs)
         alike = self._known.setdefault(state.fingerprint, [])
         for known in alike:
             if known == outputs:

@@ -152,8 +152,9 @@ def _decide(
         run.ruling = Ruling.VIOLATED
         if question.violations:
             run.violated_on = merged(search.violated_on)
-            if search.undecided:
-                run.detail = f"{search.undecided} inequalities are not decided: {search.cause}"
+            left = search.undecided + search.unlocated
+            if left:
+                run.detail = f"there may be more violated ranges: {left} inequalities are open"
     elif search.undecided:
         run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
     else:

@@ -21,11 +21,8 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, canonical, cause_of
-
-FIRST_BITS = 64
-LAST_BITS = 1024
-"""Of the brackets around a constant δ."""
 
 _MOST_OPEN = 100
 """Undecided inequalities that are listed; more are only counted."""
@@ -36,10 +33,11 @@ class DecisionSearch:
     """One run; the fields after `signs` are valid whenever it ends.
 
     Attributes:
-        violation: The first gap that violates the claim, with f, the claim's slack: f < 0
-            somewhere, and with the smaller δ of the last brackets it is below 0 no less.
+        violation: The first gap that violates the claim, with f, the claim's slack; of a δ that is
+            known by brackets with the upper end: f < 0 somewhere all the more.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
+        unlocated: Number of violated gaps whose ranges are not known.
         undecided: Number of open inequalities.
         cause: Of the first open inequality.
         open: The first of them.
@@ -50,6 +48,7 @@ class DecisionSearch:
     violation: tuple[Gap, ExponentialPolynomial] | None = None
     decided: int = 0
     violated_on: list[OpenRange] = field(default_factory=list)
+    unlocated: int = 0
     undecided: int = 0
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)
@@ -101,7 +100,9 @@ class DecisionSearch:
                 if self.violation is None:
                     self.violation = gap, slack
                 if self.question.violations:
-                    self.violated_on += self.signs.negative(slack, self.question.width)
+                    ranges = violated_ranges(gap, self.question, self.signs)
+                    self.violated_on += ranges or ()
+                    self.unlocated += ranges is None
             case Undecided(reason):
                 self.undecided += 1
                 self.cause = self.cause or cause_of(reason, Cause.PRECISION_BUDGET)
