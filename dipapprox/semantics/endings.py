@@ -35,6 +35,7 @@ class Endings:
         self, program: core.Program, statements: Statements, points: Points, limits: Limits
     ) -> None:
         self._outputs = program.outputs
+        self._names = tuple(cell.name for cell in program.outputs)
         self._statements = statements
         self._points = points
         self._limits = limits
@@ -81,7 +82,7 @@ class Endings:
 
     def final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""
-        outputs = tuple(state.outputs[cell.name] for cell in self._outputs)
+        outputs = tuple(map(state.outputs.__getitem__, self._names))
         alike = self._known.setdefault(state.fingerprint, [])
         for known in alike:
             if known == outputs:
