@@ -6,16 +6,6 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 
 import pytest
-from exact.integer_events import (
-    STEPS,
-    at_most,
-    dlap,
-    enumerated,
-    equal,
-    integer_events,
-    total_of,
-    value_at,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +20,16 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm
+from exact.integer_events import (
+    STEPS,
+    at_most,
+    dlap,
+    enumerated,
+    equal,
+    integer_events,
+    total_of,
+    value_at,
+)
 
 SIXTEENTH = Fraction(1, 16)
 ONE = ExponentialRatio.constant(1)
