@@ -35,13 +35,14 @@ A spec is a TOML file; a case is one combination of the values of its axes:
   memory = 2000                     # MiB
 
   [[grid]]
-  task = "verify"                   # or profile, calibrate
+  task = "verify"                   # or profile, calibrate, decide
   programs = ["svt_gauss.dpg"]      # relative to the spec
   parameters = { N = { from = 1, to = 5 } }
   eps = [0.1, 0.5, 1]
   delta = { from = 0.01, to = 0.1, step = 0.01 }
 
-Other axes: eps_prv, pairs, precision, max_precision, engine, tier, merge, width.
+Other axes: eps_prv, pairs, precision, max_precision, engine, tier, merge, width; for decide
+budget, delta, interval, pairs and merge.
 
 An interrupted sweep goes on where it stopped when the same command is run again.
 

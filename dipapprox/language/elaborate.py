@@ -64,8 +64,9 @@ class _Unrolling:
         local_sizes: Mapping[str, int],
         dry: bool,
     ) -> None:
-        self.declared = (*declarations.inputs, *declarations.outputs)
-        sizes = {v.name: v.size for v in self.declared if v.size is not None}
+        self.declarations = declarations
+        declared = (*declarations.inputs, *declarations.outputs)
+        sizes = {v.name: v.size for v in declared if v.size is not None}
         self.constants = dict(declarations.parameters)
         self.diagnosis = Diagnosis()
         self.emitter = Emitter({v.name: v.domain for v in declarations.outputs}, self.diagnosis)
@@ -84,8 +85,11 @@ class _Unrolling:
         """
         self._statements(block)
         self.diagnosis.finish()
-        cells = [cell for variable in self.declared for cell in variable.cells()]
-        check_whole_numbers(tuple(self.emitter.block), cells, self.diagnosis)
+        inputs, outputs = (
+            [cell for variable in variables for cell in variable.cells()]
+            for variables in (self.declarations.inputs, self.declarations.outputs)
+        )
+        check_whole_numbers(tuple(self.emitter.block), inputs, outputs, self.diagnosis)
         self.diagnosis.finish()
         return tuple(self.emitter.block)
 

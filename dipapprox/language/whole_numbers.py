@@ -4,14 +4,15 @@
     z, i * z, …     integer coefficients
     z + e           e is whole; in comparisons any rational: z >= 1/2
 
-The check runs on the core, where parameters are bound. It is one of flow: a variable counts as
-whole if all that is ever assigned to it is.
+The check runs on the core, where parameters are bound. Means that are affine in input cells are
+checked on their domains. The rest is a matter of flow: a variable counts as whole if all that is
+ever assigned to it is.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.distributions import Family
@@ -20,12 +21,18 @@ from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.source import Span
 
 
-def check_whole_numbers(body: core.Block, cells: Iterable[core.Cell], diagnosis: Diagnosis) -> None:
+def check_whole_numbers(
+    body: core.Block,
+    inputs: Sequence[core.Cell],
+    outputs: Sequence[core.Cell],
+    diagnosis: Diagnosis,
+) -> None:
     """Report fractions where whole numbers are needed.
 
     Args:
         body: An elaborated program.
-        cells: Its inputs and outputs.
+        inputs: Its input cells.
+        outputs: Its output cells.
         diagnosis: Where to report to.
     """
     statements = list(_statements(body))
@@ -37,13 +44,14 @@ def check_whole_numbers(body: core.Block, cells: Iterable[core.Cell], diagnosis:
     for draw in draws:
         whole = draw.family is Family.DISCRETE_LAPLACE
         (integers if whole else fractions).mark(_stem(draw.target))
-    for cell in cells:
+    domains = {cell.name: cell.domain for cell in inputs}
+    for cell in (*inputs, *outputs):
         if not all(value.denominator == 1 for value in cell.domain if isinstance(value, Fraction)):
             fractions.mark(cell.variable)
     for target, value in _assignments(statements):
         if not _is_whole_but(value):
             fractions.mark(target)
-    checks = _Checks(integers.closure(), fractions.closure(), diagnosis)
+    checks = _Checks(integers.closure(), fractions.closure(), domains, diagnosis)
     for statement in statements:
         checks.statement(statement)
 
@@ -72,15 +80,22 @@ class _Spread:
 
 
 class _Checks:
-    def __init__(self, integers: set[str], fractions: set[str], diagnosis: Diagnosis) -> None:
+    def __init__(
+        self,
+        integers: set[str],
+        fractions: set[str],
+        domains: Mapping[str, tuple[core.Value, ...]],
+        diagnosis: Diagnosis,
+    ) -> None:
         self._integers = integers
         self._fractions = fractions
+        self._domains = domains
         self._diagnosis = diagnosis
 
     def statement(self, statement: core.Statement) -> None:
         match statement:
             case core.Draw(mean=mean, family=Family.DISCRETE_LAPLACE):
-                if not self._is_whole(mean):
+                if not self._is_whole(mean) and not self._is_whole_on_domains(mean):
                     self._report("the mean of 'DLap' may be a fraction", mean.span)
             case core.Assign(_, value):
                 if not self._integers.isdisjoint(_names(value)) and not self._is_whole(value):
@@ -107,6 +122,27 @@ class _Checks:
     def _is_whole(self, node: core.Expression) -> bool:
         return _is_whole_but(node) and self._fractions.isdisjoint(_names(node))
 
+    def _is_whole_on_domains(self, mean: core.Expression) -> bool:
+        """Whether an affine expression is whole for all values of the input cells in it."""
+        constant = Fraction(0)
+        coefficients: dict[core.Expression, Fraction] = defaultdict(Fraction)
+        for coefficient, factor in _terms(mean, Fraction(1)):
+            if factor is None:
+                constant += coefficient
+            else:
+                coefficients[factor] += coefficient
+        for factor, coefficient in coefficients.items():
+            domain = self._domains.get(factor.name) if isinstance(factor, core.Variable) else None
+            if domain is None:
+                if coefficient.denominator != 1 or not self._is_whole(factor):
+                    return False
+                continue
+            first, *others = (coefficient * v for v in domain if isinstance(v, Fraction))
+            if any((other - first).denominator != 1 for other in others):
+                return False
+            constant += first
+        return constant.denominator == 1
+
     def _report(self, message: str, span: Span | None) -> None:
         self._diagnosis.report(
             "type error", message, span,
@@ -123,6 +159,22 @@ def _is_whole_but(node: core.Expression) -> bool:
             return _is_whole_but(left) and _is_whole_but(right)
         case _:
             return True
+
+
+def _terms(
+    node: core.Expression, factor: Fraction
+) -> Iterator[tuple[Fraction, core.Expression | None]]:
+    """Yield the terms of factor * node as (coefficient, what it multiplies; None for 1)."""
+    match node:
+        case core.Constant(value) if isinstance(value, Fraction):
+            yield factor * value, None
+        case core.Sum(left, right):
+            yield from _terms(left, factor)
+            yield from _terms(right, factor)
+        case core.Product(core.Constant(value), right) if isinstance(value, Fraction):
+            yield from _terms(right, factor * value)
+        case _:
+            yield factor, node
 
 
 def _names(node: core.Expression) -> Iterator[str]:

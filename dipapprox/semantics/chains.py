@@ -112,7 +112,9 @@ class Chains:
         refuse: Callable[[State, PathFault], None],
     ) -> None:
         self._statements = statements
-        self._splitter = Splitter(evaluator, points, statements.integers, _raise)
+        self._faults: list[tuple[State, PathFault]] = []  # of the condition that is looked at
+        self._splitter = Splitter(evaluator, points, statements.integers, refuse)
+        self._prober = Splitter(evaluator, points, statements.integers, self._note)
         self._live = live
         self._limits = limits
         self._number = number
@@ -236,16 +238,23 @@ class Chains:
         return _Frame(frame.block, frame.place + 1, frame.parent)
 
     def _decide(self, statement: core.If | core.While, state: State) -> bool:
-        held, failed = self._splitter.split(state.copy(), statement.condition)
-        if len(held) + len(failed) == 1:
-            (single,) = held or failed
-            if single.path is state.path and single.knowledge is state.knowledge:
-                return bool(held)
-        raise Open(statement, state)
+        """Whether a condition holds on all of the path; it may also be a fault on all of it."""
+        self._faults.clear()
+        held, failed = self._prober.split(state.copy(), statement.condition)
+        first, *others = [*held, *failed, *(part for part, _ in self._faults)]
+        if others or first.path is not state.path or first.knowledge is not state.knowledge:
+            raise Open(statement, state)
+        if self._faults:
+            raise self._faults[0][1]
+        return bool(held)
+
+    def _note(self, state: State, fault: PathFault) -> None:
+        self._faults.append((state, fault))
 
     def _outcomes(
         self, statement: core.Choose, weight: ExponentialRatio, following: _Frame, state: State
     ) -> list[tuple[ExponentialRatio, _Frame | None, State]]:
+        self._count()
         name = self._statements.target(state, statement.target)
         found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
         for value, own in self._statements.weighed(statement, state).items():
@@ -253,7 +262,3 @@ class Chains:
             self._statements.put(part, name, value, statement.span)
             found.append((weight * own, following, part))
         return found[::-1]
-
-
-def _raise(state: State, fault: PathFault) -> None:
-    raise fault

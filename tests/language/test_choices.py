@@ -253,6 +253,24 @@ def test_integer_samples_stay_among_whole_numbers(text: str) -> None:
     assert any(isinstance(s, Draw) for s in core_of(HEADER + text).body)
 
 
+@pytest.mark.parametrize(
+    ("mean", "whole"),
+    [
+        ("2 * h", True), ("h", False), ("h - h + 1", True), ("4 * h / 2 + q", True),
+        ("(s + 1)/2", True), ("s/2", False), ("s/2 + 1/2 - q", True), ("s/2 + t/2", True),
+        ("s/2 + h", False), ("s/2 + t/2 + q/2", False), ("q * q", True), ("q * h", False),
+    ],
+)  # fmt: skip
+def test_means_of_integer_samples_are_checked_on_the_domains(mean: str, whole: bool) -> None:
+    inputs = "input q in {0, 1}\ninput h in {0, 1/2}\ninput s, t in {-1, 1}\n"
+    text = inputs + f"output out in {{0, 1}}\nz <- DLap({mean}, 1/eps)"
+    if whole:
+        assert isinstance(core_of(text).body[0], Draw)
+    else:
+        with pytest.raises(SourceError, match="the mean of 'DLap' may be a fraction"):
+            core_of(text)
+
+
 # --- loops --------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Connected, Independent, Star, spelled_out
+from dipapprox.events.event import Connected, Independent, Star, normal_choice, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.integrals.optimizer import Strategy
@@ -48,10 +48,11 @@ def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[InputRow]:
 def one_by_one(states: FinalStates, row: InputRow, epsilon: Fraction) -> Spelled:
     """The slow road: instantiate, reduce, bring into normal form, state by state."""
     found = []
-    for output, event, _ in Instantiator(states, epsilon).events(row):
+    for output, event, chosen in Instantiator(states, epsilon).events(row):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
-            found.append((output, Counter(map(canonical, reduced.factors))))
+            events = [*map(canonical, reduced.factors), *map(normal_choice, chosen)]
+            found.append((output, Counter(events)))
     return sorted(found, key=lambda each: each[0])
 
 

@@ -44,6 +44,12 @@ class _Scope:
     branches: list[int] = field(default_factory=lambda: [7])
     families: tuple[Family, ...] = _CONTINUOUS
     loops: tuple[str, ...] = ()  # the counters of the loops around
+    chances: list[int] = field(default_factory=lambda: [5])  # choices that a run may still make
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether one more choice keeps the runs few: a loop makes it in each of two rounds."""
+        return self.chances[0] >= 2 ** len(self.loops)
 
     def copy(self) -> _Scope:
         return _Scope(
@@ -53,6 +59,7 @@ class _Scope:
             self.branches,
             self.families,
             self.loops,
+            self.chances,
         )
 
 
@@ -75,6 +82,8 @@ def programs(
         for name in _REALS[: draw(st.integers(2, 4))]:
             body.append(_sample(draw, scope, name))
     writer = _Writer(draw, orders_only, faulty, choices)
+    if choices and draw(st.booleans()):
+        body.append(writer.loop(scope, 2))
     body += writer.block(scope, 0)
     return core.Program("random", {}, _INPUTS, _OUTPUTS, tuple(body), core.Everyone())
 
@@ -99,7 +108,8 @@ class _Writer:
         if not self.orders_only:
             kinds += ["combine", "finite", "named", "element"]
         if self.choices:
-            kinds += ["choose"] * 4
+            if scope.has_chances:
+                kinds += ["choose"] * 4
             if depth < 3 and len(scope.loops) < 2 and scope.branches[0] > 0:
                 kinds += ["loop"] * 6
         if scope.loops:
@@ -154,6 +164,7 @@ class _Writer:
         """A choice with rational weights, which may depend on inputs."""
         name = self.draw(st.sampled_from(["n", "m", "out[1]", "out[2]"]))
         scope.sites[0] += 1
+        scope.chances[0] -= 2 ** len(scope.loops)
         values = [self.draw(st.integers(0, 3)) for _ in range(self.draw(st.integers(1, 3)))]
         expressions: list[core.Expression] = [core.Constant(Fraction(v)) for v in values]
         if self.draw(st.booleans()):
@@ -192,7 +203,8 @@ class _Writer:
         if self.draw(st.booleans()):
             condition = core.All((bound, self.condition(inner, 1)))
         step = core.Sum(core.Variable(counter), core.Constant(Fraction(1)))
-        chance = [self.choose(inner)] if self.draw(st.integers(0, 2)) else []
+        wanted = inner.has_chances and self.draw(st.integers(0, 2))
+        chance = [self.choose(inner)] if wanted else []
         body = [core.Assign(core.Variable(counter), step), *chance, *self.block(inner, depth + 1)]
         loop = core.While(condition, tuple(body))
         both = (_assign(counter, 0), loop)

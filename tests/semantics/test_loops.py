@@ -202,6 +202,26 @@ def test_faults_in_loops_are_found() -> None:
         run(body)
 
 
+@pytest.mark.parametrize("merge", [True, False])
+def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: bool) -> None:
+    """`y` is unassigned; it is read where r > 0 only, and the loop is entered where r < 0 only."""
+    stop = core.All((compare("x", "=", 0), core.Any((compare("r", "<", 0), compare("y", "=", 0)))))
+    rounds = loop(stop, coin("x", 0))
+    body = [draw("r", 0, 1), assign("x", 0), choose(compare("r", "<", "q[1]"), [rounds])]
+    example = program(cells("q", 1, (-1, 0)), BIT, [*body, assign("out[1]", 0)])
+    assert len(execute(example, merge, Limits()).outputs()) == 1
+    wider = program(cells("q", 1, (-1, 1)), BIT, [*body, assign("out[1]", 0)])
+    with pytest.raises(SourceError, match="'y' is read before it is assigned"):
+        execute(wider, merge, Limits())
+
+
+def test_choices_within_a_round_are_counted() -> None:
+    flips = [coin(f"b{k}", k) for k in range(12)]
+    body = [assign("x", 0), loop(compare("x", "=", 0), *flips, assign("x", "b0"))]
+    with pytest.raises(LimitReached, match="loop limit"):
+        run([*body, assign("out[1]", 0)], limits=Limits(states=1000))
+
+
 def test_markov_chains_are_as_simple_as_they_get() -> None:
     third = ExponentialRatio.constant(Fraction(1, 3))
     sure = ExponentialRatio.constant(1)

@@ -9,6 +9,9 @@ from fractions import Fraction
 
 Record = Mapping[str, object]
 
+_WORDS = {"private": "DP", "violated": "Not_DP", "unknown": "Unknown"}
+"""The verdicts of `decide`, as those of `verify`."""
+
 _OWN = ("case", "task", "program", "params", "result", "failure", "seconds")
 
 _QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
@@ -164,8 +167,8 @@ def _answer(record: Record) -> tuple[str, str]:
         return "-", str(record["failure"])
     if "verdict" in result:
         reason = result.get("reason")
-        enclosure = result.get("delta_enclosure")
-        return str(result["verdict"]), str(reason) if reason else _interval("δ", enclosure)
+        detail = str(reason) if reason else _interval("δ", result.get("delta_enclosure"))
+        return _WORDS.get(str(result["verdict"]), str(result["verdict"])), detail
     for quantity, name in _QUANTITIES.items():
         ends = result.get(f"{quantity}_enclosure")
         if ends is not None:

@@ -66,7 +66,8 @@ class Violation:
     Attributes:
         left: Encloses the left side.
         right: Encloses the right side; it lies below.
-        ranges: Where this pair and O violate the claim; None outside the decidable class.
+        ranges: Where this pair and O violate the claim; None outside the decidable class, and where
+            a δ known by brackets does not tell.
         checked_by: The engine that found the same by numerical enclosures; None if their
             precision did not suffice.
     """

@@ -15,20 +15,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from dipapprox.exact.evidence import Evidence
 from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, canonical, cause_of
-
-FIRST_BITS = 64
-LAST_BITS = 1024
-"""Of the brackets around a constant δ."""
 
 _MOST_OPEN = 100
 """Undecided inequalities that are listed; more are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An inequality that holds on the whole interval, and why.
+
+    Attributes:
+        gap: The first difference of probabilities that it came from.
+        slack: δ - G times positive factors, >= 0; of a δ known by brackets with the lower end.
+        evidence: What proves that.
+    """
+
+    gap: Gap
+    slack: ExponentialPolynomial
+    evidence: Evidence
 
 
 @dataclass(slots=True)
@@ -36,10 +49,12 @@ class DecisionSearch:
     """One run; the fields after `signs` are valid whenever it ends.
 
     Attributes:
-        violation: The first gap that violates the claim, with f, the claim's slack: f < 0
-            somewhere, and with the smaller δ of the last brackets it is below 0 no less.
+        violation: The first gap that violates the claim, with f, the claim's slack; of a δ that is
+            known by brackets with the upper end: f < 0 somewhere all the more.
+        proved: The distinct inequalities that hold.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
+        unlocated: Number of violated gaps whose ranges are not known.
         undecided: Number of open inequalities.
         cause: Of the first open inequality.
         open: The first of them.
@@ -48,8 +63,10 @@ class DecisionSearch:
     question: DecisionQuestion
     signs: Signs
     violation: tuple[Gap, ExponentialPolynomial] | None = None
+    proved: list[Proved] = field(default_factory=list)
     decided: int = 0
     violated_on: list[OpenRange] = field(default_factory=list)
+    unlocated: int = 0
     undecided: int = 0
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)
@@ -94,14 +111,17 @@ class DecisionSearch:
 
     def _record(self, gap: Gap, slack: ExponentialPolynomial, found: Answer) -> None:
         match found:
-            case Nonnegative():
+            case Nonnegative(evidence):
                 self.decided += 1
+                self.proved.append(Proved(gap, slack, evidence))
             case Negative():
                 self.decided += 1
                 if self.violation is None:
                     self.violation = gap, slack
                 if self.question.violations:
-                    self.violated_on += self.signs.negative(slack, self.question.width)
+                    ranges = violated_ranges(gap, self.question, self.signs)
+                    self.violated_on += ranges or ()
+                    self.unlocated += ranges is None
             case Undecided(reason):
                 self.undecided += 1
                 self.cause = self.cause or cause_of(reason, Cause.PRECISION_BUDGET)

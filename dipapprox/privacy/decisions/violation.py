@@ -22,6 +22,7 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.gaps import Functions, Gap, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.ranges import violated_ranges
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.divergence import budget_factor, difference_over
 from dipapprox.privacy.options import Options
@@ -71,8 +72,7 @@ def build_violation(
     Raises:
         BrokenInvariant: If something contradicts the exact forms.
     """
-    ranges = signs.negative(slack, question.width)
-    epsilon = choose_epsilon(ranges)
+    epsilon = choose_epsilon(signs.negative(slack, question.width))
     if signs.sign_at(slack, epsilon) >= 0:
         raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
     first, second = functions.row(gap.pair[0]), functions.row(gap.pair[1])
@@ -84,6 +84,7 @@ def build_violation(
         for k, o in enumerate(gap.outputs)
     )
     engine = _checked_by(gap, sides, question, epsilon, states, options)
+    ranges = violated_ranges(gap, question, signs)
     return Violation(
         gap.pair[0], gap.pair[1], rows, epsilon, sides.left, sides.right, ranges, engine
     )

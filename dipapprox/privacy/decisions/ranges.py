@@ -1,0 +1,70 @@
+"""Where a gap violates the claim: ranges of ε with ends that hold for the true δ.
+
+A δ that is known by brackets only gives two sets of ranges: with the bracket's upper end those that
+are violated for certain, with its lower end those that may be. Brackets are narrowed until the two
+correspond to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.exact.negative_set import OpenRange
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.decisions.gaps import Gap
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.signs import Signs
+
+FIRST_BITS = 64
+LAST_BITS = 1024
+"""Of the brackets around a constant δ."""
+
+
+def violated_ranges(
+    gap: Gap, question: DecisionQuestion, signs: Signs
+) -> tuple[OpenRange, ...] | None:
+    """Return where a gap exceeds δ, ends to about the wanted width; None if brackets do not tell.
+
+    Raises:
+        LimitReached: If a budget runs out.
+    """
+    width = question.width
+    bits = FIRST_BITS
+    found: tuple[OpenRange, ...] | None = None
+    while bits <= LAST_BITS:
+        low, high = question.delta.bounds(bits)
+        certain = signs.negative(signs.numerator(high - gap.function), width)
+        if low == high:
+            return certain
+        possible = signs.negative(signs.numerator(low - gap.function), width)
+        found = _joined(certain, possible)
+        if found is not None and all(_is_narrow(each, 4 * width) for each in found):
+            return found
+        bits *= 2
+    return found
+
+
+def _joined(
+    certain: Sequence[OpenRange], possible: Sequence[OpenRange]
+) -> tuple[OpenRange, ...] | None:
+    """Enclose the ends that lie between those of inner and outer ranges, one by one."""
+    if len(certain) != len(possible):
+        return None
+    joined = []
+    for inner, outer in zip(certain, possible, strict=True):
+        if (inner.upper is None) != (outer.upper is None):
+            return None
+        upper = None
+        if inner.upper is not None and outer.upper is not None:
+            if inner.upper.lower > outer.upper.upper:
+                return None
+            upper = Enclosure(inner.upper.lower, outer.upper.upper)
+        if outer.lower.lower > inner.lower.upper:
+            return None
+        joined.append(OpenRange(Enclosure(outer.lower.lower, inner.lower.upper), upper))
+    return tuple(joined)
+
+
+def _is_narrow(each: OpenRange, width: Fraction) -> bool:
+    return each.lower.width <= width and (each.upper is None or each.upper.width <= width)

@@ -1,0 +1,130 @@
+"""Claims that are hard to decide: touching δ, tiny ranges, large denominators, long programs.
+
+NMax4 with one query answers 0 with probability 1 - e^(-eps/2) for one input and never for the
+other. So it is (t eps, δ)-private exactly if δ(eps) >= 1 - e^(-eps/2), whatever t is: any slack can
+be put into δ.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs
+
+PROGRAMS = Path(__file__).parents[3] / "programs"
+EXACT = "1 - exp(-eps/2)"
+
+
+def ask(delta: str, *, budget: str = "1", interval: str = "0..inf") -> Decision:
+    program = load(PROGRAMS / "dipc" / "nmax4.dpg", {"N": Fraction(1)})
+    question = DecisionQuestion(
+        Fraction(budget),
+        read_delta(delta),
+        read_epsilons(interval),
+        width=Fraction(1, 10**12),
+        violations=True,
+    )
+    return decide(program, question, AllPairs(), Options())
+
+
+def ranges(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
+    assert decision.violated_on is not None
+    return [
+        (r.lower.upper, None if r.upper is None else r.upper.lower) for r in decision.violated_on
+    ]
+
+
+@pytest.mark.parametrize(
+    "slack",
+    [
+        "0",
+        "(eps - 1)^2",
+        "(eps - 1e-9)^2",
+        "(eps - 1e6)^2",
+        "(eps - 1)^2 + 1e-40",
+        "(eps*exp(eps) - 1)^2",
+        "(eps*exp(eps) - 1)^2 + 1e-25",
+        "(exp(eps) - 1 - eps)",
+        "(eps - 1)^2*(eps*exp(eps) - 1)^4",
+    ],
+)
+def test_a_delta_that_touches_is_enough(slack: str) -> None:
+    decision = ask(f"{EXACT} + {slack}")
+    assert decision.ruling is Ruling.PRIVATE, decision
+    assert ranges(decision) == []
+
+
+def test_violated_on_a_range_of_width_a_millionth_only() -> None:
+    decision = ask(f"{EXACT} + (eps - 1)^2 - 25e-14")
+    assert decision.ruling is Ruling.VIOLATED
+    assert decision.violation is not None
+    assert decision.violation.checked_by is not None
+    half = Fraction(5, 10**7)
+    assert ranges(decision) == [(1 - half, 1 + half)]
+
+
+def test_violated_next_to_a_transcendental_point_only() -> None:
+    decision = ask(f"{EXACT} + (eps*exp(eps) - 1)^2 - 1e-20")
+    ((lower, upper),) = ranges(decision)
+    assert upper is not None
+    # The omega constant, 0.56714329040978...; |eps e^eps - 1| < 10^-10 around it.
+    omega = Fraction("0.567143290409783872999968662210")
+    assert lower < omega < upper
+    assert upper - lower < Fraction(1, 10**9)
+
+
+def test_violated_far_away_and_close_to_zero() -> None:
+    far = ask(f"{EXACT} + (1000000 - eps)/1e12", interval="1..2000000")
+    assert [lower for lower, _ in ranges(far)] == [10**6]
+    near = ask(f"{EXACT} + eps*(eps - 1e-9)/4", interval="0..1")
+    assert near.ruling is Ruling.VIOLATED
+    assert ranges(near)[0][1] == Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("budget", ["997/1000", "123456789/1000000000", "1/7919"])
+def test_budgets_with_large_denominators(budget: str) -> None:
+    assert ask(EXACT, budget=budget).ruling is Ruling.PRIVATE
+    svt = load(PROGRAMS / "dipc" / "svt1.dpg", {"N": Fraction(1)})
+    question = DecisionQuestion(Fraction(budget), read_delta("0"))
+    decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=20)))
+    # Near 0 the loss of a threshold and a query is at most 1/2 + 1/4 of eps.
+    assert decision.ruling in (Ruling.PRIVATE, Ruling.VIOLATED)
+    if Fraction(budget) >= Fraction(3, 4):
+        assert decision.ruling is Ruling.PRIVATE
+
+
+def test_without_pairs_the_claim_holds() -> None:
+    text = """
+input q in {0}
+output out in {0, 1}
+adjacent all
+out <- 0
+x <- Lap(q, 1 / eps)
+if x > 0 then out <- 1 end
+"""
+    question = DecisionQuestion(Fraction(0), read_delta("0"), least_delta=True, violations=True)
+    decision = decide(elaborate(parse(text), {}, "program"), question, AllPairs(), Options())
+    assert (decision.ruling, decision.pairs) == (Ruling.PRIVATE, 0)
+    assert decision.least_delta is not None
+    assert decision.least_delta.exact == 0
+
+
+def test_limits_are_unknown_with_what_was_looked_at() -> None:
+    svt = load(PROGRAMS / "dipc" / "svt1.dpg", {"N": Fraction(6)})
+    question = DecisionQuestion(Fraction(1), read_delta("0"))
+    decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3)))
+    assert (decision.ruling, decision.cause) == (Ruling.UNKNOWN, Cause.TIME_LIMIT)
+    assert "of 116920 pairs looked at" in decision.detail
