@@ -111,7 +111,7 @@ class DecisionSearch:
 
     def _record(self, gap: Gap, slack: ExponentialPolynomial, found: Answer) -> None:
         match found:
-            case Nonnegative(evidence):
+            case Nonnegative(evidence=evidence):
                 self.decided += 1
                 self.proved.append(Proved(gap, slack, evidence))
             case Negative():
