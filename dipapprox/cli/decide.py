@@ -37,11 +37,11 @@ _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuo
 _DISCRETISED = "private as discretised by 'disc': finer outputs could tell more"
 
 _EXAMPLES = """examples:
-  dipapprox decide programs/dipc/svt1.dpg -p N=3               ε-DP for all ε > 0
-  dipapprox decide programs/dipc/svt1.dpg --budget 1/2         (ε/2)-DP for all ε > 0
-  dipapprox decide programs/dipc/sparse.dpg --budget 1/2 --delta "exp(-2)" --least-delta
-  dipapprox decide programs/dipc/rand2.dpg --interval 0..1     where its probabilities are >= 0
-  dipapprox decide programs/dipc/svt4.dpg --violations --json  at which ε it is violated
+  dipapprox decide svt1.dpg -p N=3                  ε-DP for all ε > 0
+  dipapprox decide svt1.dpg --budget 1/2            (ε/2)-DP for all ε > 0
+  dipapprox decide sparse.dpg --budget 1/2 --delta "exp(-2)" --least-delta
+  dipapprox decide rand2.dpg --interval 0..1        where its probabilities are >= 0
+  dipapprox decide svt4.dpg --violations --json     at which ε it is violated
 
 exit status: 0 private, 1 violated, 2 bad input or usage, 3 unknown, 130 interrupted
 """
@@ -64,8 +64,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "decide",
         help="decide privacy for every ε of an interval, or for all ε > 0",
-        description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε of "
-        "an interval: exactly, for Laplace and discrete noise of scales a / eps.",
+        description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
+        "of an interval: exactly, for Laplace and discrete noise of scales a / eps.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -68,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "sweep",
         help="run a grid of cases, resumably; show what came out",
-        description="Run all cases of a grid in processes of their own and write one line of "
+        description="Run all cases of a grid in processes of their own and write one line of\n"
         "JSON for each.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -82,7 +82,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--summary", metavar="FILE", help="show a results file, run nothing")
     parser.add_argument(
-        "--plot", metavar="FOLDER", help="with --summary: draw heat maps and times as SVG and PNG"
+        "--plot",
+        metavar="FOLDER",
+        help="with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG",
     )
     parser.set_defaults(read=read, run=run)
 

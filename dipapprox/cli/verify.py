@@ -47,7 +47,7 @@ _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuo
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
   dipapprox verify svt_gauss.dpg -p N=25 --eps 1/2 --eps-prv 1.24 --delta 0.01 --pairs single
-  dipapprox verify monitor.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
+  dipapprox verify svt4.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
   dipapprox verify svt_gauss.dpg --eps 0.1..1 --eps-prv "2.6 * eps" --delta 0.01    every ε
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted

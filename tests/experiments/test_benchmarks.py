@@ -12,6 +12,7 @@ import pytest
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
+from dipapprox.experiments import pictures
 from dipapprox.experiments.benchmarks import plot
 from dipapprox.experiments.benchmarks.cases import Batch, Case, Chain, certified
 from dipapprox.experiments.benchmarks.comparison import (
@@ -200,7 +201,7 @@ def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.Monkey
         raise ImportError(name)
 
     with monkeypatch.context() as patched:
-        patched.setattr(plot.importlib, "import_module", missing)
+        patched.setattr(pictures.importlib, "import_module", missing)
         assert not plot.plot_growth(results, path)
         assert not path.exists()
     pytest.importorskip("matplotlib")

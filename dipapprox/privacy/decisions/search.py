@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from dipapprox.exact.evidence import Evidence
 from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exponentials import ExponentialPolynomial
@@ -28,6 +29,21 @@ _MOST_OPEN = 100
 """Undecided inequalities that are listed; more are only counted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An inequality that holds on the whole interval, and why.
+
+    Attributes:
+        gap: The first difference of probabilities that it came from.
+        slack: δ - G times positive factors, >= 0; of a δ known by brackets with the lower end.
+        evidence: What proves that.
+    """
+
+    gap: Gap
+    slack: ExponentialPolynomial
+    evidence: Evidence
+
+
 @dataclass(slots=True)
 class DecisionSearch:
     """One run; the fields after `signs` are valid whenever it ends.
@@ -35,6 +51,7 @@ class DecisionSearch:
     Attributes:
         violation: The first gap that violates the claim, with f, the claim's slack; of a δ that is
             known by brackets with the upper end: f < 0 somewhere all the more.
+        proved: The distinct inequalities that hold.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
         unlocated: Number of violated gaps whose ranges are not known.
@@ -46,6 +63,7 @@ class DecisionSearch:
     question: DecisionQuestion
     signs: Signs
     violation: tuple[Gap, ExponentialPolynomial] | None = None
+    proved: list[Proved] = field(default_factory=list)
     decided: int = 0
     violated_on: list[OpenRange] = field(default_factory=list)
     unlocated: int = 0
@@ -93,8 +111,9 @@ class DecisionSearch:
 
     def _record(self, gap: Gap, slack: ExponentialPolynomial, found: Answer) -> None:
         match found:
-            case Nonnegative():
+            case Nonnegative(evidence=evidence):
                 self.decided += 1
+                self.proved.append(Proved(gap, slack, evidence))
             case Negative():
                 self.decided += 1
                 if self.violation is None:

@@ -220,7 +220,8 @@ def test_summaries_and_pictures(spec: Path, tmp_path: Path) -> None:
     assert "verify svt.dpg: 36 cases" in shown.stdout
     assert "calibrate svt.dpg: 1 cases: 1 answered" in shown.stdout
     names = sorted(path.name for path in pictures.iterdir())
-    assert names == ["verify-svt-time-N.png", "verify-svt-time-N.svg"]
+    stems = ("profile-svt-eps_prv-by-delta", "verify-svt-time-N")
+    assert names == [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]
     spec.write_text(SPEC.replace("parameters = { N = [1, 2, 3] }\n", ""))
     assert finish(start(spec, tmp_path / "two.jsonl", "--jobs", "2"))[0] == 0
     words[-2] = str(tmp_path / "two.jsonl")
