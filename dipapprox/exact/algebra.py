@@ -62,7 +62,7 @@ class ExactAlgebra:
         produced: How many terms its functions had so far, all together.
     """
 
-    __slots__ = ("_products", "_leaves", "produced", "units")
+    __slots__ = ("_leaves", "_products", "produced", "units")
 
     def __init__(self, units: Units) -> None:
         self.units = units

@@ -44,7 +44,7 @@ BallFunction = tuple[Piece | None, ...]
 class BallAlgebra:
     """The algebra on one grid at one precision and degree."""
 
-    __slots__ = ("_degree", "_half", "_products", "_least", "_leaves", "bits", "grid")
+    __slots__ = ("_degree", "_half", "_least", "_leaves", "_products", "bits", "grid")
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
