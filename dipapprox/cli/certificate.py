@@ -7,7 +7,7 @@ import sys
 from math import prod
 from pathlib import Path
 
-from dipapprox.checking.evidence import MOST_ROWS
+from dipapprox.checking.rows import MOST_ROWS
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text

@@ -23,13 +23,13 @@ from dipapprox.exact.evidence import Evidence
 from dipapprox.exact.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.lowest_terms import lowest_terms
 from dipapprox.exact.nonnegative import Negative, Nonnegative, is_nonnegative
+from dipapprox.exact.normal_form import normal_form
 from dipapprox.exact.positive import positive_on
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.gaps import Functions, Obstacle, Terms, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
-from dipapprox.privacy.decisions.signs import canonical
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.semantics.state import FinalStates
 
@@ -128,10 +128,10 @@ class _Search:
                 continue
             for weight in choice.law.weights:
                 top, bottom = lowest_terms(weight, self._point, self.limits)
-                positive = positive_on(canonical(bottom), self.interval, self.limits)
+                positive = positive_on(_canonical(bottom), self.interval, self.limits)
                 if positive is not None:
-                    self.signs[canonical(bottom)] = positive
-                self._sign(canonical(top))
+                    self.signs[_canonical(bottom)] = positive
+                self._sign(_canonical(top))
 
     def pair(self, pair: Pair) -> None:
         """Prove the inequalities of one pair, as far as they are new."""
@@ -150,7 +150,7 @@ class _Search:
         """Yield the sets that may be the worst: what changes its sign in all combinations."""
         always, free = set(), []
         for term in sorted(set(terms)):
-            difference = canonical(self._numerator(self.functions.difference(*term)))
+            difference = _canonical(self._numerator(self.functions.difference(*term)))
             if self._sign(-difference):
                 continue
             if self._sign(difference):
@@ -170,7 +170,7 @@ class _Search:
         if terms in self._met:
             return
         self._met.add(terms)
-        function = canonical(self._numerator(self.delta - self.functions.gap(terms)))
+        function = _canonical(self._numerator(self.delta - self.functions.gap(terms)))
         if function in self._known:
             return
         self._known.add(function)
@@ -201,3 +201,8 @@ class _Search:
 
     def _numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
         return lowest_terms(ratio, self._point, self.limits)[0]
+
+
+def _canonical(function: ExponentialPolynomial) -> ExponentialPolynomial:
+    """Divide by a positive c ε^n e^{qε}."""
+    return normal_form(function).function() if function else function
