@@ -97,9 +97,9 @@ def _report(result: CheckResult) -> RenderableType:
             "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
         )
     elif isinstance(result.claim, DecisionClaim) and result.rows:
-        derived = f"closed forms of {result.rows} inputs, {result.pairs} pairs"
+        derived = f"closed forms of {result.rows} inputs, ordered pairs: {result.pairs}"
         if result.inequalities is not None:
-            derived += f", proofs of {result.inequalities} inequalities"
+            derived += f", inequalities: {result.inequalities}"
         facts.add_row("derived", derived)
     for exception in result.shared:
         facts.add_row("shared", exception)
