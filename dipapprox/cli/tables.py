@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from dipapprox.cli.output import show
 from dipapprox.cli.progress import Reporter
-from dipapprox.experiments.benchmarks.machine import describe_machine
+from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.catalogue import TABLES, make_tables, source_of
 from dipapprox.experiments.tables.table import Table
 from dipapprox.experiments.tables.writing import write_tables

@@ -30,7 +30,6 @@ from dipapprox.experiments.benchmarks.comparison import (
 )
 from dipapprox.experiments.benchmarks.figures import Standing, judge
 from dipapprox.experiments.benchmarks.growth import Command, Growth, measure, own_peak_memory
-from dipapprox.experiments.benchmarks.machine import describe_machine
 from dipapprox.experiments.benchmarks.plain import NoPlainEvaluation
 from dipapprox.experiments.benchmarks.plain_events import Prepared
 from dipapprox.experiments.benchmarks.published import published
@@ -46,6 +45,7 @@ from dipapprox.experiments.benchmarks.timing import (
     ratio,
     side_by_side,
 )
+from dipapprox.experiments.machine import describe_machine
 from dipapprox.semantics.linear import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"

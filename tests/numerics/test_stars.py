@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Leaves, Star
+from dipapprox.events.event import Connected, Event, Leaves, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.stars import read_star
 from dipapprox.numerics.enclosure import Enclosure
+from tests.event_strategies import less
 
 FAMILIES = tuple(family for family in Family if not family.is_discrete)
 
@@ -149,3 +151,22 @@ def test_far_tails_are_sound() -> None:
             assert Fraction(1, 2) in Enclosure(
                 enclosure.lower, enclosure.upper + Fraction(1, 2**300)
             )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
+    """Either spelling of x < y, among enough events for the bulk road."""
+    first = Distribution(family, Fraction(1, 3), Fraction(2))
+    second = Distribution(family, Fraction(0), Fraction(1))
+    events: list[Connected] = [Event((first, second), (less(0, 1),))] * 10
+    events += [Event((first, second), (less(1, 0),))] * 10
+    found = Eliminated(Tier.FLOAT64).enclose_many(events, 40, Limits())
+    one_by_one = [Eliminated(Tier.BALLS).enclose(event, 60, Limits()) for event in events[::10]]
+    for place, enclosure in enumerate(found):
+        slow = one_by_one[place // 10]
+        assert isinstance(enclosure, Enclosure) and isinstance(slow, Enclosure)
+        assert enclosure.meets(slow) and enclosure.width <= Fraction(1, 2**40)
+    low, high = found[0], found[-1]
+    assert isinstance(low, Enclosure) and isinstance(high, Enclosure)
+    assert 1 in low + high
+    assert read_star(Event((first, second), (less(0, 1, 1),))) is None

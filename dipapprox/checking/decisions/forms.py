@@ -115,7 +115,26 @@ def chance_form(chance: Chance) -> Quotient:
     own = weight_form(chance.weights[chance.outcome])
     if not chance.proportional:
         return own
-    return _divided(own, total_weight(chance))
+    return divided(own, total_weight(chance))
+
+
+def divisors(weight: core.Weight) -> Iterator[Quotient]:
+    """Yield what a weight divides by."""
+    match weight:
+        case core.Inverse(operand):
+            yield weight_form(operand)
+            yield from divisors(operand)
+        case core.WeightSum(left, right) | core.WeightProduct(left, right):
+            yield from divisors(left)
+            yield from divisors(right)
+        case core.Exponential(exponent):
+            yield from divisors(exponent)
+        case core.Epsilon():
+            pass
+        case core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product():
+            pass
+        case _:
+            assert_never(weight)
 
 
 def total_weight(chance: Chance) -> Quotient:
@@ -139,7 +158,7 @@ def weight_form(weight: core.Weight) -> Quotient:
         case core.WeightProduct(left, right):
             return weight_form(left).times(weight_form(right))
         case core.Inverse(operand):
-            return _divided(_ONE, weight_form(operand))
+            return divided(_ONE, weight_form(operand))
         case core.Exponential(exponent):
             return exponential_of(weight_form(exponent))
         case core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product():
@@ -163,7 +182,12 @@ def exponential_of(exponent: Quotient) -> Quotient:
             raise Stuck("an exponent that is no rational multiple of eps")
 
 
-def _divided(left: Quotient, right: Quotient) -> Quotient:
+def divided(left: Quotient, right: Quotient) -> Quotient:
+    """left / right.
+
+    Raises:
+        Stuck: If `right` is the zero function.
+    """
     if not right.top:
         raise Stuck("a division by 0")
     return left.times(lowest_terms(right.bottom, right.top))

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 
 from flint import fmpq
@@ -127,7 +128,7 @@ def _middles(marks: Sequence[int]) -> list[Fraction]:
     """A point between any two neighbouring marks, and outside of all."""
     if not marks:
         return [Fraction(0)]
-    inner = [Fraction(a + b, 2) for a, b in zip(marks, marks[1:], strict=False)]
+    inner = [Fraction(a + b, 2) for a, b in pairwise(marks)]
     return [Fraction(marks[0] - 1), *inner, Fraction(marks[-1] + 1)]
 
 

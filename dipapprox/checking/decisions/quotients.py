@@ -7,12 +7,11 @@ polynomials in ε and e^(ε/N).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
-from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx
+from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dipapprox.checking.values import Stuck
 from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial
@@ -115,7 +114,9 @@ def _polynomial(
     """function = polynomial(ε, e^(ε/steps)) * factor * e^(rate ε)."""
     least = min(q for (_, q), _ in function.terms)
     scale = lcm(*(c.denominator for _, c in function.terms))
-    terms = {(n, int((q - least) * steps)): int(c * scale) for (n, q), c in function.terms}
+    terms: dict[tuple[int, ...], int | fmpz] = {
+        (n, int((q - least) * steps)): int(c * scale) for (n, q), c in function.terms
+    }
     if max(degree for _, degree in terms) > _HIGHEST:
         raise Stuck(f"a quotient of degree beyond {_HIGHEST} in e^(ε/{steps})")
     return _RING.from_dict(terms), Fraction(1, scale), least
@@ -124,7 +125,9 @@ def _polynomial(
 def _function(
     polynomial: fmpz_mpoly, steps: int, factor: Fraction, rate: Fraction
 ) -> ExponentialPolynomial:
-    found: Mapping[tuple[int, int], int] = polynomial.to_dict()
     return ExponentialPolynomial.of(
-        {(int(n), Fraction(int(k), steps) + rate): int(c) * factor for (n, k), c in found.items()}
+        {
+            (int(n), Fraction(int(k), steps) + rate): int(c) * factor
+            for (n, k), c in polynomial.to_dict().items()
+        }
     )

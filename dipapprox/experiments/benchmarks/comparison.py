@@ -36,6 +36,7 @@ from dipapprox.experiments.benchmarks.timing import (
     side_by_side,
 )
 from dipapprox.integrals.optimizer import Strategy
+from dipapprox.limits import rare_collections
 from dipapprox.privacy.options import Engine
 
 ELIMINATION, NESTED, LITERAL = "elimination", "nested", "nested --no-optimize, not merged"
@@ -106,10 +107,12 @@ def compare_engines(case: AnyCase, programs: Path, patience: Patience) -> Compar
     return Comparison(case.name, side_by_side(runs, patience))
 
 
+@rare_collections()
 def compare_tier(batch: Batch, programs: Path, patience: Patience) -> TierComparison:
     """Time the certified float64 tier and plain numpy on the same events, in turns.
 
-    Both begin with the events and end with their probabilities. PREPARED is what plain numpy takes
+    Both begin with the events and end with their probabilities, garbage is collected as in a
+    verification. PREPARED is what plain numpy takes
     when it knows what is in the events.
     """
     events = batch.events(programs)

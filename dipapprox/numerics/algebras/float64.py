@@ -19,6 +19,7 @@ from dipapprox.distributions import Distribution
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.monomials import monomial_integrals
+from dipapprox.numerics.algebras.products import power
 from dipapprox.numerics.algebras.restricted_laws import (
     Sampler,
     restricted_cdf,
@@ -124,18 +125,8 @@ class Float64Algebra:
         return multiply(left, right, self._nodes)
 
     def power(self, function: Sampled, exponent: int) -> Sampled:
-        """t -> function(t) ** exponent, exponent >= 1, by repeated squaring."""
-        if exponent < 1:
-            raise ValueError(f"exponent must be >= 1, got {exponent}")
-        result: Sampled | None = None
-        while True:
-            if exponent & 1:
-                result = function if result is None else self.product(result, function)
-            exponent >>= 1
-            if not exponent:
-                assert result is not None
-                return result
-            function = self.product(function, function)
+        """t -> function(t) ** exponent, exponent >= 1."""
+        return power(function, exponent, self.product)
 
     def combine(self, terms: Sequence[tuple[int, Sampled]]) -> Sampled:
         """t -> Σ weight * function(t)."""

@@ -28,7 +28,7 @@ from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, i
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
 from dipapprox.numerics.elimination.rungs import Rung, Tier, ball_rungs, double_rungs
-from dipapprox.numerics.elimination.stars import share_grids
+from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 
 _SHARED_PANELS = 256
@@ -123,7 +123,8 @@ class Eliminated:
         found: dict[int, Enclosure | NotEnclosed],
     ) -> None:
         """Enclose the stars for which doubles on the coarsest grid suffice, if there are many."""
-        stars = [(place, event) for place, event in enumerate(events) if isinstance(event, Star)]
+        read = ((place, read_star(event)) for place, event in enumerate(events))
+        stars = [(place, star) for place, star in read if star is not None]
         if self._tier is Tier.BALLS or len(stars) < _MANY:
             return
         rung = Rung(1)

@@ -13,12 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.distributions import Distribution
-from dipapprox.events.event import Star
+from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.elimination.needs import Needs, is_small
+from dipapprox.numerics.elimination.order_event import is_plain
 
 Array = NDArray[np.float64]
+
+
+def read_star(event: Connected) -> Star | None:
+    """Return the star that an event is, if it is spelled as one or compares two samples."""
+    match event:
+        case Star():
+            return event
+        case Event((first, second), (guard,)) if is_plain(guard):
+            low, high = (first, second) if guard.coefficient(0) > 0 else (second, first)
+            return Star(high, ((low, 1),), ())
+        case _:
+            return None
 
 
 def share_grids(stars: Iterable[tuple[int, Star]]) -> list[Stars]:
@@ -42,18 +55,14 @@ class _Round:
         samples: How many samples each star has.
         below: Columns of the distribution functions, by the law's number.
         above: Columns of 1 minus these.
-        rows: Of the exponents.
-        columns: Of the exponents.
-        exponents: As many as rows and columns.
+        entries: Row, column, exponent, one after the other.
     """
 
     places: list[int] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
     below: dict[int, int] = field(default_factory=dict)
     above: dict[int, int] = field(default_factory=dict)
-    rows: list[int] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
-    exponents: list[int] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
 
 
 class Stars:
@@ -81,12 +90,9 @@ class Stars:
         row, samples = len(around.places), 1
         for leaves, columns in ((below, around.below), (above, around.above)):
             for law, count in leaves:
-                column = columns.get(law)
-                if column is None:
-                    column = columns[law] = len(around.below) + len(around.above)
-                around.rows.append(row)
-                around.columns.append(column)
-                around.exponents.append(count)
+                if law not in columns:
+                    columns[law] = len(around.below) + len(around.above)
+                around.entries += row, columns[law], count
                 samples += count
         around.places.append(place)
         around.samples.append(samples)
@@ -121,9 +127,10 @@ class Stars:
             functions = {k: algebra.cdf(laws[law]) for law, k in around.below.items()}
             functions |= {k: algebra.survival(laws[law]) for law, k in around.above.items()}
             exponents = np.zeros((len(around.places), len(functions)), np.int64)
-            exponents[around.rows, around.columns] = around.exponents
-            columns = [functions[k] for k in range(len(functions))]
-            lower, upper = algebra.monomials(laws[centre], columns, exponents)
+            rows, columns, counts = np.array(around.entries, np.int64).reshape(-1, 3).T
+            exponents[rows, columns] = counts
+            ordered = [functions[k] for k in range(len(functions))]
+            lower, upper = algebra.monomials(laws[centre], ordered, exponents)
             # The product and the sum are rounded, once each.
             upper = (upper + lost * np.array(around.samples)) * (1 + 2.0**-51)
             yield Bounds(around.places, np.minimum(lower, 1.0), np.minimum(upper, 1.0))

@@ -18,12 +18,13 @@ from typing import assert_never
 from dipapprox.exact.evidence import Evidence
 from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.exact.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
-from dipapprox.privacy.decisions.signs import Answer, Signs, canonical, cause_of
+from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
 
 _MOST_OPEN = 100
 """Undecided inequalities that are listed; more are only counted."""
@@ -70,7 +71,7 @@ class DecisionSearch:
     undecided: int = 0
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)
-    _met: set[ExponentialPolynomial] = field(default_factory=set)
+    _met: set[NormalForm | None] = field(default_factory=set)
 
     def run(self, gaps: Iterable[Gap]) -> None:
         """Decide gaps until all are done or one certainly violates the claim.
@@ -90,7 +91,7 @@ class DecisionSearch:
             low, high = self.question.delta.bounds(bits)
             slack = self.signs.numerator(low - gap.function)
             if bits == FIRST_BITS:
-                key = canonical(slack)
+                key = sign_key(slack)
                 if key in self._met:
                     return
                 self._met.add(key)
