@@ -14,13 +14,19 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from dipapprox.language.core import Norm
 from dipapprox.language.lexer import KEYWORDS
-from dipapprox.language.symbols import DISTRIBUTIONS, EPSILON, EXPONENTIAL, MECHANISM, SELECTIONS
+from dipapprox.language.symbols import (
+    DISCRETISATION,
+    DISTRIBUTIONS,
+    EPSILON,
+    EXPONENTIAL,
+    MECHANISM,
+    SELECTIONS,
+)
 
 DECLARATIONS = ("param", "input", "output", "adjacent")
 WORD_OPERATORS = ("and", "or", "not", "in")
 CONSTANTS = ("true", "false", "bool")
 NORMS = ("all", *(norm.value for norm in Norm))
-DISCRETISATION = "disc"
 
 _FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, DISCRETISATION)
 _CONTROL = tuple(sorted(KEYWORDS - {*DECLARATIONS, *WORD_OPERATORS, *CONSTANTS}))

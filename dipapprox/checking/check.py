@@ -11,9 +11,15 @@ integrals, the engines, their caches, the enumeration of adjacent pairs and the 
 the engine `nested` in another order of integration and at higher precision; `CheckResult.shared`
 says so when it happens.
 
+Decisions for all ε of an interval rest on closed forms. Those are derived again from the same paths
+and trees, by exact integration; every inequality that the claim needs is looked for among those
+that the file proves, and each proof is examined in exact integers and balls (`decisions`). Their
+sums and products are `exponentials`, plain arithmetic that the run uses as well.
+
 Choices are paths of their own, with weights evaluated in balls; loops are followed round by round;
 integer noise is summed where its comparisons form trees. Loops that end by chance only, and other
-events of integers, are beyond the check: not confirmed.
+events of integers, are beyond the check: not confirmed. So are closed forms with integer noise, or
+with comparisons of more than two samples.
 
     refuted        something that the file states is false: its digest, its program's hash, a
                    probability, a sum, the number of pairs, the verdict, a row that is missing
@@ -28,11 +34,14 @@ widened and still implies the verdict is still true.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
+from dipapprox.checking.decisions.examine import examine_decision
+from dipapprox.checking.decisions.record import DecisionRecord, is_decision, read_decision
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.findings import Findings
-from dipapprox.checking.record import Record, read, read_fields
+from dipapprox.checking.record import Record, read_fields, read_json
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import LimitReached, UserError
@@ -54,13 +63,14 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         UserError: If it is no certificate, of another version, or malformed.
     """
     limits = Limits() if limits is None else limits
-    record = read(certificate) if isinstance(certificate, str) else read_fields(dict(certificate))
+    content = read_json(certificate) if isinstance(certificate, str) else dict(certificate)
+    record = read_decision(content) if is_decision(content) else read_fields(content)
     findings = Findings()
     reason: str | None = None
     try:
         program = _program(record, findings)
         if program is not None:
-            examine(record, program, findings, limits)
+            _examine(record, program, findings, limits)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:
@@ -82,6 +92,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         answer=record.answer,
         pairs=findings.pairs,
         rows=findings.rows,
+        inequalities=findings.inequalities,
         delta_enclosure=findings.delta,
         precision=findings.bits,
         shared=tuple(findings.shared),
@@ -89,7 +100,19 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     )
 
 
-def _program(record: Record, findings: Findings) -> Program | None:
+def _examine(
+    record: Record | DecisionRecord, program: Program, findings: Findings, limits: Limits
+) -> None:
+    match record:
+        case Record():
+            examine(record, program, findings, limits)
+        case DecisionRecord():
+            examine_decision(record, program, findings, limits)
+        case _:
+            assert_never(record)
+
+
+def _program(record: Record | DecisionRecord, findings: Findings) -> Program | None:
     """Compare the digest and the hash, and read the program; None if that is not possible."""
     if digest(record.fields) != record.digest:
         findings.differ("digest", "the file was changed after it was written")

@@ -23,12 +23,12 @@ from dipapprox.semantics.linear import LinearForm
 Bounds = tuple[int, int]
 """lower <= probability * 2^unit <= upper."""
 
-_Planted = tuple[tuple[int, tuple[int, ...]], ...]
+Planted = tuple[tuple[int, tuple[int, ...]], ...]
 """A `Sum` with its trees planted: (sign, numbers of trees)."""
 
-_Factor = _Planted | General | Chance
+PlantedFactor = Planted | General | Chance
 
-_States = tuple[tuple[int, ...], ...]
+FactorsOfPaths = tuple[tuple[int, ...], ...]
 """The factors, by number, of each path to an output."""
 
 
@@ -43,28 +43,32 @@ class Distributions:
         program: The program.
         epsilon: Its privacy parameter.
         limits: Asked throughout.
+
+    Attributes:
+        forest: The trees of all rows so far.
+        factors: The distinct factors so far; paths have their numbers.
     """
 
     def __init__(self, program: Program, epsilon: Fraction, limits: Limits) -> None:
         self.program = program
         self.epsilon = epsilon
         self._limits = limits
-        self._forest = Forest()
-        self._factors: list[_Factor] = []
-        self._numbers: dict[_Factor, int] = {}
-        self._rows: dict[InputRow, dict[tuple[Value, ...], _States]] = {}
+        self.forest = Forest()
+        self.factors: list[PlantedFactor] = []
+        self._numbers: dict[PlantedFactor, int] = {}
+        self._rows: dict[InputRow, dict[tuple[Value, ...], FactorsOfPaths]] = {}
 
     @property
     def general(self) -> int:
         """How many factors so far are no comparisons of pairs."""
-        return sum(isinstance(factor, General) for factor in self._factors)
+        return sum(isinstance(factor, General) for factor in self.factors)
 
     @property
     def distinct(self) -> int:
         """How many different factors there are so far."""
-        return len(self._factors)
+        return len(self.factors)
 
-    def states(self, row: InputRow) -> dict[tuple[Value, ...], _States]:
+    def states(self, row: InputRow) -> dict[tuple[Value, ...], FactorsOfPaths]:
         """Return the paths of positive probability to every output, as numbers of factors.
 
         Raises:
@@ -84,17 +88,17 @@ class Distributions:
 
     def at(self, bits: int) -> DistributionBounds:
         """Return the bounds of this program's probabilities at `bits` bits."""
-        return DistributionBounds(self, self._forest, self._factors, bits, self._limits)
+        return DistributionBounds(self, self.forest, self.factors, bits, self._limits)
 
     def _number(self, factor: Sum | General | Chance) -> int:
-        key: _Factor = (
+        key: PlantedFactor = (
             factor
             if isinstance(factor, General | Chance)
-            else tuple([(s, tuple([self._forest.plant(o) for o in trees])) for s, trees in factor])
+            else tuple([(s, tuple([self.forest.plant(o) for o in trees])) for s, trees in factor])
         )
-        number = self._numbers.setdefault(key, len(self._factors))
-        if number == len(self._factors):
-            self._factors.append(key)
+        number = self._numbers.setdefault(key, len(self.factors))
+        if number == len(self.factors):
+            self.factors.append(key)
         return number
 
 
@@ -109,7 +113,7 @@ class DistributionBounds:
         self,
         owner: Distributions,
         forest: Forest,
-        known_factors: list[_Factor],
+        known_factors: list[PlantedFactor],
         bits: int,
         limits: Limits,
     ) -> None:
@@ -120,7 +124,7 @@ class DistributionBounds:
         self._limits = limits
         self._trees = TreeValues(forest, bits + 8, limits)
         self._known: dict[int, Bounds] = {}
-        self._outputs: dict[_States, Bounds] = {}
+        self._outputs: dict[FactorsOfPaths, Bounds] = {}
 
     def row(self, row: InputRow) -> dict[tuple[Value, ...], Bounds]:
         """Bound the probabilities of the outputs that an input can have.
@@ -133,7 +137,7 @@ class DistributionBounds:
         self._limits.check()
         return {output: self._output(states) for output, states in self._owner.states(row).items()}
 
-    def _output(self, states: _States) -> Bounds:
+    def _output(self, states: FactorsOfPaths) -> Bounds:
         if states not in self._outputs:
             low = high = 0
             for numbers in states:
@@ -158,7 +162,7 @@ class DistributionBounds:
             self._known[number] = max(found[0], 0), min(found[1], 1 << self.unit)
         return self._known[number]
 
-    def _sum(self, terms: _Planted) -> Bounds:
+    def _sum(self, terms: Planted) -> Bounds:
         low = high = 0
         for sign, numbers in terms:
             a = b = 1 << self.unit

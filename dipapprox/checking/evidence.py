@@ -11,7 +11,6 @@ from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.findings import Findings, interval_text
-from dipapprox.checking.json_values import PlainRow
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.record import (
     Record,
@@ -19,15 +18,12 @@ from dipapprox.checking.record import (
     RecordedWitness,
     Summary,
 )
+from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.errors import UserError
-from dipapprox.language.core import Cell, InputRow, Program, Value
-from dipapprox.language.values import parse_rational
+from dipapprox.language.core import InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import row_text
-
-MOST_ROWS = 20_000
-"""Most inputs whose distributions a check derives again."""
 
 _FEWEST_BITS, _MOST_BITS = 60, 700
 _SPARE_BITS = 10
@@ -42,7 +38,7 @@ def examine(record: Record, program: Program, findings: Findings, limits: Limits
     """
     derived = Distributions(program, record.claim.epsilon, limits)
     try:
-        listed = _listed(record, program)
+        listed = listed_pairs(record.pairs, program)
         match record.evidence:
             case RecordedWitness() as witness:
                 _examine_witness(record, witness, listed, derived, findings)
@@ -70,12 +66,12 @@ def _examine_witness(
     findings: Findings,
 ) -> None:
     program = derived.program
-    pair = _row(witness.input, program.inputs), _row(witness.adjacent, program.inputs)
+    pair = row_of(witness.input, program.inputs), row_of(witness.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
-        findings.differ("evidence", f"{_pair_text(pair)} is not among the pairs to check")
+        findings.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
         return
-    outputs = [_row(each.output, program.outputs) for each in witness.outputs]
+    outputs = [row_of(each.output, program.outputs) for each in witness.outputs]
     if len(set(outputs)) < len(outputs):
         findings.differ("evidence.outputs", "an output is listed twice")
         return
@@ -139,7 +135,7 @@ def _examine_rows(
         found = [bounds.row(row) for row in rows]
         factor = factor_of(claim.budget, bits)
         largest = pairs.largest(
-            rows, found, bounds.unit, factor, _neighbours(program, rows, listed), limits
+            rows, found, bounds.unit, factor, neighbours(program, rows, listed), limits
         )
         findings.rows, findings.pairs, findings.bits = len(rows), largest.pairs, bits
         findings.delta = largest.delta
@@ -152,7 +148,7 @@ def _examine_rows(
         findings.differ("pairs.count", f"there are {largest.pairs}, not {record.count}")
     if above:
         assert largest.pair is not None
-        findings.differ("verdict", f"{_pair_text(largest.pair)} has a larger delta")
+        findings.differ("verdict", f"{pair_text(largest.pair)} has a larger delta")
     elif not below:
         findings.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
     if isinstance(evidence, Summary):
@@ -164,7 +160,7 @@ def _examine_rows(
     if findings.differences or findings.reason is not None or said is None:
         return
     implied = pairs.largest(
-        rows, said, bounds.unit, factor, _neighbours(program, rows, listed), limits
+        rows, said, bounds.unit, factor, neighbours(program, rows, listed), limits
     )
     if implied.delta.upper > claim.delta or record.delta.upper > claim.delta:
         findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
@@ -179,8 +175,8 @@ def _compare_rows(
     findings: Findings,
 ) -> list[Distribution] | None:
     """Compare every recorded probability; return the recorded distributions in order of `rows`."""
-    outputs = [_row(output, program.outputs) for output in evidence.outputs]
-    said = {_row(row, program.inputs): indices for row, indices in evidence.rows}
+    outputs = [row_of(output, program.outputs) for output in evidence.outputs]
+    said = {row_of(row, program.inputs): indices for row, indices in evidence.rows}
     if len(said) < len(evidence.rows) or set(said) != set(rows):
         findings.differ("evidence.rows", f"they are not the {len(rows)} inputs of the pairs")
         return None
@@ -217,41 +213,7 @@ def _compare_rows(
     return distributions
 
 
-# --- rows and bounds ------------------------------------------------------------------------------
-
-
-def _neighbours(
-    program: Program, rows: Sequence[InputRow], listed: Sequence[pairs.Pair] | None
-) -> pairs.Neighbours:
-    if listed is None:
-        return pairs.adjacent_indices(program, rows)
-    return pairs.listed_indices(listed, rows)
-
-
-def _listed(record: Record, program: Program) -> list[pairs.Pair] | None:
-    if record.pairs is None:
-        return None
-    cells = program.inputs
-    return [(_row(u, cells), _row(v, cells)) for u, v in record.pairs]
-
-
-def _row(plain: PlainRow, cells: Sequence[Cell]) -> tuple[Value, ...]:
-    """Read a row: strings are names of the cell's domain, or rationals.
-
-    Raises:
-        UserError: If a value is not in the domain of its cell.
-    """
-    if len(plain) != len(cells):
-        raise UserError(f"a row of {len(plain)} values for {len(cells)} cells")
-    row: list[Value] = []
-    for item, cell in zip(plain, cells, strict=True):
-        value: Value = item if isinstance(item, str) else Fraction(item)
-        if value not in cell.domain and isinstance(item, str):
-            value = parse_rational(item, f"a value of '{cell.name}'")
-        if value not in cell.domain:
-            raise UserError(f"{item} is not in the domain of '{cell.name}'")
-        row.append(value)
-    return tuple(row)
+# --- bounds --------------------------------------------------------------------------------------
 
 
 def _bits(recorded: Iterable[Enclosure], asked: int) -> int:
@@ -269,7 +231,3 @@ def _as_enclosure(bounds: Bounds | None, owner: DistributionBounds) -> Enclosure
 def _as_bounds(enclosure: Enclosure, unit: int) -> Bounds:
     low, high = enclosure.lower * (1 << unit), enclosure.upper * (1 << unit)
     return max(low.numerator // low.denominator, 0), -(-high.numerator // high.denominator)
-
-
-def _pair_text(pair: pairs.Pair) -> str:
-    return f"the pair {row_text(pair[0])} ~ {row_text(pair[1])}"

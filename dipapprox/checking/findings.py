@@ -18,6 +18,7 @@ class Findings:
     reason: str | None = None
     pairs: int | None = None
     rows: int = 0
+    inequalities: int | None = None
     delta: Enclosure | None = None
     bits: int = 0
     shared: list[str] = field(default_factory=list)

@@ -98,16 +98,16 @@ class Record:
     digest: str
 
 
-def read(text: str) -> Record:
-    """Read a certificate.
+def read_json(text: str) -> object:
+    """Read the text of a file as JSON.
 
     Raises:
-        UserError: If it is not JSON, not a certificate, of another version, or malformed.
+        UserError: If it is too large, or not JSON.
     """
     if len(text) > _LARGEST_FILE:
         raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
     try:
-        content = json.loads(
+        content: object = json.loads(
             text,
             object_pairs_hook=without_repetitions,
             parse_float=no_number,
@@ -120,7 +120,7 @@ def read(text: str) -> Record:
         ) from None
     except (RecursionError, ValueError):
         raise UserError("the certificate is not JSON that can be read") from None
-    return read_fields(content)
+    return content
 
 
 def read_fields(content: object) -> Record:
@@ -140,44 +140,25 @@ def read_fields(content: object) -> Record:
         content, "the certificate", "format", "version", "program", "params", "claim", "pairs",
         "verdict", "delta_enclosure", "evidence", "computed", "digest",
     )  # fmt: skip
-    program = read_object(top["program"], "program", "name", "language", "text", "sha256")
+    program, sha256 = read_program(top["program"])
     claim = read_object(top["claim"], "claim", "eps", "eps_prv", "delta")
-    pairs = read_object(top["pairs"], "pairs", "selection", "count", "list")
-    computed = top["computed"]
-    if not isinstance(computed, dict):
-        wrong("computed", "an object")
-    for name, value in computed.items():
-        read_text(name, "a name in computed")
-        if name != "precision":
-            read_text(value, f"computed.{name}")
+    pairs, count = read_pairs(top["pairs"])
+    computed = read_computed(top["computed"])
     answer = read_text(top["verdict"], "verdict")
     if answer not in (Answer.DP.value, Answer.NOT_DP.value):
         wrong("verdict", '"DP" or "Not_DP"')
-    language = read_text(program["language"], "program.language")
-    if language not in (DPG, DIP):
-        wrong("program.language", f'"{DPG}" or "{DIP}"')
-    params = top["params"]
-    if not isinstance(params, dict):
-        wrong("params", "an object")
     return Record(
         fields=content,
-        program=ProgramText(
-            read_text(program["name"], "program.name"),
-            language,
-            read_text(program["text"], "program.text"),
-        ),
-        sha256=read_text(program["sha256"], "program.sha256"),
-        parameters={
-            read_text(name, "a name in params"): read_rational(v, f"params.{name}")
-            for name, v in params.items()
-        },
+        program=program,
+        sha256=sha256,
+        parameters=read_parameters(top["params"]),
         claim=Claim(
             epsilon=read_rational(claim["eps"], "claim.eps"),
             delta=read_rational(claim["delta"], "claim.delta"),
             epsilon_prv=read_rational(claim["eps_prv"], "claim.eps_prv"),
         ),
-        pairs=_pairs(pairs),
-        count=None if pairs["count"] is None else read_whole(pairs["count"], "pairs.count"),
+        pairs=pairs,
+        count=count,
         answer=Answer(answer),
         delta=read_enclosure(top["delta_enclosure"], "delta_enclosure"),
         evidence=_evidence(top["evidence"], Answer(answer)),
@@ -187,7 +168,49 @@ def read_fields(content: object) -> Record:
     )
 
 
-def _pairs(pairs: Mapping[str, object]) -> tuple[tuple[PlainRow, PlainRow], ...] | None:
+def read_program(item: object) -> tuple[ProgramText, str]:
+    """Read a program's text, and the hash that is recorded for it."""
+    program = read_object(item, "program", "name", "language", "text", "sha256")
+    language = read_text(program["language"], "program.language")
+    if language not in (DPG, DIP):
+        wrong("program.language", f'"{DPG}" or "{DIP}"')
+    name, text = (read_text(program[part], f"program.{part}") for part in ("name", "text"))
+    return ProgramText(name, language, text), read_text(program["sha256"], "program.sha256")
+
+
+def read_parameters(item: object) -> dict[str, Fraction]:
+    """Read the values of a program's parameters."""
+    if not isinstance(item, dict):
+        wrong("params", "an object")
+    return {
+        read_text(name, "a name in params"): read_rational(value, f"params.{name}")
+        for name, value in item.items()
+    }
+
+
+def read_computed(item: object) -> Mapping[str, object]:
+    """Read what computed the certificate; nothing is made of it but a report."""
+    if not isinstance(item, dict):
+        wrong("computed", "an object")
+    for name, value in item.items():
+        read_text(name, "a name in computed")
+        if name != "precision":
+            read_text(value, f"computed.{name}")
+    return item
+
+
+ListedPairs = tuple[tuple[PlainRow, PlainRow], ...] | None
+"""None: every adjacent pair."""
+
+
+def read_pairs(item: object) -> tuple[ListedPairs, int | None]:
+    """Read the selection of pairs, and their number if it is recorded."""
+    pairs = read_object(item, "pairs", "selection", "count", "list")
+    count = None if pairs["count"] is None else read_whole(pairs["count"], "pairs.count")
+    return _listed(pairs), count
+
+
+def _listed(pairs: Mapping[str, object]) -> ListedPairs:
     match pairs["selection"]:
         case "adjacent" if pairs["list"] is None:
             return None

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from html import escape
+from typing import assert_never
 
+from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.decision import Ruling
+from dipapprox.privacy.decisions.epsilons import closed_interval, interval_words
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.verdict import Answer
 
@@ -31,11 +35,13 @@ class CheckResult:
         differences: What is false in the certificate, for REFUTED.
         reason: Why nothing was decided, for NOT_CONFIRMED; else None.
         answer: The verdict that the certificate states.
-        pairs: Ordered pairs whose delta was derived again; None if that was not reached.
+        pairs: Ordered pairs whose delta, or inequalities, were derived again; None if that was
+            not reached.
         rows: Inputs whose distributions were derived again.
+        inequalities: Recorded inequalities whose proofs were examined, for decisions.
         delta_enclosure: The check's own enclosure of the largest delta (of the witness's pair for
-            Not_DP); None if that was not reached.
-        precision: The check's own bits.
+            Not_DP); None if that was not reached, and for decisions.
+        precision: The check's own bits; 0 where all is exact, but for balls that tell signs.
         shared: What the check had to leave to the engines, in words; empty: nothing.
         seconds: How long it took.
     """
@@ -45,10 +51,11 @@ class CheckResult:
     reason: str | None
     program: str
     parameters: Mapping[str, Fraction]
-    claim: Claim
-    answer: Answer
+    claim: Claim | DecisionClaim
+    answer: Answer | Ruling
     pairs: int | None
     rows: int
+    inequalities: int | None
     delta_enclosure: Enclosure | None
     precision: int
     shared: tuple[str, ...]
@@ -62,12 +69,11 @@ class CheckResult:
             "reason": self.reason,
             "program": self.program,
             "params": {name: str(value) for name, value in self.parameters.items()},
-            "eps": str(self.claim.epsilon),
-            "eps_prv": str(self.claim.budget),
-            "delta": str(self.claim.delta),
+            **_claim_fields(self.claim),
             "verdict": self.answer.value,
             "pairs": self.pairs,
             "rows": self.rows,
+            **({} if self.inequalities is None else {"inequalities": self.inequalities}),
             "delta_enclosure": None if self.delta_enclosure is None else ends(self.delta_enclosure),
             "precision": self.precision,
             "shared": list(self.shared),
@@ -81,7 +87,7 @@ class CheckResult:
     def _repr_html_(self) -> str:
         rows = {
             "certificate": f"{self.program}: {self.answer.value}",
-            "claim": f"({self.claim.budget}, {self.claim.delta})-DP at ε = {self.claim.epsilon}",
+            "claim": claim_text(self.claim),
             "check": self.outcome.value,
             "differences": "; ".join(self.differences) or None,
             "reason": self.reason,
@@ -92,3 +98,34 @@ class CheckResult:
             if value is not None
         )
         return f"<table>{''.join(cells)}</table>"
+
+
+def claim_text(claim: Claim | DecisionClaim) -> str:
+    """Write a claim for people."""
+    match claim:
+        case Claim():
+            return f"({claim.budget}, {claim.delta})-DP at ε = {claim.epsilon}"
+        case DecisionClaim():
+            budget = "ε" if claim.budget == 1 else f"{claim.budget} ε"
+            epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
+            return f"({budget}, {claim.delta})-DP for {interval_words(epsilons)}"
+        case _:
+            assert_never(claim)
+
+
+def _claim_fields(claim: Claim | DecisionClaim) -> dict[str, object]:
+    match claim:
+        case Claim():
+            return {
+                "eps": str(claim.epsilon),
+                "eps_prv": str(claim.budget),
+                "delta": str(claim.delta),
+            }
+        case DecisionClaim():
+            return {
+                "interval": list(claim.interval_text()),
+                "budget": str(claim.budget),
+                "delta": claim.delta,
+            }
+        case _:
+            assert_never(claim)

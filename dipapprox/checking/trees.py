@@ -36,8 +36,21 @@ _GUARD_BITS = 40
 F = TypeVar("F")
 
 
-class Functions(Protocol[F]):
-    """Functions on a grid: what messages are made of."""
+class Integrands(Protocol[F]):
+    """Functions that messages are made of."""
+
+    def density(self, law: Distribution, lower: Fraction | None, upper: Fraction | None) -> F:
+        """The density between two bounds."""
+
+    def product(self, left: F, right: F) -> F:
+        """left * right."""
+
+    def running(self, density: F, *, from_left: bool) -> F:
+        """t -> the mass at or below t, or at or above t."""
+
+
+class Functions(Integrands[F], Protocol[F]):
+    """The same on a grid, known by balls."""
 
     laws: frozenset[Distribution]
     bits: int
@@ -48,15 +61,6 @@ class Functions(Protocol[F]):
 
     def lost(self, law: Distribution) -> arb:
         """Bound the mass of a law that the grid leaves out."""
-
-    def density(self, law: Distribution, lower: Fraction | None, upper: Fraction | None) -> F:
-        """The density between two bounds."""
-
-    def product(self, left: F, right: F) -> F:
-        """left * right."""
-
-    def running(self, density: F, *, from_left: bool) -> F:
-        """t -> the mass at or below t, or at or above t."""
 
     def total(self, density: F) -> arb:
         """Enclose the whole mass."""
@@ -177,23 +181,19 @@ class TreeValues:
 
 
 class _Pass(Generic[F]):
-    """Messages on one grid, each computed once."""
+    """Trees on one grid."""
 
     def __init__(self, forest: Forest, grid: Functions[F], limits: Limits) -> None:
-        self._forest = forest
         self._grid = grid
-        self._limits = limits
+        self._messages = Messages(forest, grid, limits)
         scales = min(law.scale for law in grid.laws)
         extent = max(abs(point) for point in grid.points) / scales
         # A point's rounding matters relative to the narrowest law.
         self._working = grid.bits + _GUARD_BITS + int(extent).bit_length()
-        self._densities: dict[Sample, F] = {}
-        self._messages: dict[tuple[int, bool], F] = {}
-        self._products: dict[tuple[tuple[int, bool], ...], F] = {}
 
     def value(self, tree: int, samples: list[Sample]) -> Enclosure:
         with precision(self._working):
-            found = to_enclosure(self._grid.total(self._weighted(tree)))
+            found = to_enclosure(self._grid.total(self._messages.weighted(tree)))
             tails = arb(0)
             for sample in samples:
                 tails = tails + self._grid.lost(sample.law)
@@ -201,7 +201,19 @@ class _Pass(Generic[F]):
         assert isinstance(found, Enclosure) and isinstance(missing, Enclosure)
         return Enclosure(found.lower, found.upper + missing.upper).intersect(UNIT)
 
-    def _weighted(self, tree: int) -> F:
+
+class Messages(Generic[F]):
+    """Messages of the trees of a forest, each computed once."""
+
+    def __init__(self, forest: Forest, functions: Integrands[F], limits: Limits) -> None:
+        self._forest = forest
+        self._grid = functions
+        self._limits = limits
+        self._densities: dict[Sample, F] = {}
+        self._messages: dict[tuple[int, bool], F] = {}
+        self._products: dict[tuple[tuple[int, bool], ...], F] = {}
+
+    def weighted(self, tree: int) -> F:
         """The density of a tree's root times the messages of its children."""
         # Children first, without recursion: chains may be long.
         waiting, order = [tree], []

@@ -21,6 +21,17 @@ BAD_INPUT = 2
 UNKNOWN = 3
 INTERRUPTED = 130
 
+_EPILOG = """examples:
+  dipapprox examples                                what there is; svt_gauss is one of them
+  dipapprox examples svt_gauss --copy .             a copy, as in the examples of the commands
+  dipapprox verify svt_gauss.dpg --eps 0.5 --delta 0.01
+  dipapprox verify --help                           every command explains itself
+
+exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
+
+Results go to standard output; progress and messages go to standard error.
+"""
+
 _COMMANDS = (
     "verify",
     "probability",
@@ -86,8 +97,10 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Build the parser of the command that `words` begin with; of all commands if with none."""
     parser = argparse.ArgumentParser(
         prog="dipapprox",
-        description="Verify differential privacy of programs with Gaussian and Laplace noise. "
-        "DP and Not_DP are proved; what cannot be decided is Unknown, with the reason.",
+        description="Verify differential privacy of programs with Gaussian, Laplace and discrete\n"
+        "noise. DP and Not_DP are proved; what cannot be decided is Unknown, with the reason.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")

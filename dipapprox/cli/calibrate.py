@@ -54,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "calibrate",
         help="find a certified ε next to a refuted one",
-        description="Find a certified ε next to a refuted one: run with the first the program "
+        description="Find a certified ε next to a refuted one: run with the first the program\n"
         "meets the claim, with the second, slightly larger one it does not.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

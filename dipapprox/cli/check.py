@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dipapprox.checking.check import check
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.decisions.claim import DecisionClaim
+from dipapprox.checking.result import CheckResult, Outcome, claim_text
 from dipapprox.cli import arguments
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.report import interval
@@ -29,6 +30,7 @@ _LARGEST_FILE = 2**28
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01 --certificate svt.json
   dipapprox check svt.json
+  dipapprox decide svt1.dpg --certificate svt1.json && dipapprox check svt1.json
 
 The certificate's statements are derived again by another route: paths of concrete inputs, trees of
 comparisons, integer sums. It shares the reader of programs and flint with the run that wrote it.
@@ -51,7 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "check",
         help="check a certificate by another route",
-        description="Check a certificate that `verify --certificate` wrote.",
+        description="Check a certificate that `verify` or `decide` wrote with --certificate.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -78,15 +80,10 @@ def run(command: CheckCommand, console: Console) -> int:
 
 
 def _report(result: CheckResult) -> RenderableType:
-    claim = result.claim
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
-    facts.add_row(
-        "states",
-        f"{result.answer.value} for (ε_prv, δ) = ({claim.budget}, {claim.delta}), "
-        f"program run at ε = {claim.epsilon}",
-    )
+    facts.add_row("states", _statement(result))
     if result.parameters:
         facts.add_row("parameters", ", ".join(f"{n} = {v}" for n, v in result.parameters.items()))
     for difference in result.differences:
@@ -99,9 +96,25 @@ def _report(result: CheckResult) -> RenderableType:
         facts.add_row(
             "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
         )
+    elif isinstance(result.claim, DecisionClaim) and result.rows:
+        derived = f"closed forms of {result.rows} inputs, ordered pairs: {result.pairs}"
+        if result.inequalities is not None:
+            derived += f", inequalities: {result.inequalities}"
+        facts.add_row("derived", derived)
     for exception in result.shared:
         facts.add_row("shared", exception)
-    facts.add_row("computed", f"{result.precision} bits, {result.seconds:.3g} s")
+    bits = f"{result.precision} bits, " if result.precision else ""
+    facts.add_row("computed", f"{bits}{result.seconds:.3g} s")
     style = _STYLES[result.outcome]
     headline = Text(f"{result.program}: the certificate is {result.outcome.value}", f"bold {style}")
     return Panel(Group(headline, facts), title=result.outcome.value, border_style=style)
+
+
+def _statement(result: CheckResult) -> str:
+    claim = result.claim
+    if isinstance(claim, DecisionClaim):
+        return f"{result.answer.value}: {claim_text(claim)}"
+    return (
+        f"{result.answer.value} for (ε_prv, δ) = ({claim.budget}, {claim.delta}), "
+        f"program run at ε = {claim.epsilon}"
+    )

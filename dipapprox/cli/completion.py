@@ -14,6 +14,8 @@ from dipapprox.cli.output import write
 _EXAMPLES = """examples:
   dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox
   dipapprox completion zsh > ~/.zfunc/_dipapprox        with ~/.zfunc in fpath
+
+exit status: 0 done, 2 bad usage, 130 interrupted
 """
 
 

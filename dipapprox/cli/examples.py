@@ -21,6 +21,10 @@ _EXAMPLES = """examples:
   dipapprox examples                          what there is
   dipapprox examples svt_gauss                print one
   dipapprox examples svt_gauss --copy .       a copy to work with
+
+A file that exists is never overwritten.
+
+exit status: 0 done, 2 bad input or usage, 130 interrupted
 """
 
 

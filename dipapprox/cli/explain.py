@@ -45,6 +45,8 @@ _EXAMPLES = """examples:
 
 Integrals are shown at ε = 1 and, for each state, the first input that leads to it; choose with
 --eps and --input.
+
+exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interrupted
 """
 
 
@@ -69,7 +71,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "explain",
         help="show final states, guards, dependencies and integrals",
-        description="Show final states, guards, dependencies, and integrals before and after "
+        description="Show final states, guards, dependencies, and integrals before and after\n"
         "optimisation.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -15,8 +15,13 @@ from dipapprox.errors import UserError
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
 _EXAMPLES = """examples:
-  dipapprox new my_mechanism                       a sparse vector mechanism to change
-  dipapprox new my_argmax --template noisy-max
+  dipapprox new my_mechanism                        a sparse vector mechanism to change
+  dipapprox new my_argmax --template noisy-max         a noisy argmax
+  dipapprox new my_monitor --template range           is a value within a range?
+
+A file that exists is never overwritten.
+
+exit status: 0 written, 2 bad input or usage, 130 interrupted
 """
 
 

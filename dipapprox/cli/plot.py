@@ -1,32 +1,18 @@
-"""Curves as pictures, with matplotlib: the optional extra `plots`."""
+"""Privacy profiles as pictures (`experiments.pictures`)."""
 
 from __future__ import annotations
 
-import importlib
 from itertools import pairwise
 from math import exp
 from pathlib import Path
-from typing import Any
 
-from dipapprox.errors import UserError
+from dipapprox.experiments.pictures import COLOURS, LEAST_DELTA, new_figure, save
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
-_FORMATS = (".svg", ".png", ".pdf")
 _STEPS = 8
 """Drawn points between two certified ones: envelopes are curved over the budget."""
 
-
-def plot_format(path: Path) -> str:
-    """Return the format that a file name stands for.
-
-    Raises:
-        UserError: If it stands for none.
-    """
-    if path.suffix.lower() not in _FORMATS:
-        raise UserError(
-            f"--plot cannot write '{path.name}'", f"the name must end in {', '.join(_FORMATS)}"
-        )
-    return path.suffix.lower().removeprefix(".")
+_MOST_DOTS = 60
 
 
 def plot_curve(curve: PrivacyCurve, path: Path) -> None:
@@ -35,30 +21,22 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     Raises:
         UserError: If matplotlib is missing or the file cannot be written.
     """
-    kind = plot_format(path)
-    figure = _load("matplotlib.figure").Figure(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_figure()
     points = curve.envelope.points
     budgets, lower, upper = _drawn(curve)
-    axes.fill_between(budgets, lower, upper, color="tab:blue", alpha=0.35, label="certified")
-    axes.plot(budgets, upper, color="tab:blue", linewidth=1.2)
-    if len(points) <= 60:
-        axes.plot(
-            [float(p.budget) for p in points],
-            [float(p.delta.upper) for p in points],
-            ".",
-            color="tab:blue",
-        )
-    axes.set_xlabel("budget $\\varepsilon_{prv}$")
-    axes.set_ylabel("least $\\delta$")
-    axes.set_title(f"{curve.run.program} at $\\varepsilon$ = {curve.run.epsilon}")
+    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35, label="certified")
+    axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
+    if len(points) <= _MOST_DOTS:
+        certified = [float(p.delta.upper) for p in points]
+        axes.plot([float(p.budget) for p in points], certified, ".", color=COLOURS[0])
+    axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
+    axes.set_ylabel(LEAST_DELTA)
+    axes.set_title(f"{curve.run.program} at ε = {curve.run.epsilon}: privacy profile")
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
     axes.legend()
-    try:
-        figure.savefig(path, format=kind)
-    except OSError as error:
-        raise UserError(f"cannot write '{path}': {error.strerror}") from None
+    save(figure, path)
 
 
 def _drawn(curve: PrivacyCurve) -> tuple[list[float], list[float], list[float]]:
@@ -79,13 +57,3 @@ def _drawn(curve: PrivacyCurve) -> tuple[list[float], list[float], list[float]]:
             upper.append(high)
             lower.append(min(max(*lines, float(right.delta.lower)), high))
     return budgets, lower, upper
-
-
-def _load(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise UserError(
-            "--plot needs matplotlib, which is not installed",
-            "pip install 'dipapprox[plots]'",
-        ) from None

@@ -14,11 +14,12 @@ from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.output import show, show_json, write
-from dipapprox.cli.plot import plot_curve, plot_format
+from dipapprox.cli.plot import plot_curve
 from dipapprox.cli.profile_report import profile_report
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.questions import add_question, question_of
 from dipapprox.errors import UserError
+from dipapprox.experiments.pictures import picture_format
 from dipapprox.language.load import load
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.options import Options
@@ -101,7 +102,7 @@ def read(words: argparse.Namespace) -> ProfileCommand:
     if plot is not None:
         if not isinstance(question, OnCurve):
             raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
-        plot_format(plot)
+        picture_format(plot)
     return ProfileCommand(
         file=Path(words.file),
         parameters=arguments.parameters_of(words),

@@ -35,13 +35,14 @@ A spec is a TOML file; a case is one combination of the values of its axes:
   memory = 2000                     # MiB
 
   [[grid]]
-  task = "verify"                   # or profile, calibrate
+  task = "verify"                   # or profile, calibrate, decide
   programs = ["svt_gauss.dpg"]      # relative to the spec
   parameters = { N = { from = 1, to = 5 } }
   eps = [0.1, 0.5, 1]
   delta = { from = 0.01, to = 0.1, step = 0.01 }
 
-Other axes: eps_prv, pairs, precision, max_precision, engine, tier, merge, width.
+Other axes: eps_prv, pairs, precision, max_precision, engine, tier, merge, width; for decide
+budget, delta, interval, pairs and merge.
 
 An interrupted sweep goes on where it stopped when the same command is run again.
 
@@ -67,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "sweep",
         help="run a grid of cases, resumably; show what came out",
-        description="Run all cases of a grid in processes of their own and write one line of "
+        description="Run all cases of a grid in processes of their own and write one line of\n"
         "JSON for each.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -81,7 +82,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--summary", metavar="FILE", help="show a results file, run nothing")
     parser.add_argument(
-        "--plot", metavar="FOLDER", help="with --summary: draw heat maps and times as SVG and PNG"
+        "--plot",
+        metavar="FOLDER",
+        help="with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG",
     )
     parser.set_defaults(read=read, run=run)
 

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from dipapprox.cli.output import show
 from dipapprox.cli.progress import Reporter
-from dipapprox.experiments.benchmarks.machine import describe_machine
+from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.catalogue import TABLES, make_tables, source_of
 from dipapprox.experiments.tables.table import Table
 from dipapprox.experiments.tables.writing import write_tables
@@ -28,7 +28,8 @@ _EXAMPLES = """examples:
 1 to 8 are the DiPApprox paper's tables, dipc-1 to dipc-8 the DiPC paper's. Numbers in brackets
 refer to the notes below a table: they say why a verdict or a count differs from the printed one.
 
-exit status: 0 every difference is explained, 1 some is not, 2 bad input or usage
+exit status: 0 every difference is explained, 1 some is not, 2 bad input or usage,
+130 interrupted
 """
 
 
@@ -46,7 +47,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "tables",
         help="rerun the papers' tables, published numbers beside ours",
-        description="Rerun every row of the papers' tables and print ours beside the published "
+        description="Rerun every row of the papers' tables and print ours beside the published\n"
         "verdict, structure and time.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -57,7 +57,6 @@ class Catalogue:
 
     def __init__(self, states: FinalStates, epsilon: Fraction) -> None:
         self._states = states
-        self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
         self._integers = frozenset(
             k for k, sample in enumerate(states.samples) if sample.family.is_discrete
         )
@@ -170,7 +169,7 @@ class Catalogue:
             mean = sample.mean
             if change.factor != 1 or change.shift.terms or change.shift.constant:
                 mean = mean.scaled(change.factor) + change.shift
-            scale = abs(change.factor) * self._scales[change.sample]
+            scale = abs(change.factor) * self._instantiator.scales[change.sample]
             family = MIRRORED[sample.family] if change.factor < 0 else sample.family
             names = mean.inputs()
 

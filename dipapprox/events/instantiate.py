@@ -6,7 +6,7 @@ mentions, its guards over local indices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +14,13 @@ from dipapprox.distributions import Distribution
 from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import InputRow, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.state import FinalState, FinalStates, InputCondition, guards_of
+from dipapprox.semantics.state import (
+    FinalState,
+    FinalStates,
+    InputCondition,
+    Sample,
+    guards_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +48,15 @@ class Instantiator:
     Args:
         states: The final states, inputs symbolic.
         epsilon: The program's privacy parameter, exact and > 0.
+
+    Attributes:
+        scales: Of all samples, at this epsilon.
     """
 
     def __init__(self, states: FinalStates, epsilon: Fraction) -> None:
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._samples = states.samples
-        self._scales = tuple(sample.scale.at(epsilon) for sample in states.samples)
+        self.scales = _scales(states.samples, epsilon)
         self._states = states.states
         self._choices, self._epsilon = states.choices, epsilon
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
@@ -100,7 +109,7 @@ class Instantiator:
         """Return the laws of all samples at a row."""
         return [
             Distribution(sample.family, sample.mean.at(numbers).constant, scale)
-            for sample, scale in zip(self._samples, self._scales, strict=True)
+            for sample, scale in zip(self._samples, self.scales, strict=True)
         ]
 
     def admitted(self, row: InputRow, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
@@ -109,6 +118,19 @@ class Instantiator:
         for state, final in enumerate(self._states):
             if all(holds(condition, values, numbers) for condition in final.conditions):
                 yield self.outline(state)
+
+
+def _scales(samples: Iterable[Sample], epsilon: Fraction) -> tuple[Fraction, ...]:
+    """Evaluate the scales of all samples, each different one once."""
+    known: dict[tuple[int, int, int], Fraction] = {}
+    found = []
+    for sample in samples:
+        scale = sample.scale
+        key = *scale.coefficient.as_integer_ratio(), scale.power
+        if key not in known:
+            known[key] = scale.at(epsilon)
+        found.append(known[key])
+    return tuple(found)
 
 
 def _outline(state: FinalState, output: int, chosen: tuple[Chosen, ...]) -> Outline:

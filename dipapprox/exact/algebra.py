@@ -19,6 +19,7 @@ from dipapprox.exact import pieces
 from dipapprox.exact.pieces import Piece
 from dipapprox.exact.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.numerics.algebras.products import SharedProducts, power
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,12 +62,12 @@ class ExactAlgebra:
         produced: How many terms its functions had so far, all together.
     """
 
-    __slots__ = ("_latest", "_leaves", "produced", "units")
+    __slots__ = ("_leaves", "_products", "produced", "units")
 
     def __init__(self, units: Units) -> None:
         self.units = units
         self.produced = 0
-        self._latest: list[tuple[Piecewise, Piecewise]] = []  # factor, product so far
+        self._products = SharedProducts(self.product)
         self._leaves: dict[tuple[str, Distribution], Piecewise] = {}
 
     @property
@@ -127,13 +128,7 @@ class ExactAlgebra:
 
     def power(self, function: Piecewise, exponent: int) -> Piecewise:
         """t -> function(t) ** exponent, exponent >= 1."""
-        if exponent < 1:
-            raise ValueError(f"exponent must be >= 1, got {exponent}")
-        if exponent == 1:
-            return function
-        half = self.power(function, exponent // 2)
-        square = self.product(half, half)
-        return self.product(square, function) if exponent % 2 else square
+        return power(function, exponent, self.product)
 
     def combine(self, terms: Sequence[tuple[int, Piecewise]]) -> Piecewise:
         """t -> Σ coefficient * function(t)."""
@@ -159,33 +154,20 @@ class ExactAlgebra:
 
     def products(self, products: Sequence[Sequence[Piecewise]]) -> list[Piecewise]:
         """Multiply the factors of each."""
-        return list(self._multiplied(products))
+        return list(self._products.of(products))
 
     def product_totals(
         self, products: Sequence[Sequence[Piecewise]]
     ) -> list[ExponentialPolynomial]:
         """∫ over the line of every product of functions."""
-        return [self._total(function) for function in self._multiplied(products)]
+        return [self._total(function) for function in self._products.of(products)]
 
     def running(self, products: Sequence[Sequence[Piecewise]], from_left: bool) -> list[Piecewise]:
         """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
-        return [self._integrate(function, from_left) for function in self._multiplied(products)]
+        return [self._integrate(function, from_left) for function in self._products.of(products)]
 
     def bound(self, function: Piecewise) -> None:
         """None: no bound is known."""
-
-    def _multiplied(self, products: Sequence[Sequence[Piecewise]]) -> Iterator[Piecewise]:
-        """Multiply the factors of each; factors that begin two neighbours alike are shared."""
-        before = self._latest
-        for factors in products:
-            alike = 0
-            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
-                alike += 1
-            del before[alike:]
-            for factor in factors[alike:]:
-                so_far = self.product(before[-1][1], factor) if before else factor
-                before.append((factor, so_far))
-            yield before[-1][1]
 
     def _cached(self, kind: str, law: Distribution, make: Callable[[], Piecewise]) -> Piecewise:
         key = (kind, law)

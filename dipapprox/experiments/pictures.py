@@ -1,7 +1,8 @@
 """Pictures, with matplotlib (the optional extra `plots`): how all of ours look and are saved.
 
 Colours are those of Okabe and Ito, told apart with every kind of colour vision; lines differ in
-their markers as well. The same data give the same SVG file, byte for byte.
+their markers as well. Axes name what they show and its unit. An SVG file carries its heading as a
+title that screen readers find, and the same data give the same file, byte for byte.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from dipapprox.errors import UserError
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = "os^vDPX"
 
+PROGRAM_EPSILON = r"$\varepsilon$ of the program (no unit)"
+LEAST_BUDGET = r"least budget $\varepsilon_{prv}$ (no unit)"
+LEAST_DELTA = r"least $\delta$ (probability)"
+
 FORMATS = (".svg", ".png", ".pdf")
 
 
@@ -26,6 +31,12 @@ def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
     """
     figure = _load("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return how the line of a number looks: no two of the first 49 alike."""
+    marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
+    return {"color": COLOURS[number % len(COLOURS)], "marker": marker, "linewidth": 1.2}
 
 
 def picture_format(path: Path) -> str:
@@ -48,10 +59,12 @@ def save(figure: Any, path: Path) -> None:
         UserError: If the file cannot be written.
     """
     kind = picture_format(path)
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    # No date: the same data give the same file.
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    metadata = {"Title": figure.axes[0].get_title(), **undated}
     try:
         with _load("matplotlib").rc_context({"svg.hashsalt": "dipapprox"}):
-            figure.savefig(path, format=kind, metadata=dated, dpi=160)
+            figure.savefig(path, format=kind, metadata=metadata, dpi=160)
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}") from None
 

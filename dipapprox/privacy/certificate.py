@@ -116,36 +116,55 @@ def certify(
     """
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
-    read = parse_program(source.text, source.language, source.name)
-    if elaborate(read, verdict.parameters, program.name) != program:
-        raise UserError("the program's text is not that of the program that was verified")
     fields: Fields = {
         "format": FORMAT,
         "version": VERSION,
-        "program": {
-            "name": source.name,
-            "language": source.language,
-            "text": source.text,
-            "sha256": text_hash(source.text),
-        },
-        "params": {name: str(value) for name, value in verdict.parameters.items()},
+        **program_fields(program, source, verdict.parameters),
         "claim": {
             "eps": str(verdict.claim.epsilon),
             "eps_prv": str(verdict.claim.budget),
             "delta": str(verdict.claim.delta),
         },
-        "pairs": _pairs(selection, verdict),
+        # A search that found a violation stopped there: its count says nothing about the selection.
+        "pairs": pair_fields(selection, verdict.pairs if verdict.answer is Answer.DP else None),
         "verdict": verdict.answer.value,
         "delta_enclosure": ends(verdict.delta_enclosure),
         "evidence": _evidence(program, verdict, selection, options),
         "computed": {
             "engine": verdict.engine,
             "precision": verdict.precision,
-            "python": platform.python_version(),
-            **{name: _version(name) for name in ("dipapprox", "python-flint", "numpy")},
+            **versions(),
         },
     }
     return Certificate({**fields, "digest": digest(fields)})
+
+
+def program_fields(
+    program: Program, source: ProgramText, parameters: Mapping[str, Fraction]
+) -> Fields:
+    """Return the fields about a program, its text and its parameters.
+
+    Raises:
+        UserError: If `source` with `parameters` is not the text of `program`.
+    """
+    read = parse_program(source.text, source.language, source.name)
+    if elaborate(read, parameters, program.name) != program:
+        raise UserError("the program's text is not that of the program that was verified")
+    return {
+        "program": {
+            "name": source.name,
+            "language": source.language,
+            "text": source.text,
+            "sha256": text_hash(source.text),
+        },
+        "params": {name: str(value) for name, value in parameters.items()},
+    }
+
+
+def versions() -> Fields:
+    """Return the versions of what computes."""
+    names = ("dipapprox", "python-flint", "numpy")
+    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
 
 
 def plain_row(row: InputRow) -> list[PlainValue]:
@@ -153,9 +172,8 @@ def plain_row(row: InputRow) -> list[PlainValue]:
     return [plain_value(value) for value in row]
 
 
-def _pairs(selection: PairSelection, verdict: Verdict) -> Fields:
-    # A search that found a violation stopped there: its count says nothing about the selection.
-    count = verdict.pairs if verdict.answer is Answer.DP else None
+def pair_fields(selection: PairSelection, count: int | None) -> Fields:
+    """Return the pairs that were selected, with their number where it is known."""
     match selection:
         case AllPairs():
             return {"selection": "adjacent", "count": count, "list": None}

@@ -12,6 +12,7 @@ from math import ceil
 from dipapprox.errors import LimitReached, UserError, was_interrupted
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.limits import rare_collections
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
@@ -90,6 +91,7 @@ class OutputDistribution:
         return f"<table><tr><th>output</th><th>probability</th></tr>{''.join(rows)}</table>"
 
 
+@rare_collections()
 def output_distribution(
     program: Program,
     epsilon: Fraction,

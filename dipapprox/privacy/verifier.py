@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.language.core import Program
+from dipapprox.limits import rare_collections
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
@@ -20,6 +21,7 @@ from dipapprox.semantics.state import FinalStates
 INTERRUPTED = "interrupted"
 
 
+@rare_collections()
 def verify(
     program: Program,
     claim: Claim,

@@ -9,9 +9,10 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, are_contradictory
 from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import PathFault
-from dipapprox.semantics.feasibility import can_be_taken
+from dipapprox.semantics.feasibility import can_be_taken, supports
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import FinalState, guards_of
+from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
 
 
@@ -20,6 +21,7 @@ class Endings:
 
     Args:
         program: The program.
+        statements: Knows the samples of the run.
         points: The points of the run.
         limits: Budget of states.
 
@@ -29,8 +31,12 @@ class Endings:
         refused: The shares of the states that ended by a fault.
     """
 
-    def __init__(self, program: core.Program, points: Points, limits: Limits) -> None:
+    def __init__(
+        self, program: core.Program, statements: Statements, points: Points, limits: Limits
+    ) -> None:
         self._outputs = program.outputs
+        self._names = tuple(cell.name for cell in program.outputs)
+        self._statements = statements
         self._points = points
         self._limits = limits
         self._known: dict[int, list[tuple[core.Value, ...]]] = {}
@@ -70,12 +76,13 @@ class Endings:
         guards = guards_of(state.path)
         if are_contradictory(guards, self._points):
             return
+        guards = (*guards, *supports(guards, self._statements.samples))
         if can_be_taken(state.knowledge, guards, self._limits.check):
             self.diagnostics[key] = describe_fault(fault, state.trail)
 
     def final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""
-        outputs = tuple(state.outputs[cell.name] for cell in self._outputs)
+        outputs = tuple(map(state.outputs.__getitem__, self._names))
         alike = self._known.setdefault(state.fingerprint, [])
         for known in alike:
             if known == outputs:

@@ -81,8 +81,8 @@ class _Run:
         self.knowledge = Knowledge(domains, {}, frozenset())
         self.points = Points(self.knowledge)
         self.evaluator = Evaluator(program.inputs)
-        self.endings = Endings(program, self.points, limits)
         self.statements = Statements(program, self.evaluator, domains)
+        self.endings = Endings(program, self.statements, self.points, limits)
         integers = self.statements.integers
         self.splitter = Splitter(self.evaluator, self.points, integers, self.endings.refuse)
         self.live = live_cells(program)

@@ -13,13 +13,14 @@ cell by cell; a partial row is given up as soon as the conditions, or the guards
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from dipapprox.distributions import Family
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import has_interior
-from dipapprox.semantics.state import Guard
+from dipapprox.semantics.state import Guard, Sample
 
 _MOST_ROWS = 10_000
 """Partial rows that are tried; a path that needs more counts as one that can be taken."""
@@ -71,6 +72,21 @@ def can_be_taken(knowledge: Knowledge, guards: Iterable[Guard], check: Callable[
             allowed = {**row.allowed, cell: frozenset({value})}
             waiting.append((Knowledge(row.domains, allowed, row.linear), known + 1))
     return bool(waiting)
+
+
+def supports(guards: Iterable[Guard], samples: Sequence[Sample]) -> Iterator[Guard]:
+    """Yield that the one-sided samples in guards lie on their side of their means."""
+    mentioned = {sample for guard in guards for sample in guard.form.samples()}
+    for number in sorted(mentioned):
+        sample = samples[number]
+        above = LinearForm.symbol(number) - sample.mean
+        match sample.family:
+            case Family.EXPONENTIAL:
+                yield Guard((-above).normalised(), False)
+            case Family.REFLECTED_EXPONENTIAL:
+                yield Guard(above.normalised(), False)
+            case _:
+                pass
 
 
 def _parted(form: LinearForm) -> tuple[LinearForm, LinearForm]:

@@ -119,6 +119,8 @@ class Knowledge:
 
     def choices(self) -> tuple[tuple[int, frozenset[int]], ...]:
         """The choices that matter and their outcomes: (number of the choice, outcomes)."""
+        if not self.allowed:
+            return ()
         return tuple(
             (int(cell.removeprefix(_CHOICE)), frozenset(map(int, self.allowed[cell])))
             for cell in self.domains

@@ -33,7 +33,7 @@ class Choice:
     Attributes:
         law: Closed: it depends on epsilon only. A choice whose law depends on inputs is one
             `Choice` for each law.
-        site: Of the `Choose` or `While`.
+        site: Of the `Choose`; for a loop, of the first one in it.
         label: The variable that was assigned, for people.
     """
 
@@ -104,9 +104,10 @@ class FinalState:
         outputs: Values of the output cells, in the order of `Program.outputs`.
         conditions: The state exists only for inputs that meet all of them.
         path: Guards on the samples; None when there are none.
-        decisions: The conditions that were decided on the way, as written: numbers of the `If`
-            and which branch was taken. A compound condition is one decision. Finite-domain
-            conditions that were constant are not decisions. Empty on merged states.
+        decisions: The conditions that were decided on the way, as written: numbers of the `If` or
+            `While` and which branch was taken; an outcome of a random choice has a number of its
+            own, and is taken. A compound condition is one decision. Finite-domain conditions that
+            were constant are not decisions. Empty on merged states.
         choices: (index in `FinalStates.choices`, outcomes): the state needs every one of these
             independent choices to have one of its outcomes.
     """

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli.running import run
 
+from cli.running import run
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.language.load import BUNDLED, load
 

@@ -48,6 +48,16 @@ def noisy_response() -> core.Program:
     return program(cells("q", 2, (0, 1)), cells("out", 1, range(4)), body)
 
 
+def integer_thresholds() -> core.Program:
+    """Integers against inputs, alone and in differences: the guards vary with the row."""
+    apart = core.Sum(core.Variable("z"), core.Variable("q[1]"))
+    third = choose(compare("z", ">", "q[2]"), [assign("out[1]", 2)], [assign("out[1]", 3)])
+    second = choose(compare("z", "=", "q[1]"), [assign("out[1]", 1)], [third])
+    first = choose(compare(apart, "<", "y"), [assign("out[1]", 0)], [second])
+    body = [integer("z", 0, 0), integer("y", "q[2]", 1), first]
+    return program(cells("q", 2, (-1, 0, 1)), cells("out", 1, range(4)), body)
+
+
 def walk() -> core.Program:
     """At most three rounds of a walk whose drift is an input; it may stop the program."""
     weights = [(1, number("1/4")), (-1, core.WeightProduct(Q1, number("1/4"))), (0, number(1))]
@@ -59,7 +69,7 @@ def walk() -> core.Program:
     return program(cells("q", 1, (0, 1, 2)), cells("out", 1, range(-5, 10)), body)
 
 
-@pytest.mark.parametrize("example", [response(), noisy_response(), walk()])
+@pytest.mark.parametrize("example", [response(), noisy_response(), integer_thresholds(), walk()])
 @pytest.mark.parametrize("merge", [True, False])
 def test_the_catalogue_agrees_with_events_made_one_by_one(
     example: core.Program, merge: bool

@@ -115,6 +115,6 @@ def integer_events(draw: st.DrawFn, *, most: int = 4) -> Event:
     """A system of up to `most` samples: differences, bounds, general integer coefficients."""
     size = draw(st.integers(1, most))
     samples = [dlap(draw(st.integers(-2, 2)), draw(st.sampled_from(SCALES))) for _ in range(size)]
-    coefficients = {"most": 3 if size < 4 else 2}
+    coefficients = {"most": {1: 3, 2: 3, 3: 2}.get(size, 1)}
     guards = draw(st.lists(_guards(size, coefficients), min_size=1, max_size=size + 1))
     return Event(tuple(samples), tuple(guards))

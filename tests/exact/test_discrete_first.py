@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from exact.integer_events import at_most, dlap
 
 from dipapprox.distributions import Distribution, Family, FiniteLaw
 from dipapprox.events.event import Chosen, Connected, Event
@@ -14,6 +13,7 @@ from dipapprox.exact.discrete_first import DiscreteFirst
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from exact.integer_events import at_most, dlap
 
 HALF = Enclosure.exact(Fraction(1, 2))
 LAPLACE = Event(

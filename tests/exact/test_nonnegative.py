@@ -6,7 +6,6 @@ import json
 from fractions import Fraction
 
 import pytest
-from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
 from hypothesis import given, settings
 
 from dipapprox.exact.evidence import DerivativeChain, NoNegativeTerm, SignAtPoint, evidence_json
@@ -17,6 +16,7 @@ from dipapprox.exact.values import sign_at
 from dipapprox.exact.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
 
 LIMITS = Limits()
 F = Fraction

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from exact.sign_functions import EPS, ONE, coarse_functions, constant, exp
 from hypothesis import assume, given, settings
 
 from dipapprox.exact import squarefree
 from dipapprox.exact.normal_form import NormalForm, normal_form, reduce_function
 from dipapprox.exact.squarefree import SquarefreeParts, squarefree_parts
 from dipapprox.exponentials import ExponentialPolynomial
+from exact.sign_functions import EPS, ONE, coarse_functions, constant, exp
 
 F = Fraction
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, coarse_functions, constant, exp
 from hypothesis import given, settings
 
 from dipapprox.exact.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
@@ -17,6 +16,7 @@ from dipapprox.exact.values import compare_at, enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, coarse_functions, constant, exp
 
 LIMITS = Limits()
 F = Fraction

@@ -6,7 +6,6 @@ from fractions import Fraction
 from math import exp as float_exp
 
 import pytest
-from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, constant, exp, functions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from dipapprox.exact.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, constant, exp, functions
 
 LIMITS = Limits()
 epsilons = st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50)

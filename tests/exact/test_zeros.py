@@ -5,17 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from exact.sign_functions import (
-    EPS,
-    OMEGA,
-    OMEGA_BOUNDS,
-    ONE,
-    constant,
-    exp,
-    functions,
-    product,
-    small_fractions,
-)
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +16,17 @@ from dipapprox.exact.zeros import SignChart, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
+from exact.sign_functions import (
+    EPS,
+    OMEGA,
+    OMEGA_BOUNDS,
+    ONE,
+    constant,
+    exp,
+    functions,
+    product,
+    small_fractions,
+)
 
 LIMITS = Limits()
 F = Fraction

@@ -12,15 +12,17 @@ import pytest
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
+from dipapprox.experiments import pictures
 from dipapprox.experiments.benchmarks import plot
 from dipapprox.experiments.benchmarks.cases import Batch, Case, Chain, certified
 from dipapprox.experiments.benchmarks.comparison import (
+    AFRESH,
     CERTIFIED,
     ELIMINATION,
     LITERAL,
     NESTED,
     PLAIN,
-    SET_UP,
+    PREPARED,
     Comparison,
     TierComparison,
     compare_engines,
@@ -28,7 +30,6 @@ from dipapprox.experiments.benchmarks.comparison import (
 )
 from dipapprox.experiments.benchmarks.figures import Standing, judge
 from dipapprox.experiments.benchmarks.growth import Command, Growth, measure, own_peak_memory
-from dipapprox.experiments.benchmarks.machine import describe_machine
 from dipapprox.experiments.benchmarks.plain import NoPlainEvaluation
 from dipapprox.experiments.benchmarks.plain_events import Prepared
 from dipapprox.experiments.benchmarks.published import published
@@ -44,6 +45,7 @@ from dipapprox.experiments.benchmarks.timing import (
     ratio,
     side_by_side,
 )
+from dipapprox.experiments.machine import describe_machine
 from dipapprox.semantics.linear import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -130,7 +132,8 @@ def test_tables_have_a_cell_for_every_column() -> None:
 
 def made_up(literal: Timing) -> Results:
     timings = {ELIMINATION: answered(0.01, 0.02, 0.03), NESTED: answered(0.5), LITERAL: literal}
-    tiers = {CERTIFIED: answered(0.006), SET_UP: answered(0.003), PLAIN: answered(0.003)}
+    tiers = {CERTIFIED: answered(0.006), AFRESH: answered(0.03)}
+    tiers |= {PLAIN: answered(0.003), PREPARED: answered(0.002)}
     return Results(
         compared=[(FOUR_UNMERGED, Comparison(FOUR_UNMERGED.name, timings))],
         batches=[TierComparison("tier", 7, tiers, 1e-13, 1e-15)],
@@ -186,7 +189,7 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     text = page(results, {"processor": "made up"}, "plot.svg", ["take care"])
     row = f"| {FOUR_UNMERGED.name} | 20 (3) | 500 (1) | 25 | > 30000 | > 1500 |"
     assert row in text.splitlines()
-    assert "| tier | 7 | 6 (1) | 3 (1) | 3 (1) | 2 | 1.0e-13 | 1.0e-15 |" in text
+    assert "| tier | 7 | 6 (1) | 30 (1) | 3 (1) | 2 (1) | 2 | 10 | 1.0e-13 | 1.0e-15 |" in text
     assert "![time against N](plot.svg)" in text and "take care" in text
     assert "- processor: made up" in text
 
@@ -198,7 +201,7 @@ def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.Monkey
         raise ImportError(name)
 
     with monkeypatch.context() as patched:
-        patched.setattr(plot.importlib, "import_module", missing)
+        patched.setattr(pictures.importlib, "import_module", missing)
         assert not plot.plot_growth(results, path)
         assert not path.exists()
     pytest.importorskip("matplotlib")

@@ -146,7 +146,7 @@ def by_counters(of: Opened, search: Search) -> None:
     assert plan is not None
     total = count_pairs(program.inputs, program.adjacency)
     assert total is not None
-    assert search_counters(search, program, plan, of.tables(search), total, silent)
+    assert search_counters(search, program, plan, of.tables(search), total, silent, elsewhere=False)
 
 
 def in_blocks(of: Opened, search: Search) -> None:

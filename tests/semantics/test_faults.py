@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
@@ -214,3 +215,30 @@ def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> 
     if failed:
         for merge in (False, True):
             assert diagnostics(program, merge)
+
+
+@pytest.mark.parametrize(
+    ("family", "relation", "bound", "silent"),
+    [
+        (Family.EXPONENTIAL, ">=", "q[1]", True),
+        (Family.EXPONENTIAL, "<=", "q[1]", False),
+        (Family.EXPONENTIAL, ">=", 1, False),
+        (Family.REFLECTED_EXPONENTIAL, "<=", "q[1]", True),
+        (Family.REFLECTED_EXPONENTIAL, "<=", 1, True),
+        (Family.LAPLACE, ">=", "q[1]", False),
+    ],
+)
+def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(
+    family: Family, relation: str, bound: object, silent: bool
+) -> None:
+    """The output is assigned in one branch only."""
+    body = [
+        draw("r", "q[1]", 0, family=family),
+        choose(compare("r", relation, bound), [assign("out[1]", 0)]),
+    ]
+    example = program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1)), body)
+    if silent:
+        assert len(execute(example, True, Limits()).states) == 1
+    else:
+        with pytest.raises(SourceError, match="never assigned"):
+            execute(example, True, Limits())

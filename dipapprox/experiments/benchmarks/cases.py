@@ -14,17 +14,17 @@ from fractions import Fraction
 from itertools import product
 from math import factorial
 from pathlib import Path
-from typing import assert_never
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.events.event import Connected, Event
 from dipapprox.experiments.benchmarks.timing import NoAnswer, Run
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.bench import forget_grids
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -208,32 +208,10 @@ class Batch:
         return list(catalogue.events)
 
 
-def covering(events: Sequence[Connected]) -> list[Connected]:
-    """Choose a few events that mention every law of all of them."""
-    seen: set[Distribution] = set()
-    chosen: list[Connected] = []
-    for event in events:
-        laws = _laws(event)
-        if not laws <= seen:
-            seen |= laws
-            chosen.append(event)
-    return chosen
-
-
-def _laws(event: Connected) -> set[Distribution]:
-    match event:
-        case Star(centre, below, above):
-            return {centre, *(law for law, _ in (*below, *above))}
-        case Event(samples):
-            return set(samples)
-        case Chosen():
-            return set()
-        case _:
-            assert_never(event)
-
-
 def certified(events: Sequence[Connected]) -> list[Enclosure]:
-    """Enclose probabilities in the certified float64 tier, nothing remembered.
+    """Enclose probabilities in the certified float64 tier by an engine that remembers nothing.
+
+    The process may remember grids with the node values of laws: see `certified_afresh`.
 
     Raises:
         NoAnswer: If it does not enclose some.
@@ -243,3 +221,9 @@ def certified(events: Sequence[Connected]) -> list[Enclosure]:
     if len(enclosures) < len(found):
         raise NoAnswer("an event without enclosure")
     return enclosures
+
+
+def certified_afresh(events: Sequence[Connected]) -> list[Enclosure]:
+    """The same, after the process has forgotten its grids: as if it had just begun."""
+    forget_grids()
+    return certified(events)

@@ -1,14 +1,14 @@
-"""Time against N as a picture, with matplotlib: the optional extra `plots`."""
+"""Time against N as a picture (`experiments.pictures`)."""
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any
 
+from dipapprox.errors import UserError
 from dipapprox.experiments.benchmarks.published import published
 from dipapprox.experiments.benchmarks.suite import PRECISE, Results
 from dipapprox.experiments.benchmarks.timing import Outcome
+from dipapprox.experiments.pictures import line_style, new_figure, save
 
 MISSING = "No plot: matplotlib is not installed (`pip install 'dipapprox[plots]'`)."
 
@@ -18,30 +18,29 @@ def plot_growth(results: Results, path: Path) -> bool:
 
     Returns:
         Whether matplotlib is there.
+
+    Raises:
+        UserError: If the file cannot be written.
     """
     try:
-        figures: Any = importlib.import_module("matplotlib.figure")
-        style: Any = importlib.import_module("matplotlib")
-    except ImportError:
+        figure, axes = new_figure(8.0, 5.0)
+    except UserError:
         return False
-    figure = figures.Figure(figsize=(8.0, 5.0), layout="constrained")
-    axes = figure.add_subplot()
     for number, (family, points) in enumerate(_families(results).items()):
-        colour, marker = f"C{number % 10}", "os^v"[number // 10 % 4]
+        style = line_style(number)
         sizes, seconds, known = zip(*points, strict=True)
-        axes.plot(sizes, seconds, marker=marker, color=colour, label=family, linewidth=1)
+        axes.plot(sizes, seconds, label=family, **style)
         printed = [(n, s) for n, s in zip(sizes, known, strict=True) if s is not None]
         if printed:
-            axes.plot(*zip(*printed, strict=True), "o", mfc="none", color=colour)
+            axes.plot(*zip(*printed, strict=True), "o", mfc="none", color=style["color"])
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("N")
-    axes.set_ylabel("seconds, median")
+    axes.set_xlabel("N (number of queries)")
+    axes.set_ylabel("time (seconds, median)")
     axes.set_title("Engine time; hollow: published")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-    with style.rc_context({"svg.hashsalt": "dipapprox"}):  # the same ids in every file
-        figure.savefig(path, format="svg", metadata={"Date": None})
+    save(figure, path)
     return True
 
 

@@ -32,6 +32,7 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "events": batch.events,
             "timings": _timings(batch.timings),
             "ratio": _ratio(batch.ratio()),
+            "ratio_afresh": _ratio(batch.ratio_afresh()),
             "width": batch.width,
             "distance": batch.distance,
         }

@@ -1,4 +1,4 @@
-"""Pictures of results: verdict and time over two numbers, and time against N."""
+"""Pictures of results: heat maps over two numbers, time against N, noise against guarantee."""
 
 from __future__ import annotations
 
@@ -7,18 +7,48 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dipapprox.experiments.pictures import COLOURS, MARKERS, new_figure, save
+from dipapprox.experiments.pictures import (
+    LEAST_BUDGET,
+    LEAST_DELTA,
+    PROGRAM_EPSILON,
+    line_style,
+    new_figure,
+    save,
+)
 from dipapprox.experiments.sweep.summary import (
     Group,
     Matrix,
+    Measured,
     Series,
     matrix_of,
+    numeric_fields,
     series_of,
-    whole_parameters,
 )
 
 SYMBOLS = {"DP": "✓", "Not_DP": "✗", "Unknown": "?", "-": "–"}
 """What stands for an answer in a cell; the colour only shows the time."""
+
+_Line = tuple[str, list[tuple[float, Measured]]]
+"""A label, and a number at each value."""
+
+_AXES = {
+    "eps": PROGRAM_EPSILON,
+    "eps_prv": r"budget $\varepsilon_{prv}$ (no unit)",
+    "delta": r"$\delta$ (probability)",
+    "N": "N (array cells)",
+}
+"""What stands at an axis, with its unit; other fields by their names."""
+
+_ASKED = {
+    "eps_prv": LEAST_BUDGET,
+    "delta": LEAST_DELTA,
+    "eps": r"certified $\varepsilon$ of the program (no unit)",
+}
+_WORDS = {"eps_prv": "budget", "delta": "δ", "eps": "ε"}
+_WIDE = 50
+"""Values that span this factor or more stand on a logarithmic axis."""
+_MANY = 6
+"""Names of more lines than these stand beside the picture."""
 
 
 def plot_groups(groups: Iterable[Group], folder: Path) -> tuple[Path, ...]:
@@ -33,10 +63,14 @@ def plot_groups(groups: Iterable[Group], folder: Path) -> tuple[Path, ...]:
         matrix = matrix_of(group)
         if matrix is not None:
             written += _both(_heat_map(group, matrix), folder / f"{stem}-map")
-        for name in whole_parameters(group):
+        for name in numeric_fields(group, whole=True):
             series = series_of(group, name)
             if series:
-                written += _both(_lines(group, name, series), folder / f"{stem}-time-{name}")
+                written += _both(_times(group, name, series), folder / f"{stem}-time-{name}")
+        for name in numeric_fields(group):
+            for quantity, lines in _measured_series(group, name).items():
+                picture = _numbers(group, quantity, name, lines)
+                written += _both(picture, folder / f"{stem}-{quantity}-by-{name}")
     return tuple(written)
 
 
@@ -63,29 +97,61 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
                 axes.text(j, i, symbol, ha="center", va="center", color=shade)
     axes.set_xticks(range(len(columns)), [f"{float(v):g}" for v in columns])
     axes.set_yticks(range(len(rows)), [f"{float(v):g}" for v in rows])
-    axes.set_xlabel(across)
-    axes.set_ylabel(down)
+    axes.set_xlabel(_AXES.get(across, across))
+    axes.set_ylabel(_AXES.get(down, down))
     axes.set_title(f"{group.task} {Path(group.program).stem}: answer and time")
-    figure.colorbar(image, label="seconds")
+    figure.colorbar(image, label="time (seconds)")
     return figure
 
 
-def _lines(group: Group, name: str, series: Iterable[Series]) -> Any:
+def _times(group: Group, name: str, series: Iterable[Series]) -> Any:
     figure, axes = new_figure()
     for number, each in enumerate(series):
-        sizes, seconds = zip(*each.points, strict=True)
-        axes.plot(
-            sizes,
-            seconds,
-            marker=MARKERS[number % len(MARKERS)],
-            color=COLOURS[number % len(COLOURS)],
-            linewidth=1.2,
-            label=each.label,
-        )
+        values = [float(value) for value, _ in each.points]
+        seconds = [row.seconds for _, row in each.points]
+        axes.plot(values, seconds, label=each.label, **line_style(number))
     axes.set_yscale("log")
-    axes.set_xlabel(name)
-    axes.set_ylabel("seconds per case")
-    axes.set_title(f"{group.task} {Path(group.program).stem}: time against {name}")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.set_ylabel("time (seconds per case)")
+    _finish(axes, name, f"{group.task} {Path(group.program).stem}: time against {name}")
     return figure
+
+
+def _measured_series(group: Group, name: str) -> dict[str, list[_Line]]:
+    """Collect the numbers along a field, by what they are."""
+    found: dict[str, list[_Line]] = {}
+    for each in series_of(group, name):
+        points = [(float(value), row.number) for value, row in each.points if row.number]
+        if len(points) > 1:
+            found.setdefault(points[0][1].quantity, []).append((each.label, points))
+    return found
+
+
+def _numbers(group: Group, quantity: str, name: str, lines: Iterable[_Line]) -> Any:
+    """Guarantee against noise, or against any other field; bars are the enclosures.
+
+    Lines only join what belongs together: nothing is certified between the points.
+    """
+    figure, axes = new_figure()
+    for number, (label, points) in enumerate(lines):
+        values, found = zip(*points, strict=True)
+        middles = [(m.lower + m.upper) / 2 for m in found]
+        halves = [(m.upper - m.lower) / 2 for m in found]
+        style = line_style(number)
+        axes.errorbar(values, middles, yerr=halves, label=label, capsize=2, **style)
+        if min(values) > 0 and max(values) >= _WIDE * min(values):
+            axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(_ASKED[quantity])
+    stem = Path(group.program).stem
+    _finish(axes, name, f"{stem}: {_WORDS[quantity]} against {_WORDS.get(name, name)}")
+    return figure
+
+
+def _finish(axes: Any, name: str, title: str) -> None:
+    axes.set_xlabel(_AXES.get(name, name))
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    if len(axes.get_legend_handles_labels()[0]) > _MANY:
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    else:
+        axes.legend(fontsize=8)

@@ -9,7 +9,26 @@ from fractions import Fraction
 
 Record = Mapping[str, object]
 
+_WORDS = {"private": "DP", "violated": "Not_DP", "unknown": "Unknown"}
+"""The verdicts of `decide`, as those of `verify`."""
+
 _OWN = ("case", "task", "program", "params", "result", "failure", "seconds")
+
+_QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
+"""What numbers an answer can enclose, and how they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number with its enclosure, to drawing accuracy.
+
+    Attributes:
+        quantity: "eps_prv" (the least budget), "eps" (the calibrated one) or "delta" (the least).
+    """
+
+    quantity: str
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +39,14 @@ class Row:
         values: Of the fields and parameters, as texts.
         answer: A word: the verdict, or the number that was asked for; "-" without an answer.
         detail: The enclosure behind it, or why there is no answer.
+        number: What was asked for, if that is a number and finite.
     """
 
     values: Mapping[str, str]
     answer: str
     detail: str
     seconds: float
+    number: Measured | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +85,10 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Seconds against a whole-numbered parameter, everything else fixed: (value, seconds)."""
+    """Rows in order of one of the varying fields, a number; everything else is fixed."""
 
     label: str
-    points: tuple[tuple[int, float], ...]
+    points: tuple[tuple[Fraction, Row], ...]
 
 
 def groups_of(records: Iterable[Record]) -> tuple[Group, ...]:
@@ -85,7 +106,7 @@ def matrix_of(group: Group) -> Matrix | None:
         return None
     down, across = group.varying
     ends = [
-        sorted({_number(row.values[name]) for row in group.rows}, key=_order)
+        sorted({_number(row.values.get(name, "")) for row in group.rows}, key=_order)
         for name in (down, across)
     ]
     if any(None in values for values in ends):
@@ -96,33 +117,34 @@ def matrix_of(group: Group) -> Matrix | None:
     return Matrix((down, rows), (across, columns), cells)
 
 
-def series_of(group: Group, parameter: str) -> tuple[Series, ...]:
-    """Return the times of a group against one of its varying fields; two points or more each."""
-    others = tuple(name for name in group.varying if name != parameter)
-    found: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+def series_of(group: Group, name: str) -> tuple[Series, ...]:
+    """Return the answered rows of a group along one of its varying fields; two or more each."""
+    others = tuple(other for other in group.varying if other != name)
+    found: dict[tuple[str, ...], list[tuple[Fraction, Row]]] = {}
     for row in group.rows:
-        value = _number(row.values.get(parameter, ""))
-        if value is not None and value.denominator == 1 and row.answer != "-":
-            key = tuple(row.values[name] for name in others)
-            found.setdefault(key, []).append((int(value), row.seconds))
+        value = _number(row.values.get(name, ""))
+        if value is not None and row.answer != "-":
+            key = tuple(row.values.get(other, "") for other in others)
+            found.setdefault(key, []).append((value, row))
     return tuple(
         Series(
-            ", ".join(f"{n} = {v}" for n, v in zip(others, key, strict=True)) or group.program,
-            tuple(sorted(points)),
+            ", ".join(f"{n} = {v}" for n, v in zip(others, key, strict=True) if v) or group.program,
+            tuple(sorted(points, key=lambda point: point[0])),
         )
         for key, points in found.items()
         if len(points) > 1
     )
 
 
-def whole_parameters(group: Group) -> tuple[str, ...]:
-    """Return the varying fields that are whole numbers throughout, such as N."""
+def numeric_fields(group: Group, whole: bool = False) -> tuple[str, ...]:
+    """Return the varying fields that are numbers throughout, or whole ones such as N."""
     return tuple(
         name
         for name in group.varying
-        if name not in ("precision", "max_precision")
+        if name not in ("precision", "max_precision", "width")
         and all(
-            (value := _number(row.values[name])) is not None and value.denominator == 1
+            (value := _number(row.values.get(name, ""))) is not None
+            and (value.denominator == 1 or not whole)
             for row in group.rows
         )
     )
@@ -136,7 +158,7 @@ def _row(record: Record) -> Row:
     seconds = record["seconds"]
     assert isinstance(seconds, int | float)
     answer, detail = _answer(record)
-    return Row(values, answer, detail, float(seconds))
+    return Row(values, answer, detail, float(seconds), _measured(record))
 
 
 def _answer(record: Record) -> tuple[str, str]:
@@ -145,18 +167,27 @@ def _answer(record: Record) -> tuple[str, str]:
         return "-", str(record["failure"])
     if "verdict" in result:
         reason = result.get("reason")
-        enclosure = result.get("delta_enclosure")
-        return str(result["verdict"]), str(reason) if reason else _interval("δ", enclosure)
-    for key, name in (
-        ("eps_prv_enclosure", "ε_prv"),
-        ("eps_enclosure", "ε"),
-        ("delta_enclosure", "δ"),
-    ):
-        if key in result:
-            ends = result[key]
+        detail = str(reason) if reason else _interval("δ", result.get("delta_enclosure"))
+        return _WORDS.get(str(result["verdict"]), str(result["verdict"])), detail
+    for quantity, name in _QUANTITIES.items():
+        ends = result.get(f"{quantity}_enclosure")
+        if ends is not None:
             first = ends[0] if isinstance(ends, list) and ends[0] is not None else "-"
             return str(first), _interval(name, ends)
     return "-", "no answer"
+
+
+def _measured(record: Record) -> Measured | None:
+    result = record["result"]
+    if not isinstance(result, dict) or "verdict" in result:
+        return None
+    for quantity in _QUANTITIES:
+        ends = result.get(f"{quantity}_enclosure")
+        if isinstance(ends, list):
+            if None in ends or "inf" in ends:
+                return None
+            return Measured(quantity, float(Fraction(ends[0])), float(Fraction(ends[1])))
+    return None
 
 
 def _interval(name: str, ends: object) -> str:

@@ -13,6 +13,10 @@ from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.intervals.claim_text import (
     IntervalClaim,
     PointClaim,
@@ -119,6 +123,20 @@ def _delta(value: str, where: str) -> None:
         raise UserError(f"{where} must be in [0, 1], got {value}")
 
 
+def _decided_delta(value: str, where: str) -> None:
+    try:
+        read_delta(value)
+    except UserError as error:
+        raise _placed(error, where) from None
+
+
+def _interval(value: str, where: str) -> None:
+    try:
+        read_epsilons(value)
+    except UserError as error:
+        raise _placed(error, where) from None
+
+
 def _width(value: str, where: str) -> None:
     if not 0 < parse_rational(value, where) < 1:
         raise UserError(f"{where} must be in (0, 1), got {value}")
@@ -191,6 +209,15 @@ def _calibrate(
     return calibrate(program, budget, delta, selection, options, width).to_dict()
 
 
+def _decide(program: Program, fields: Fields, selection: PairSelection, options: Options) -> Result:
+    question = DecisionQuestion(
+        budget=parse_rational(fields.get("budget", "1"), "budget"),
+        delta=read_delta(fields.get("delta", "0")),
+        epsilons=read_epsilons(fields.get("interval", "0..inf")),
+    )
+    return decide(program, question, selection, options).to_dict()
+
+
 def _nothing(_given: set[str]) -> None:
     return None
 
@@ -241,6 +268,17 @@ TASKS = {
         ),
         _nothing,
         _calibrate,
+    ),
+    "decide": Task(
+        (
+            Field("budget", "the claimed budget over eps", _budget),
+            Field("delta", "the claimed delta", _decided_delta),
+            Field("interval", "the epsilons", _interval),
+            Field("pairs", "the pairs of inputs", _pairs),
+            Field("merge", "whether states are merged", _word(("true", "false"))),
+        ),
+        _nothing,
+        _decide,
     ),
 }
 """The tasks by name."""

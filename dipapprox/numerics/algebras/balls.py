@@ -15,7 +15,7 @@ and most to its size on the panel: tiny probabilities keep their digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from flint import arb, arb_poly
@@ -30,6 +30,7 @@ from dipapprox.numerics.algebras.ball_pieces import (
 )
 from dipapprox.numerics.algebras.density_series import DENSITY_SERIES
 from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.algebras.products import SharedProducts, power
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
@@ -43,7 +44,7 @@ BallFunction = tuple[Piece | None, ...]
 class BallAlgebra:
     """The algebra on one grid at one precision and degree."""
 
-    __slots__ = ("_degree", "_half", "_latest", "_least", "_leaves", "bits", "grid")
+    __slots__ = ("_degree", "_half", "_least", "_leaves", "_products", "bits", "grid")
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
@@ -62,7 +63,7 @@ class BallAlgebra:
                 to_ball((high - low) / 2)
                 for low, high in zip(grid.boundaries, grid.boundaries[1:], strict=False)
             ]
-        self._latest: list[tuple[BallFunction, BallFunction]] = []  # factor, product so far
+        self._products = SharedProducts(self.product)
         self._leaves: dict[tuple[str, Distribution], BallFunction] = {}
 
     @property
@@ -125,18 +126,8 @@ class BallAlgebra:
             )
 
     def power(self, function: BallFunction, exponent: int) -> BallFunction:
-        """t -> function(t) ** exponent, exponent >= 1, by repeated squaring."""
-        if exponent < 1:
-            raise ValueError(f"exponent must be >= 1, got {exponent}")
-        result: BallFunction | None = None
-        while True:
-            if exponent & 1:
-                result = function if result is None else self.product(result, function)
-            exponent >>= 1
-            if not exponent:
-                assert result is not None
-                return result
-            function = self.product(function, function)
+        """t -> function(t) ** exponent, exponent >= 1."""
+        return power(function, exponent, self.product)
 
     def combine(self, terms: Sequence[tuple[int, BallFunction]]) -> BallFunction:
         """t -> Σ coefficient * function(t)."""
@@ -161,32 +152,19 @@ class BallAlgebra:
 
     def products(self, products: Sequence[Sequence[BallFunction]]) -> list[BallFunction]:
         """Multiply the factors of each."""
-        return list(self._multiplied(products))
+        return list(self._products.of(products))
 
     def product_totals(
         self, products: Sequence[Sequence[BallFunction]]
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ over the line of every product of functions."""
-        return [total for f in self._multiplied(products) for total in self.totals([f])]
+        return [total for f in self._products.of(products) for total in self.totals([f])]
 
     def running(
         self, products: Sequence[Sequence[BallFunction]], from_left: bool
     ) -> list[BallFunction]:
         """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
-        return [self._integrate(f, from_left) for f in self._multiplied(products)]
-
-    def _multiplied(self, products: Sequence[Sequence[BallFunction]]) -> Iterator[BallFunction]:
-        """Multiply the factors of each; factors that begin two neighbours alike are shared."""
-        before = self._latest
-        for factors in products:
-            alike = 0
-            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
-                alike += 1
-            del before[alike:]
-            for factor in factors[alike:]:
-                so_far = self.product(before[-1][1], factor) if before else factor
-                before.append((factor, so_far))
-            yield before[-1][1]
+        return [self._integrate(f, from_left) for f in self._products.of(products)]
 
     def bound(self, function: BallFunction) -> Fraction | None:
         """An upper bound of sup |function|."""

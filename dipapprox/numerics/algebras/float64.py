@@ -7,6 +7,7 @@ Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from dipapprox.distributions import Distribution
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
+from dipapprox.numerics.algebras.monomials import monomial_integrals
+from dipapprox.numerics.algebras.products import power
 from dipapprox.numerics.algebras.restricted_laws import (
     Sampler,
     restricted_cdf,
@@ -122,18 +125,8 @@ class Float64Algebra:
         return multiply(left, right, self._nodes)
 
     def power(self, function: Sampled, exponent: int) -> Sampled:
-        """t -> function(t) ** exponent, exponent >= 1, by repeated squaring."""
-        if exponent < 1:
-            raise ValueError(f"exponent must be >= 1, got {exponent}")
-        result: Sampled | None = None
-        while True:
-            if exponent & 1:
-                result = function if result is None else self.product(result, function)
-            exponent >>= 1
-            if not exponent:
-                assert result is not None
-                return result
-            function = self.product(function, function)
+        """t -> function(t) ** exponent, exponent >= 1."""
+        return power(function, exponent, self.product)
 
     def combine(self, terms: Sequence[tuple[int, Sampled]]) -> Sampled:
         """t -> Σ weight * function(t)."""
@@ -194,6 +187,21 @@ class Float64Algebra:
                 for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
             ]
         return found
+
+    def monomials(
+        self, law: Distribution, functions: Sequence[Sampled], exponents: NDArray[np.int64]
+    ) -> tuple[Array, Array]:
+        """Bound ∫ density Π functions[k]^exponents[i, k] for all i; see `monomial_integrals`."""
+        span = self.grid.spans[law]
+        inside = slice(span.first, span.last)  # the density vanishes elsewhere
+
+        def cut(function: Sampled) -> Sampled:
+            return replace(function, layers=function.layers[:, inside])
+
+        factors = [cut(function) for function in functions]
+        return monomial_integrals(
+            cut(self.density(law)), factors, exponents, self._rule, self._half[inside]
+        )
 
     def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
         """t -> ∫ over (-∞, t), or over (t, ∞), of products of functions without batch axes."""

@@ -7,17 +7,21 @@ at most the lost mass (`grid`). All memory is bounded; what does not fit is refu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
+from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
-from dipapprox.numerics.elimination.needs import Needs
+from dipapprox.numerics.elimination.needs import Needs, is_small
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.rungs import Rung
+from dipapprox.numerics.elimination.stars import Bounds, Stars
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
@@ -88,6 +92,12 @@ class Bench:
             for value, plan in zip(values, plans, strict=True)
         ]
 
+    def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[Bounds]:
+        """Bound the probabilities of stars whose needs this bench in doubles meets."""
+        assert isinstance(self._algebra, Float64Algebra)
+        lost = float(self._lost)  # a power of two
+        return stars.bounds(self._algebra, lost, limits)
+
     def _fits(self, plans: Sequence[Terms]) -> bool:
         return self._evaluation.remembered + self._evaluation.cost(plans) <= self._capacity
 
@@ -105,12 +115,44 @@ def new_bench(
     needs: Needs, kept: int, rung: Rung, table: FunctionTable, max_panels: int
 ) -> Bench | NotEnclosed:
     """Make a bench with a grid of at most `max_panels` panels."""
-    grid = build_grid(sorted(needs.laws, key=repr), needs.points, kept, rung.fineness, max_panels)
+    algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
+    if not rung.bits and is_small(needs):
+        algebra = _shared_algebra(needs.laws, needs.points, kept, rung, min(max_panels, _SHARED))
+    if isinstance(algebra, NotEnclosed):
+        algebra = _algebra(needs.laws, needs.points, kept, rung, max_panels)
+    if isinstance(algebra, NotEnclosed):
+        return algebra
+    return Bench(needs, kept, algebra, table, max(_MEMORY // rung.bytes(algebra.grid.panels), 32))
+
+
+Algebra = Float64Algebra | BallAlgebra
+
+
+def _algebra(
+    laws: frozenset[Distribution],
+    points: frozenset[Fraction],
+    kept: int,
+    rung: Rung,
+    max_panels: int,
+) -> Algebra | NotEnclosed:
+    grid = build_grid(sorted(laws, key=repr), points, kept, rung.fineness, max_panels)
     if isinstance(grid, NotEnclosed):
         return grid
-    algebra: Float64Algebra | BallAlgebra
     try:
-        algebra = BallAlgebra(grid, rung.bits, rung.degree) if rung.bits else Float64Algebra(grid)
+        return BallAlgebra(grid, rung.bits, rung.degree) if rung.bits else Float64Algebra(grid)
     except ValueError as error:
         return NotEnclosed(str(error))
-    return Bench(needs, kept, algebra, table, max(_MEMORY // rung.bytes(grid.panels), 32))
+
+
+_SHARED = 256
+"""Most panels of a grid that the process remembers."""
+
+_shared_algebra = lru_cache(maxsize=16)(_algebra)
+"""Grids in doubles for few laws, with the node values of these, which take longer to prove than to
+use: inputs, runs and, as events have normal forms, values of epsilon share them. A function takes
+at most 60 kB, so that all of them stay below 50 MB; commonly it is 1 MB."""
+
+
+def forget_grids() -> None:
+    """Forget what the process remembers; for measurements of what the first run costs."""
+    _shared_algebra.cache_clear()

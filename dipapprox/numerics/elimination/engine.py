@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+import numpy as np
+
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.events.event_text import describe
@@ -26,6 +28,7 @@ from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, i
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
 from dipapprox.numerics.elimination.rungs import Rung, Tier, ball_rungs, double_rungs
+from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 
 _SHARED_PANELS = 256
@@ -37,6 +40,9 @@ _TABLE = 200_000
 
 _TOGETHER = 128
 """Most events in a batch."""
+
+_MANY = 16
+"""Stars that are worth a road of their own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +91,10 @@ class Eliminated:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
         found: dict[int, Enclosure | NotEnclosed] = {}
         asked: dict[int, Asked] = {}
+        self._enclose_stars(events, bits, limits, found)
         for place, event in enumerate(events):
+            if place in found:
+                continue
             plain = as_continuous(event)
             order = order_event(plain) if isinstance(plain, Event) else plain
             if isinstance(order, NotEnclosed):
@@ -105,6 +114,31 @@ class Eliminated:
                     at = f"{reached.reason}, at {describe(widest)}"
                     raise LimitReached(at) from reached
         return [found[place] for place in range(len(events))]
+
+    def _enclose_stars(
+        self,
+        events: Sequence[Connected],
+        bits: int,
+        limits: Limits,
+        found: dict[int, Enclosure | NotEnclosed],
+    ) -> None:
+        """Enclose the stars for which doubles on the coarsest grid suffice, if there are many."""
+        read = ((place, read_star(event)) for place, event in enumerate(events))
+        stars = [(place, star) for place, star in read if star is not None]
+        if self._tier is Tier.BALLS or len(stars) < _MANY:
+            return
+        rung = Rung(1)
+        for together in share_grids(stars):
+            bench = self._bench(together.needs, rung, bits, shared=True)
+            if not isinstance(bench, Bench):
+                continue
+            for bounds in bench.enclose_stars(together, limits):
+                narrow = bounds.upper - bounds.lower <= 2.0**-bits
+                places = np.array(bounds.places)[narrow]
+                ends = bounds.lower[narrow].tolist(), bounds.upper[narrow].tolist()
+                for place, lower, upper in zip(places.tolist(), *ends, strict=True):
+                    found[place] = Enclosure(Fraction(lower), Fraction(upper))
+            self._furthest = self._furthest or rung
 
     def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:
         if len(self._table) > _TABLE:

@@ -47,7 +47,7 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         if len(guard.terms) == 2:
             for sample in guard.samples():
                 linked[sample].append(guard)
-    plain = [_is_plain(guard) for guard in event.guards]
+    plain = [is_plain(guard) for guard in event.guards]
     change = [_SAME] * size if all(plain) else _changes(size, linked)
     lower: list[Fraction | None] = [None] * size
     upper: list[Fraction | None] = [None] * size
@@ -82,7 +82,7 @@ _SAME: Change = Fraction(1), Fraction(0)
 """Compared by identity: most samples are not changed, and then nothing need be computed."""
 
 
-def _is_plain(guard: LinearForm) -> bool:
+def is_plain(guard: LinearForm) -> bool:
     """Whether the guard says a (x - y) <= 0."""
     if len(guard.terms) != 2 or guard.constant:
         return False
@@ -116,7 +116,7 @@ def _neighbours(
         (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
         if j == known:
             (i, a), (j, b) = (j, b), (i, a)
-        if change is _SAME and _is_plain(guard):
+        if change is _SAME and is_plain(guard):
             yield j, _SAME
             continue
         yield j, (-a * slope / b, -(a * shift + guard.constant) / b)

@@ -130,7 +130,9 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
     Raises:
         LimitReached: If the time runs out.
     """
-    edges = _reduced(event.edges)
+    # A tree of comparisons has no shortcuts to leave out.
+    tree = len(event.edges) == len(event.samples) - 1
+    edges = event.edges if tree else _reduced(event.edges)
     if edges is None:
         return ()
     start = tuple((i, ((table.leaf(sample), 1),)) for i, sample in enumerate(event.samples))

@@ -28,7 +28,7 @@ from dipapprox.privacy.decisions.least_delta import find_least_delta
 from dipapprox.privacy.decisions.outside import decide_partially
 from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import DecisionSearch
+from dipapprox.privacy.decisions.search import DecisionSearch, Proved
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import build_violation
@@ -79,6 +79,20 @@ def decide(
 ) -> Decision:
     """Decide whether `program` is (tε, δ(ε))-DP for every ε of an interval.
 
+    See `decide_with_evidence`, which also tells why.
+    """
+    return decide_with_evidence(program, question, selection, options, progress)[0]
+
+
+def decide_with_evidence(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> tuple[Decision, tuple[Proved, ...]]:
+    """Decide, and return the inequalities that were proved, each distinct one once.
+
     Private and violated are proved. A limit, an interrupt (Ctrl-C) or a broken invariant gives
     unknown with the cause; nothing but errors of the user propagates.
 
@@ -115,7 +129,8 @@ def decide(
         run.violated_on = run.least = None
         detail = f"internal invariant failed: {broken} (a bug, please report)"
         run.stop(Cause.BUG, detail)
-    return _decision(run, program, options)
+    proved = () if run.search is None else tuple(run.search.proved)
+    return _decision(run, program, options), proved
 
 
 def _decide(

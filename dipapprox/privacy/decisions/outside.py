@@ -168,9 +168,10 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     left = sum((row.probability for row in rows), nothing)
     factor = budget_factor(question.budget * epsilon, verdict.precision)
     adjacent = sum((row.adjacent_probability for row in rows), nothing)
-    right = left
+    claimed = Enclosure.exact(verdict.claim.delta)
+    # The right side is below the left one, whatever the size of e^{tε}.
+    right = Enclosure(min(claimed.lower, left.lower), left.upper)
     if factor.upper is not None:
-        claimed = Enclosure.exact(verdict.claim.delta)
         right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
     return Violation(
         witness.input, witness.adjacent, rows, epsilon, left, right, None, verdict.engine

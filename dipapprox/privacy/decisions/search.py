@@ -15,17 +15,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from dipapprox.exact.evidence import Evidence
 from dipapprox.exact.negative_set import OpenRange
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.exact.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
-from dipapprox.privacy.decisions.signs import Answer, Signs, canonical, cause_of
+from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
 
 _MOST_OPEN = 100
 """Undecided inequalities that are listed; more are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An inequality that holds on the whole interval, and why.
+
+    Attributes:
+        gap: The first difference of probabilities that it came from.
+        slack: δ - G times positive factors, >= 0; of a δ known by brackets with the lower end.
+        evidence: What proves that.
+    """
+
+    gap: Gap
+    slack: ExponentialPolynomial
+    evidence: Evidence
 
 
 @dataclass(slots=True)
@@ -35,6 +52,7 @@ class DecisionSearch:
     Attributes:
         violation: The first gap that violates the claim, with f, the claim's slack; of a δ that is
             known by brackets with the upper end: f < 0 somewhere all the more.
+        proved: The distinct inequalities that hold.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
         unlocated: Number of violated gaps whose ranges are not known.
@@ -46,13 +64,14 @@ class DecisionSearch:
     question: DecisionQuestion
     signs: Signs
     violation: tuple[Gap, ExponentialPolynomial] | None = None
+    proved: list[Proved] = field(default_factory=list)
     decided: int = 0
     violated_on: list[OpenRange] = field(default_factory=list)
     unlocated: int = 0
     undecided: int = 0
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)
-    _met: set[ExponentialPolynomial] = field(default_factory=set)
+    _met: set[NormalForm | None] = field(default_factory=set)
 
     def run(self, gaps: Iterable[Gap]) -> None:
         """Decide gaps until all are done or one certainly violates the claim.
@@ -71,7 +90,7 @@ class DecisionSearch:
         while True:
             low, high = self.question.delta.bounds(bits)
             slack = self.signs.numerator(low - gap.function)
-            key = canonical(slack)
+            key = sign_key(slack)
             if key in self._met:
                 return
             found = self.signs.is_nonnegative(slack)
@@ -94,8 +113,9 @@ class DecisionSearch:
 
     def _record(self, gap: Gap, slack: ExponentialPolynomial, found: Answer) -> None:
         match found:
-            case Nonnegative():
+            case Nonnegative(evidence=evidence):
                 self.decided += 1
+                self.proved.append(Proved(gap, slack, evidence))
             case Negative():
                 self.decided += 1
                 if self.violation is None:

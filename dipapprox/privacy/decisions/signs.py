@@ -13,7 +13,7 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.negative_set import OpenRange, negative_set
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
-from dipapprox.exact.normal_form import normal_form
+from dipapprox.exact.normal_form import NormalForm, normal_form
 from dipapprox.exact.positive import positive_on
 from dipapprox.exact.values import sign_at
 from dipapprox.exact.zeros import refine, zeros
@@ -50,9 +50,12 @@ def cause_of(reason: str, otherwise: Cause) -> Cause:
     return next(found, otherwise)
 
 
-def canonical(function: ExponentialPolynomial) -> ExponentialPolynomial:
-    """Return the function divided by a positive c ε^n e^{qε}: equal for equal signs, often."""
-    return normal_form(function).function() if function else function
+def sign_key(function: ExponentialPolynomial) -> NormalForm | None:
+    """Return a function up to a positive c ε^n e^{qε}, in integers, which hash quickly.
+
+    Functions with equal keys have equal signs; None is the zero function's.
+    """
+    return normal_form(function) if function else None
 
 
 @dataclass(slots=True)

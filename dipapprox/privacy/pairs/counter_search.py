@@ -12,9 +12,6 @@ from dipapprox.privacy.pairs.largest import largest_delta
 from dipapprox.privacy.pairs.tables import Tables
 from dipapprox.privacy.search import Attempt, Progress, Search
 
-_MOST_EXACT = 1_500_000
-"""Most pairs that are checked in blocks or one by one where exact forms may decide them."""
-
 
 def search_counters(
     search: Search,
@@ -23,6 +20,8 @@ def search_counters(
     tables: Tables,
     total: int,
     progress: Progress,
+    *,
+    elsewhere: bool,
 ) -> bool:
     """Climb the ladder with all pairs together; False if another road is better.
 
@@ -34,9 +33,18 @@ def search_counters(
         ^      |      |
         |  undecided  +--- > claimed -----------> check the pair that attains the lower bound
         |      |
-        |      +--- exact forms, few enough pairs --> another road
+        |      +--- exact forms, and `elsewhere` ------> another road
         |      |
         +- bits left? -- no --------------------> give up the pair that attains the upper bound
+
+    Args:
+        search: Fresh.
+        program: The program.
+        plan: Its counters.
+        tables: Bounds of probabilities.
+        total: Number of pairs.
+        progress: Told about pairs of counters.
+        elsewhere: Whether another road is affordable.
     """
     largest = None
     bits = 0
@@ -58,7 +66,7 @@ def search_counters(
                     raise BrokenInvariant("a pair violates together with others, but not alone")
                 return True
             case Side.UNDECIDED:
-                if search.exact is not None and total <= _MOST_EXACT:
+                if search.exact is not None and elsewhere:
                     return False
         if tables.obstacle is not None:
             break

@@ -33,6 +33,10 @@ _FEW_PAIRS = 100
 _LARGEST_TABLE = 2_000_000
 """Most probabilities in a table of all rows; each takes 32 bytes."""
 
+_MOST_IN_BLOCKS, _MOST_ALONE = 20_000_000, 200_000
+"""Most pairs that are taken in blocks, or one by one, where exact forms may decide what counters
+do not."""
+
 _LARGEST_SYMMETRY = 500_000
 """Most final states times cells that symmetries are looked for in."""
 
@@ -89,7 +93,15 @@ def _check_by_some_road(
             plan is not None
             and total is not None
             and (not in_blocks or 2 * plan.expansions <= total)
-            and search_counters(search, program, plan, tables, total, progress)
+            and search_counters(
+                search,
+                program,
+                plan,
+                tables,
+                total,
+                progress,
+                elsewhere=total <= (_MOST_IN_BLOCKS if in_blocks else _MOST_ALONE),
+            )
         ):
             return
         if in_blocks:

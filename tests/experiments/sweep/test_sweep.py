@@ -49,14 +49,20 @@ programs = ["svt.dpg"]
 eps_prv = 1
 delta = 0.01
 width = 0.01
+[[grid]]
+task = "decide"
+programs = ["lap.dpg"]
+budget = [1, "99/100"]
 """
-CASES = 39
+CASES = 41
+LAPLACE = "\n".join(line.replace("Gauss", "Lap") for line in PROGRAM.splitlines())
 
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     """A spec of `CASES` cases, beside its program."""
     (tmp_path / "svt.dpg").write_text(PROGRAM)
+    (tmp_path / "lap.dpg").write_text(LAPLACE)
     path = tmp_path / "grid.toml"
     path.write_text(SPEC)
     return path
@@ -89,6 +95,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What an undisturbed sweep finds."""
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "svt.dpg").write_text(PROGRAM)
+    (folder / "lap.dpg").write_text(LAPLACE)
     (folder / "grid.toml").write_text(SPEC)
     status, _, err = finish(start(folder / "grid.toml", folder / "out.jsonl", "--jobs", "2"))
     assert (status, err) == (0, "")
@@ -213,7 +220,8 @@ def test_summaries_and_pictures(spec: Path, tmp_path: Path) -> None:
     assert "verify svt.dpg: 36 cases" in shown.stdout
     assert "calibrate svt.dpg: 1 cases: 1 answered" in shown.stdout
     names = sorted(path.name for path in pictures.iterdir())
-    assert names == ["verify-svt-time-N.png", "verify-svt-time-N.svg"]
+    stems = ("profile-svt-eps_prv-by-delta", "verify-svt-time-N")
+    assert names == [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]
     spec.write_text(SPEC.replace("parameters = { N = [1, 2, 3] }\n", ""))
     assert finish(start(spec, tmp_path / "two.jsonl", "--jobs", "2"))[0] == 0
     words[-2] = str(tmp_path / "two.jsonl")

@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 
 from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.values import enclose_at, sign_at
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
-from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.decider import decide, decide_with_evidence
 from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
@@ -58,6 +61,11 @@ def ask(
 
 
 def closed_forms(name: str, row: str, **parameters: int) -> dict[str, str]:
+    """The probabilities of one input as text, by output."""
+    return {output: as_text(form) for output, form in forms_of(name, row, **parameters).items()}
+
+
+def forms_of(name: str, row: str, **parameters: int) -> dict[str, ExponentialRatio]:
     """The probabilities of one input, by output."""
     program = load(PROGRAMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
     states = execute(program, True, Limits())
@@ -65,7 +73,7 @@ def closed_forms(name: str, row: str, **parameters: int) -> dict[str, str]:
     forms = ExactDistributions(states, None, Limits()).distribution(given)
     assert isinstance(forms, tuple)
     outputs = (" ".join(map(str, output)) for output in states.outputs())
-    return dict(zip(outputs, map(as_text, forms), strict=True))
+    return dict(zip(outputs, forms, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,26 @@ def closed_forms(name: str, row: str, **parameters: int) -> dict[str, str]:
 )
 def test_closed_forms(name: str, row: str, output: str, formula: str) -> None:
     assert closed_forms(name, row, N=row.count(",") + 1)[output] == formula
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "output", "epsilon", "value"),
+    [
+        ("svt1", "0,1", "bot top", "1", "0.2505221308"),
+        ("svt1", "1,1", "bot top", "1", "0.2032991368"),
+        ("svt4", "-1,0", "bot top", "27/50", "0.11654072"),
+        ("svt4", "0,-1", "bot top", "27/50", "0.066319867"),
+        ("svt6", "-1,-1,0", "bot bot top", "67/92", "0.12602749"),
+        ("svt6", "0,0,-1", "bot bot top", "67/92", "0.059771855"),
+    ],
+)
+def test_values(name: str, row: str, output: str, epsilon: str, value: str) -> None:
+    form = forms_of(name, row, N=row.count(",") + 1)[output]
+    found = enclose_at(form, Fraction(epsilon), 60, Limits())
+    assert isinstance(found, Enclosure)
+    digits = len(value) - 2
+    assert abs(found.lower - Fraction(value)) < Fraction(1, 10**digits)
+    assert found.width < Fraction(1, 10**15)
 
 
 def test_closed_forms_of_svt3() -> None:
@@ -216,3 +244,16 @@ def test_a_violation_on_a_tiny_range_of_epsilon() -> None:
     assert found.ruling is Ruling.VIOLATED
     assert found.violation is not None
     assert inside < found.violation.epsilon <= 2
+
+
+def test_the_evidence_covers_every_distinct_inequality() -> None:
+    program = load(PROGRAMS / "svt1.dpg", {"N": Fraction(2)})
+    question = DecisionQuestion(Fraction(1), read_delta("0"))
+    decision, proved = decide_with_evidence(program, question, AllPairs(), Options())
+    assert decision.ruling is Ruling.PRIVATE
+    assert len(proved) == decision.distinct
+    assert len({each.slack for each in proved}) == len(proved)
+    for each in proved:
+        for epsilon in (Fraction(1, 7), Fraction(1), Fraction(30)):
+            assert sign_at(each.slack, epsilon, Limits()) >= 0
+            assert sign_at(each.gap.function, epsilon, Limits()) <= 0

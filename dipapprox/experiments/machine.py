@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dipapprox.experiments.benchmarks.plain import NORMAL_CDF_SOURCE
-
 _PACKAGES = ("python-flint", "numpy", "igraph", "scipy")
 
 
@@ -26,7 +24,6 @@ def describe_machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         **{package: _version(package) for package in _PACKAGES},
-        "plain numpy takes Φ from": NORMAL_CDF_SOURCE,
     }
 
 

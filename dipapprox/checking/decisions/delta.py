@@ -1,0 +1,164 @@
+"""The δ of a decision, read again: an exact quotient in ε, or a constant in balls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from flint import arb
+
+from dipapprox.checking.decisions.forms import divided, exponential_of
+from dipapprox.checking.decisions.quotients import Quotient, constant
+from dipapprox.checking.values import Stuck
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.language.formula import (
+    Call,
+    Formula,
+    Function,
+    Name,
+    Negation,
+    Number,
+    Operation,
+    Operator,
+    parse_formula,
+)
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+_LARGEST_POWER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """δ(ε); `exact` is None for constants such as exp(-2)."""
+
+    exact: Quotient | None
+    formula: Formula
+
+    def enclose(self, epsilon: Fraction, bits: int) -> Enclosure:
+        """Enclose the value at one ε.
+
+        Raises:
+            Stuck: If there is none.
+        """
+        with precision(bits + 32):
+            found = to_enclosure(_ball(self.formula, to_ball(epsilon)))
+        if not isinstance(found, Enclosure):
+            raise Stuck("delta has no value")
+        return found
+
+
+def read_delta(text: str) -> Delta:
+    """Read what a claim says of δ.
+
+    Raises:
+        Stuck: If it depends on eps and is no quotient of exponential polynomials.
+        UserError: If it is no formula.
+    """
+    formula = parse_formula(text, "claim.delta", ("eps",))
+    try:
+        return Delta(_quotient(formula), formula)
+    except Stuck:
+        if _varies(formula):
+            raise
+        return Delta(None, formula)
+
+
+def _quotient(formula: Formula) -> Quotient:
+    match formula:
+        case Number(value):
+            return constant(value)
+        case Name():
+            return Quotient(ExponentialPolynomial.monomial(1, power=1))
+        case Negation(operand):
+            return constant(-1).times(_quotient(operand))
+        case Operation(left, operator, right):
+            return _combined(_quotient(left), operator, _quotient(right))
+        case Call(Function.EXP, argument):
+            return exponential_of(_quotient(argument))
+        case Call():
+            raise Stuck("delta is no quotient of exponential polynomials")
+        case _:
+            assert_never(formula)
+
+
+def _combined(left: Quotient, operator: Operator, right: Quotient) -> Quotient:
+    match operator:
+        case Operator.ADD:
+            return left.plus(right)
+        case Operator.SUBTRACT:
+            return left.minus(right)
+        case Operator.MULTIPLY:
+            return left.times(right)
+        case Operator.DIVIDE:
+            return divided(left, right)
+        case Operator.POWER:
+            exponent = right.top.as_constant()
+            if exponent is None or right.bottom.as_constant() is None:
+                raise Stuck("delta has an exponent that is no number")
+            if exponent.denominator > 1 or abs(exponent) > _LARGEST_POWER:
+                raise Stuck("delta has an exponent that is no small integer")
+            base = left if exponent >= 0 else divided(constant(1), left)
+            result = constant(1)
+            for _ in range(abs(exponent.numerator)):
+                result = result.times(base)
+            return result
+        case _:
+            assert_never(operator)
+
+
+def _varies(formula: Formula) -> bool:
+    match formula:
+        case Number():
+            return False
+        case Name():
+            return True
+        case Negation(operand) | Call(_, operand):
+            return _varies(operand)
+        case Operation(left, _, right):
+            return _varies(left) or _varies(right)
+        case _:
+            assert_never(formula)
+
+
+def _ball(formula: Formula, epsilon: arb) -> arb:
+    match formula:
+        case Number(value):
+            return to_ball(value)
+        case Name():
+            return epsilon
+        case Negation(operand):
+            return -_ball(operand, epsilon)
+        case Operation(left, Operator.POWER, Number(exponent)) if exponent.denominator == 1:
+            if abs(exponent) > _LARGEST_POWER:
+                raise Stuck("delta has a large exponent")
+            return _ball(left, epsilon) ** exponent.numerator
+        case Operation(left, operator, right):
+            first, second = _ball(left, epsilon), _ball(right, epsilon)
+            match operator:
+                case Operator.ADD:
+                    return first + second
+                case Operator.SUBTRACT:
+                    return first - second
+                case Operator.MULTIPLY:
+                    return first * second
+                case Operator.DIVIDE:
+                    return first / second
+                case Operator.POWER:
+                    return first**second
+                case _:
+                    assert_never(operator)
+        case Call(function, operand):
+            argument = _ball(operand, epsilon)
+            match function:
+                case Function.EXP:
+                    return argument.exp()
+                case Function.SQRT:
+                    return argument.sqrt()
+                case Function.LOG:
+                    return argument.log()
+                case _:
+                    assert_never(function)
+        case _:
+            assert_never(formula)

@@ -1,0 +1,231 @@
+"""A decision "private" is checked: every inequality that it needs is among those that are proved.
+
+    recorded functions -> proofs examined -> known signs
+    program -> closed forms of all rows -> differences g_o of all pairs -> needed inequalities
+
+For δ = 0 each single output needs -g_o >= 0. For δ > 0 the outputs of a pair with g_o <= 0 are left
+out, those with g_o >= 0 are in every set, and all subsets of the others are needed: at every ε some
+such set is at least as bad as any other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from dipapprox.checking import pairs
+from dipapprox.checking.decisions.delta import Delta, read_delta
+from dipapprox.checking.decisions.forms import Forms
+from dipapprox.checking.decisions.known_signs import KnownSigns
+from dipapprox.checking.decisions.quotients import Canonical, Quotient, canonical, constant
+from dipapprox.checking.decisions.record import (
+    DecisionRecord,
+    RecordedInequalities,
+    RecordedInequality,
+)
+from dipapprox.checking.findings import Findings
+from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
+from dipapprox.checking.values import Stuck
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.limits import Limits
+from dipapprox.privacy.notation import row_text
+
+_MOST_FREE = 16
+_DELTA_BITS = 2**12
+
+_Term = tuple[int, int]
+"""Numbers of (Pr[P(u) = o], Pr[P(u') = o])."""
+
+
+def examine(
+    record: DecisionRecord,
+    evidence: RecordedInequalities,
+    program: Program,
+    findings: Findings,
+    limits: Limits,
+) -> None:
+    """Derive again what is recorded of a decision "private", and compare.
+
+    Raises:
+        Stuck: If the check cannot follow something.
+        UserError: If a row is none of the program's.
+        LimitReached: If `limits` run out.
+    """
+    listed = listed_pairs(record.pairs, program)
+    if listed is None:
+        rows = pairs.all_rows(program)
+    else:
+        rows = list(dict.fromkeys(row for pair in listed for row in pair))
+    if len(rows) > MOST_ROWS:
+        raise Stuck(f"{len(rows)} inputs would have to be derived again; the limit is {MOST_ROWS}")
+    signs = KnownSigns(record.claim.interval, limits)
+    for k, sign in enumerate(evidence.signs):
+        signs.learn(sign.form, sign.proof, f"evidence.signs[{k}]", findings)
+    for k, each in enumerate(evidence.inequalities):
+        where = f"evidence.inequalities[{k}]"
+        signs.learn(each.sign.form, each.sign.proof, where, findings)
+    findings.inequalities = len(evidence.inequalities)
+    forms = Forms(program, rows, limits)
+    for chance in forms.chances:
+        signs.require_choice(chance)
+    delta = _delta(record, evidence, signs, findings)
+    if delta is None:
+        return
+    needed = _Needed(program, rows, forms, record, delta, signs, limits)
+    findings.rows = len(rows)
+    findings.pairs = 0
+    for first, mask in neighbours(program, rows, listed):
+        limits.check()
+        for second in mask.nonzero()[0]:
+            findings.pairs += 1
+            for outputs, function in needed.of_pair(first, int(second)):
+                if not signs.shows(function):
+                    where = f"{pair_text((rows[first], rows[second]))}, outputs {outputs}"
+                    findings.differ("evidence.inequalities", f"none is recorded for {where}")
+    if record.count is not None and record.count != findings.pairs:
+        findings.differ("pairs.count", f"there are {findings.pairs}, not {record.count}")
+    for k, each in enumerate(evidence.inequalities):
+        _compare(each, f"evidence.inequalities[{k}]", needed, listed, findings)
+
+
+def _delta(
+    record: DecisionRecord, evidence: RecordedInequalities, signs: KnownSigns, findings: Findings
+) -> Quotient | None:
+    """Return the δ that inequalities are about; None if it is not below the claimed one."""
+    claimed, below = read_delta(record.claim.delta), evidence.delta_below
+    if below is None:
+        if claimed.exact is None:
+            findings.differ("evidence.delta_below", "delta is no rational number")
+        else:
+            signs.require_divisor(Quotient(claimed.exact.bottom), "a denominator of delta")
+        return claimed.exact
+    if not _is_below(constant(below), claimed, signs):
+        findings.differ("evidence.delta_below", f"{below} is not shown to be at most delta")
+        return None
+    return constant(below)
+
+
+def _is_below(bound: Quotient, claimed: Delta, signs: KnownSigns) -> bool:
+    """Whether a constant is at most a constant δ."""
+    below = bound.top.as_constant()
+    assert below is not None, "made from a number"
+    if claimed.exact is not None:
+        value = claimed.exact.top.as_constant()
+        return value is not None and claimed.exact.bottom.as_constant() == 1 and below <= value
+    return claimed.enclose(signs.interval.inner_point, _DELTA_BITS).lower >= below
+
+
+def _compare(
+    recorded: RecordedInequality,
+    where: str,
+    needed: _Needed,
+    listed: Sequence[pairs.Pair] | None,
+    findings: Findings,
+) -> None:
+    """Compare a recorded form with that of its pair and outputs."""
+    program = needed.program
+    pair = row_of(recorded.input, program.inputs), row_of(recorded.adjacent, program.inputs)
+    selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
+    if not selected:
+        findings.differ(where, f"{pair_text(pair)} is not among the pairs to check")
+        return
+    outputs = [row_of(output, program.outputs) for output in recorded.outputs]
+    if len(set(outputs)) < len(outputs):
+        findings.differ(where, "an output is listed twice")
+        return
+    if needed.function(pair, outputs) != canonical(recorded.sign.form):
+        findings.differ(where, "the form is not that of its pair and outputs")
+
+
+class _Needed:
+    """The inequalities of a claim, as functions that must be >= 0; each yielded once."""
+
+    def __init__(
+        self,
+        program: Program,
+        rows: Sequence[InputRow],
+        forms: Forms,
+        record: DecisionRecord,
+        delta: Quotient,
+        signs: KnownSigns,
+        limits: Limits,
+    ) -> None:
+        self.program = program
+        self._limits = limits
+        self._signs = signs
+        self._delta = delta
+        self._growth = Quotient(ExponentialPolynomial.monomial(1, rate=record.claim.budget))
+        found = [forms.row(row) for row in rows]
+        self._outputs = list(dict.fromkeys(output for each in found for output in each))
+        self._known: dict[Quotient, int] = {constant(0): 0}
+        self._place = {row: k for k, row in enumerate(rows)}
+        self._rows = [
+            [
+                self._known.setdefault(each.get(output, constant(0)), len(self._known))
+                for output in self._outputs
+            ]
+            for each in found
+        ]
+        self._functions = list(self._known)
+        self._differences: dict[_Term, Quotient] = {}
+        self._met: set[tuple[_Term, ...]] = set()
+
+    def of_pair(self, first: int, second: int) -> Iterator[tuple[str, Canonical]]:
+        """Yield what a pair needs and was not yielded before, with its outputs for people."""
+        terms = list(zip(self._rows[first], self._rows[second], strict=True))
+        if not self._delta.top:
+            for output, term in zip(self._outputs, terms, strict=True):
+                # A probability is >= 0: where the first one is 0 nothing is to be shown.
+                if term[0] and (term,) not in self._met:
+                    self._met.add((term,))
+                    yield row_text(output), self._slack([term])
+            return
+        key = tuple(sorted(terms))
+        if key in self._met:
+            return
+        self._met.add(key)
+        for chosen in self._sets(terms):
+            own = [k for k, term in enumerate(terms) if term in chosen]
+            text = ", ".join(row_text(self._outputs[k]) for k in own) or "none"
+            yield text, self._slack([terms[k] for k in own])
+
+    def _sets(self, terms: Sequence[_Term]) -> Iterator[frozenset[_Term]]:
+        always: list[_Term] = []
+        free: list[_Term] = []
+        for term in sorted(set(terms)):
+            difference = self._signs.same_sign(self._difference(term))
+            if self._signs.shows(tuple((n, q, -c) for n, q, c in difference)):
+                continue
+            (always if self._signs.shows(difference) else free).append(term)
+        if len(free) > _MOST_FREE:
+            raise Stuck(f"{len(free)} outputs of one pair change their signs: too many subsets")
+        for size in range(len(free) + 1):
+            for chosen in combinations(free, size):
+                self._limits.check()
+                yield frozenset((*always, *chosen))
+
+    def function(self, pair: pairs.Pair, outputs: Sequence[tuple[Value, ...]]) -> Canonical:
+        """Return what must be >= 0 for one pair and some outputs."""
+        first, second = (self._rows[self._place[row]] for row in pair)
+        terms = []
+        for output in outputs:
+            if output not in self._outputs:
+                continue  # no input has it
+            at = self._outputs.index(output)
+            terms.append((first[at], second[at]))
+        return self._slack(terms)
+
+    def _slack(self, terms: Sequence[_Term]) -> Canonical:
+        """δ - Σ g_o up to a positive function."""
+        total = self._delta
+        for term, times in Counter(terms).items():
+            total = total.minus(constant(times).times(self._difference(term)))
+        return self._signs.same_sign(total)
+
+    def _difference(self, term: _Term) -> Quotient:
+        if term not in self._differences:
+            p, q = (self._functions[number] for number in term)
+            self._differences[term] = p.minus(self._growth.times(q))
+        return self._differences[term]

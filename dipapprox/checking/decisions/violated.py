@@ -1,0 +1,213 @@
+"""A decision "violated" is checked: both sides of its inequality are derived and enclosed again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+
+from dipapprox.checking import pairs
+from dipapprox.checking.decisions.delta import read_delta
+from dipapprox.checking.decisions.forms import Forms, divisors, total_weight, weight_form
+from dipapprox.checking.decisions.quotients import Quotient, constant
+from dipapprox.checking.decisions.record import (
+    DecisionRecord,
+    RecordedForm,
+    RecordedProbability,
+    RecordedViolation,
+)
+from dipapprox.checking.decisions.signs import sign_at
+from dipapprox.checking.distributions import Distributions
+from dipapprox.checking.factor import factor_of
+from dipapprox.checking.findings import Findings, interval_text
+from dipapprox.checking.rows import listed_pairs, pair_text, row_of
+from dipapprox.checking.values import Stuck
+from dipapprox.exponentials import ONE, ExponentialPolynomial
+from dipapprox.language.core import Program, Value
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.privacy.notation import row_text
+
+_BITS = (128, 512, 2048, 8192)
+_NUMERICAL_BITS = (60, 120, 240, 480)
+
+_Output = tuple[Value, ...]
+
+
+def examine(
+    record: DecisionRecord,
+    evidence: RecordedViolation,
+    program: Program,
+    findings: Findings,
+    limits: Limits,
+) -> None:
+    """Derive again what is recorded of a decision "violated", and compare.
+
+    Raises:
+        Stuck, NoBounds: If the check cannot follow or enclose something.
+        UserError: If a row is none of the program's.
+        LimitReached: If `limits` run out.
+    """
+    listed = listed_pairs(record.pairs, program)
+    pair = row_of(evidence.input, program.inputs), row_of(evidence.adjacent, program.inputs)
+    selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
+    if not selected:
+        findings.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
+        return
+    if evidence.epsilon not in record.claim.interval:
+        findings.differ("evidence.eps", "it is not in the interval")
+        return
+    outputs = [row_of(each.output, program.outputs) for each in evidence.outputs]
+    if len(set(outputs)) < len(outputs):
+        findings.differ("evidence.outputs", "an output is listed twice")
+        return
+    if all(form is None for each in evidence.outputs for form in each.forms):
+        _by_bounds(record, evidence, program, pair, outputs, findings, limits)
+    else:
+        _by_forms(record, evidence, program, pair, outputs, findings, limits)
+
+
+def _by_forms(
+    record: DecisionRecord,
+    evidence: RecordedViolation,
+    program: Program,
+    pair: pairs.Pair,
+    outputs: Sequence[_Output],
+    findings: Findings,
+    limits: Limits,
+) -> None:
+    epsilon = evidence.epsilon
+    forms = Forms(program, list(dict.fromkeys(pair)), limits)
+    _require_choices(forms, epsilon, limits)
+    nothing = constant(0)
+    first, second = ([forms.row(row).get(output, nothing) for output in outputs] for row in pair)
+    for output, each, p, q in zip(outputs, evidence.outputs, first, second, strict=True):
+        for where, said, own in zip(("form", "adjacent_form"), each.forms, (p, q), strict=True):
+            if said is None or not own.equals(said[0], _product(said)):
+                findings.differ(
+                    f"{where} of {row_text(output)}", "it is not the probability's closed form"
+                )
+    growth = Quotient(ExponentialPolynomial.monomial(1, rate=record.claim.budget))
+    delta = read_delta(record.claim.delta)
+    total, adjacent = (reduce(Quotient.plus, each, nothing) for each in (first, second))
+    scaled = growth.times(adjacent)
+    for bits in _BITS:
+        left = _enclose(total, epsilon, bits)
+        right = _enclose(scaled, epsilon, bits) + delta.enclose(epsilon, bits)
+        findings.bits = bits
+        if left.lower > right.upper or left.upper <= right.lower:
+            break
+    for each, p, q in zip(evidence.outputs, first, second, strict=True):
+        enclosed = _enclose(p, epsilon, bits), _enclose(q, epsilon, bits)
+        _compare_probabilities(each, enclosed, findings)
+    _compare_sides(evidence, left, right, findings)
+
+
+def _by_bounds(
+    record: DecisionRecord,
+    evidence: RecordedViolation,
+    program: Program,
+    pair: pairs.Pair,
+    outputs: Sequence[_Output],
+    findings: Findings,
+    limits: Limits,
+) -> None:
+    """Without closed forms: by the check's enclosures at this ε."""
+    epsilon = evidence.epsilon
+    derived = Distributions(program, epsilon, limits)
+    delta = read_delta(record.claim.delta)
+    for bits in _NUMERICAL_BITS:
+        bounds = derived.at(bits)
+        scale = 1 << bounds.unit
+        first, second = (
+            [
+                Enclosure(*(Fraction(end, scale) for end in bounds.row(row).get(output, (0, 0))))
+                for output in outputs
+            ]
+            for row in pair
+        )
+        factor = factor_of(record.claim.budget * epsilon, bits)
+        if factor.upper is None:
+            raise Stuck("e^(budget * eps) is too large to be enclosed")
+        left, below = (reduce(Enclosure.__add__, each, _NOTHING) for each in (first, second))
+        right = Enclosure(below.lower * factor.lower, below.upper * factor.upper) + delta.enclose(
+            epsilon, bits
+        )
+        findings.bits = bits
+        if left.lower > right.upper or left.upper <= right.lower:
+            break
+    for each, p, q in zip(evidence.outputs, first, second, strict=True):
+        _compare_probabilities(each, (p, q), findings)
+    _compare_sides(evidence, left, right, findings)
+    if derived.general:
+        findings.shared.append(
+            f"{derived.general} of {derived.distinct} factors, whose inequalities are no "
+            "comparisons of two samples: engine nested, the paper's order"
+        )
+
+
+_NOTHING = Enclosure(Fraction(0), Fraction(0))
+
+
+def _compare_probabilities(
+    recorded: RecordedProbability, own: tuple[Enclosure, Enclosure], findings: Findings
+) -> None:
+    for said, found, name in zip(
+        recorded.enclosures, own, ("probability", "adjacent_probability"), strict=True
+    ):
+        findings.compare(f"{name} of {recorded.output}", said, found)
+
+
+def _compare_sides(
+    evidence: RecordedViolation, left: Enclosure, right: Enclosure, findings: Findings
+) -> None:
+    findings.rows, findings.pairs = 2, 1
+    findings.compare("evidence.lhs_enclosure", evidence.left, left)
+    findings.compare("evidence.rhs_enclosure", evidence.right, right)
+    if left.upper <= right.lower:
+        findings.differ(
+            "verdict",
+            f"the sides are {interval_text(left)} and {interval_text(right)}: no violation",
+        )
+    elif left.lower <= right.upper:
+        findings.reason = f"the two sides cannot be told apart at {findings.bits} bits"
+    elif evidence.left.lower <= evidence.right.upper:
+        findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
+
+
+def _require_choices(forms: Forms, epsilon: Fraction, limits: Limits) -> None:
+    """Make sure that choices are probability distributions at one ε."""
+    for chance in forms.chances:
+        for weight in chance.weights:
+            for divisor in (*divisors(weight), *_total(chance.proportional, total_weight(chance))):
+                if not _sign(divisor, epsilon, limits):
+                    raise Stuck(f"a choice divides by 0 at {epsilon}")
+            if _sign(weight_form(weight), epsilon, limits) < 0:
+                raise Stuck(f"a choice has a weight below 0 at {epsilon}")
+
+
+def _total(proportional: bool, total: Quotient) -> tuple[Quotient, ...]:
+    return (total,) if proportional else ()
+
+
+def _sign(quotient: Quotient, epsilon: Fraction, limits: Limits) -> int:
+    return sign_at(quotient.top, epsilon, limits) * sign_at(quotient.bottom, epsilon, limits)
+
+
+def _product(form: RecordedForm) -> ExponentialPolynomial:
+    return reduce(
+        ExponentialPolynomial.__mul__, (factor**exponent for factor, exponent in form[1]), ONE
+    )
+
+
+def _enclose(quotient: Quotient, epsilon: Fraction, bits: int) -> Enclosure:
+    with precision(bits):
+        top, bottom = (
+            sum((to_ball(c) * to_ball(q).exp() for (_, q), c in f.at(epsilon).terms), to_ball(0))
+            for f in (quotient.top, quotient.bottom)
+        )
+        found = to_enclosure(top / bottom)
+    if not isinstance(found, Enclosure):
+        raise Stuck(f"a probability is not enclosed at {bits} bits")
+    return found

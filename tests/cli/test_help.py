@@ -1,0 +1,89 @@
+"""The help of every command: examples that work, exit statuses, lines that fit."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dipapprox.cli import app
+from dipapprox.cli.app import _COMMANDS
+from dipapprox.cli.arguments import join_negative_values
+from dipapprox.language.load import BUNDLED
+
+EXAMPLE = re.compile(r"^  (dipapprox .*?)(?: {3,}.*)?$", re.MULTILINE)
+
+ELSEWHERE = ("tables", "completion", "--cluster", "> ")
+"""In examples that take long, need a cluster or write into the reader's home: only parsed."""
+
+GRID = """[[grid]]
+task = "profile"
+programs = ["svt_gauss.dpg"]
+eps = [0.5, 1]
+delta = 0.01
+"""
+
+
+def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What --help prints on a terminal of 80 columns."""
+    assert app.main([*words, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+@pytest.mark.parametrize("command", ["", *_COMMANDS])
+def test_help_is_a_manual_page(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = shown(command.split(), capsys)
+    assert "\nexamples:\n  dipapprox " in text and f"\n  dipapprox {command}" in text
+    status = re.search(r"^exit status: 0 (.*)\Z", text, re.MULTILINE | re.DOTALL)
+    assert status is not None
+    assert re.search(r"\b2 (bad|not a certificate)", status[1]) and "130 interrupted" in status[1]
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert "  -h, --help" in text
+    if command:
+        one_line = re.search(rf"^    {command}\s+(.*)$", shown([], capsys), re.MULTILINE)
+        assert one_line is not None and one_line[1], "and one line in the list of commands"
+
+
+@pytest.mark.parametrize("command", ["", *_COMMANDS])
+def test_examples_of_the_help_work(
+    command: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    examples = EXAMPLE.findall(shown(command.split(), capsys))
+    assert len(examples) >= 2
+    monkeypatch.setenv("PYTHONPATH", str(BUNDLED.parent.parent))
+    for path in BUNDLED.rglob("*.dpg"):
+        if path.stem != "svt_gauss" or command:
+            shutil.copy(path, tmp_path)
+    (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for example in examples:
+        words = join_negative_values(shlex.split(re.split(r" [|>] ", example)[0])[1:])
+        assert words[0] in _COMMANDS
+        if words[-1] == "--help":
+            assert app.main(words) == 0
+            continue
+        parsed = app.build_parser().parse_args(words)
+        parsed.read(parsed)
+        if words[0] == "examples" and words[-1] == "." and (tmp_path / "svt_gauss.dpg").exists():
+            (tmp_path / "svt_gauss.dpg").unlink()
+        if any(word in example for word in ELSEWHERE):
+            continue
+        if words[0] == "sweep":  # starts processes of its own
+            done = subprocess.run([sys.executable, "-m", "dipapprox", *words], capture_output=True)
+            assert done.returncode == 0, (example, done)
+        else:
+            assert app.main(words) in (0, 1), (example, capsys.readouterr())
+    capsys.readouterr()

@@ -1,0 +1,118 @@
+"""Pictures: files in both formats, the same bytes every time, axes that say what they show."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox.cli.plot import plot_curve
+from dipapprox.errors import UserError
+from dipapprox.experiments.pictures import COLOURS, line_style, new_figure, save
+from dipapprox.experiments.sweep.plots import plot_groups
+from dipapprox.experiments.sweep.summary import Group, groups_of
+from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def record(task: str, result: dict[str, object] | None, **fields: str) -> dict[str, object]:
+    """One line of a results file."""
+    return {
+        "case": "0",
+        "task": task,
+        "program": "svt.dpg",
+        "params": {"N": fields.pop("N", "2")},
+        "result": result,
+        "failure": None if result is not None else "time limit",
+        "seconds": 0.25,
+        **fields,
+    }
+
+
+def budgets() -> list[dict[str, object]]:
+    """Least budgets for N in {1, 2} and eps in {1/2, 1, 50}; one is infinite, one is missing."""
+    found = [
+        record("profile", {"eps_prv_enclosure": [f"{n * e}", f"{n * e}.1"]}, N=str(n), eps=str(e))
+        for n in (1, 2)
+        for e in (1, 50)
+    ]
+    found.append(record("profile", {"eps_prv_enclosure": ["inf", "inf"]}, N="1", eps="1/2"))
+    found.append(record("profile", None, N="2", eps="1/2"))
+    return found
+
+
+def words(svg: Path) -> str:
+    """The texts of a picture: matplotlib draws them as paths, and says them in comments."""
+    text = svg.read_text(encoding="utf-8")
+    return "\n".join([*re.findall(r"<!-- (.*?) -->", text), *re.findall("<title>(.*?)<", text)])
+
+
+def group_of(records: list[dict[str, object]]) -> Group:
+    (group,) = groups_of(records)
+    return group
+
+
+def test_guarantee_against_noise(tmp_path: Path) -> None:
+    written = plot_groups([group_of(budgets())], tmp_path)
+    names = {path.name for path in written}
+    assert {p.name for p in tmp_path.iterdir()} == names
+    for stem in ("profile-svt-eps_prv-by-eps", "profile-svt-map", "profile-svt-time-N"):
+        assert {f"{stem}.svg", f"{stem}.png"} <= names
+    shown = words(tmp_path / "profile-svt-eps_prv-by-eps.svg")
+    assert "of the program (no unit)" in shown and "least budget" in shown
+    assert "svt: budget against ε" in shown
+    assert "N = 1" in shown and "N = 2" in shown
+    times = words(tmp_path / "profile-svt-time-N.svg")
+    assert "time (seconds per case)" in times and "N (array cells)" in times
+
+
+def test_numbers_of_different_kinds_never_share_a_picture(tmp_path: Path) -> None:
+    records = [
+        *(record("profile", {"delta_enclosure": ["0.1", "0.2"]}, eps=e, eps_prv="1") for e in "12"),
+        *(record("profile", {"eps_prv_enclosure": ["1", "2"]}, eps=e, delta="0") for e in "12"),
+    ]
+    names = {path.name for path in plot_groups(groups_of(records), tmp_path)}
+    assert {"profile-svt-delta-by-eps.svg", "profile-svt-eps_prv-by-eps.svg"} <= names
+    assert "least $\\delta$ (probability)" in words(tmp_path / "profile-svt-delta-by-eps.svg")
+
+
+def test_verdicts_are_no_numbers(tmp_path: Path) -> None:
+    result: dict[str, object] = {"verdict": "DP", "reason": None, "delta_enclosure": ["0", "0.1"]}
+    records = [record("verify", result, eps=eps) for eps in ("1", "2", "3")]
+    assert not [p for p in plot_groups([group_of(records)], tmp_path) if "-by-" in p.name]
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+def test_the_same_data_give_the_same_file(tmp_path: Path, suffix: str) -> None:
+    text = (ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8")
+    curve = dipapprox.profile(
+        dipapprox.parse(text), Fraction(1, 2), dipapprox.OnCurve(0, Fraction(1, 2), 9)
+    )
+    assert isinstance(curve, PrivacyCurve)
+    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
+    plot_curve(curve, first)
+    plot_curve(curve, second)
+    assert first.read_bytes() == second.read_bytes()
+    if suffix == ".svg":
+        shown = words(first)
+        assert "(no unit)" in shown and "least $\\delta$ (probability)" in shown
+        assert "program at ε = 1/2: privacy profile" in shown
+        assert COLOURS[0].lower() in first.read_text(encoding="utf-8").lower()
+
+
+def test_lines_look_different() -> None:
+    styles = [tuple(line_style(k).items()) for k in range(49)]
+    assert len(set(styles)) == 49
+
+
+def test_pictures_that_cannot_be_written(tmp_path: Path) -> None:
+    figure, _ = new_figure()
+    with pytest.raises(UserError, match=r"cannot write 'x\.bmp'") as wrong:
+        save(figure, tmp_path / "x.bmp")
+    assert wrong.value.hint == "the name must end in .svg, .png, .pdf"
+    with pytest.raises(UserError, match="cannot write"):
+        save(figure, tmp_path / "no" / "x.svg")

@@ -1,0 +1,77 @@
+"""Ends of violated ranges hold for the true δ, also where δ is known by brackets only."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.exact.negative_set import OpenRange
+from dipapprox.language.load import load
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.intervals import logarithm
+from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.signs import merged
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs
+
+NMAX4 = Path(__file__).parents[3] / "programs" / "dipc" / "nmax4.dpg"
+
+
+@pytest.mark.parametrize("width", [Fraction(1, 10**3), Fraction(1, 10**9), Fraction(1, 10**40)])
+@pytest.mark.parametrize(("delta", "square"), [("sqrt(1/2)", "1/2"), ("sqrt(1/50)", "1/50")])
+def test_the_end_for_a_bracketed_constant(width: Fraction, delta: str, square: str) -> None:
+    # 1 - e^(-eps/2) > δ exactly for eps > -2 log(1 - δ).
+    program = load(NMAX4, {"N": Fraction(1)})
+    question = DecisionQuestion(Fraction(1), read_delta(delta), width=width)
+    decision = decide(program, question, AllPairs(), Options())
+    assert decision.violation is not None
+    assert decision.violation.ranges is not None
+    (found,) = decision.violation.ranges
+    assert found.upper is None
+    assert found.lower.width <= 4 * width
+    bracket = read_delta(delta).enclosure(300)
+    assert bracket.lower**2 <= Fraction(square) <= bracket.upper**2
+    rest = logarithm(Enclosure(1 - bracket.upper, 1 - bracket.lower), 300)
+    assert found.lower.lower <= -2 * rest.lower
+    assert -2 * rest.upper <= found.lower.upper
+
+
+def test_a_range_inside_a_closed_interval() -> None:
+    program = load(NMAX4, {"N": Fraction(1)})
+    question = DecisionQuestion(Fraction(1), read_delta("1/2"), read_epsilons("1/2..2"))
+    decision = decide(program, question, AllPairs(), Options())
+    assert decision.violation is not None
+    assert decision.violation.ranges is not None
+    (found,) = decision.violation.ranges
+    # 2 log 2 = 1.386...
+    assert found.lower.lower < Fraction("1.3862943611198906188344642429164") < found.lower.upper
+    assert found.upper == Enclosure.exact(2)
+    at_a_point = DecisionQuestion(Fraction(1), read_delta("1/2"), read_epsilons("3/2"))
+    point = decide(program, at_a_point, AllPairs(), Options()).violation
+    assert point is not None
+    exact = Enclosure.exact(Fraction(3, 2))
+    assert (point.epsilon, point.ranges) == (Fraction(3, 2), (OpenRange(exact, exact),))
+
+
+def _range(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> OpenRange:
+    end = None if upper is None else Enclosure(upper - blur, upper + blur)
+    return OpenRange(Enclosure(lower - blur, lower + blur), end)
+
+
+def test_the_union_of_ranges() -> None:
+    assert merged([]) == ()
+    assert merged([_range(3, 4), _range(0, 2), _range(1, 3)]) == (_range(0, 3), _range(3, 4))
+    assert merged([_range(1, 5), _range(2, None), _range(0, 1)]) == (_range(0, 1), _range(1, None))
+    blur = Fraction(1, 10)
+    # These may touch or not.
+    assert merged([_range(1, 2, blur), _range(2, 3, blur)]) == (
+        _range(1, 2, blur),
+        _range(2, 3, blur),
+    )
+    (joined,) = merged([_range(1, 3, blur), _range(2, 4, blur), _range(1, 2)])
+    assert joined == OpenRange(Enclosure(1 - blur, Fraction(1)), Enclosure(4 - blur, 4 + blur))
