@@ -255,7 +255,7 @@ def test_a_pair_that_is_listed_twice_counts_once() -> None:
     text = COIN + "x <- Lap(q, 1 / eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
     program = dipapprox.parse(text)
     twice = [((0,), (1,)), ((0,), (1,))]
-    verdict = dipapprox.verify(program, dipapprox.Claim(Fraction(1), Fraction(0)), twice)
+    verdict = dipapprox.verify(program, dipapprox.Claim(Fraction(1), Fraction(1, 100)), twice)
     for found in (dipapprox.decide(program, pairs=twice), verdict):
         result = dipapprox.check(dipapprox.certify(program, text, found, twice).to_json())
         assert (result.outcome, result.pairs) == (Outcome.CONFIRMED, 1)
