@@ -14,6 +14,7 @@ from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
+from dipapprox.privacy.decisions.epsilons import closed_interval, interval_words
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.verdict import Answer
 
@@ -105,8 +106,9 @@ def claim_text(claim: Claim | DecisionClaim) -> str:
         case Claim():
             return f"({claim.budget}, {claim.delta})-DP at ε = {claim.epsilon}"
         case DecisionClaim():
-            lower, upper = claim.interval_text()
-            return f"({claim.budget} ε, {claim.delta})-DP for every ε in {lower}..{upper}"
+            budget = "ε" if claim.budget == 1 else f"{claim.budget} ε"
+            epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
+            return f"({budget}, {claim.delta})-DP for {interval_words(epsilons)}"
         case _:
             assert_never(claim)
 

@@ -1,4 +1,4 @@
-"""The file of `verify --certificate`: written whole or not at all."""
+"""The files of `verify` and `decide` with --certificate: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
 from dipapprox.privacy.certificate import ProgramText, certify
+from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
+from dipapprox.privacy.decisions.decision import Decision, Ruling
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -47,12 +49,50 @@ def write(
     if verdict.answer is Answer.UNKNOWN:
         print("no certificate: the verdict is Unknown", file=sys.stderr)
         return
-    source = ProgramText(program.name, language_of(file), read_text(file))
+    source = _source(program, file)
     try:
         text = certify(program, source, verdict, selection, options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
+    _write(path, text)
+    if verdict.answer is Answer.DP and isinstance(selection, AllPairs):
+        _warn(program)
+
+
+def write_decision(
+    path: Path,
+    file: Path,
+    program: Program,
+    decision: Decision,
+    selection: PairSelection,
+    options: Options,
+) -> None:
+    """Write the certificate of a decision; of one without exact evidence there is none.
+
+    Raises:
+        UserError: If the program's file has changed, or the certificate cannot be written.
+    """
+    missing = without_evidence(decision)
+    if missing is not None:
+        print(f"no certificate: {missing}", file=sys.stderr)
+        return
+    source = _source(program, file)
+    try:
+        text = certify_decision(program, source, decision, selection, options).to_json()
+    except LimitReached as limit:
+        print(f"no certificate: {limit.reason}", file=sys.stderr)
+        return
+    _write(path, text)
+    if decision.ruling is Ruling.PRIVATE and isinstance(selection, AllPairs):
+        _warn(program)
+
+
+def _source(program: Program, file: Path) -> ProgramText:
+    return ProgramText(program.name, language_of(file), read_text(file))
+
+
+def _write(path: Path, text: str) -> None:
     partial = path.with_name(f"{path.name}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
@@ -60,8 +100,12 @@ def write(
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise UserError(f"--certificate: cannot write '{path}': {error.strerror}") from None
+
+
+def _warn(program: Program) -> None:
+    """Say so if a certificate about all pairs is larger than what `check` derives again."""
     rows = prod(len(cell.domain) for cell in program.inputs)
-    if verdict.answer is Answer.DP and isinstance(selection, AllPairs) and rows > MOST_ROWS:
+    if rows > MOST_ROWS:
         print(
             f"warning: `check` cannot confirm this certificate: it derives at most {MOST_ROWS} "
             f"inputs again, of {rows}",

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.decide_report import decision_report
-from dipapprox.cli.output import show, show_json
+from dipapprox.cli.output import certificates, show, show_json
 from dipapprox.cli.progress import Reporter
 from dipapprox.language.load import load, read_program
 from dipapprox.language.printer import print_program
@@ -57,6 +57,7 @@ class DecideCommand:
     pairs: str
     options: Options
     json: bool
+    certificate: Path | None
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -106,6 +107,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     arguments.add_limits(parser)
     arguments.add_output(parser)
+    parser.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="OUT",
+        help="write a record of private or violated that `dipapprox check` can check",
+    )
     parser.set_defaults(read=read, run=run)
 
 
@@ -130,11 +137,14 @@ def read(words: argparse.Namespace) -> DecideCommand:
         pairs=words.pairs,
         options=Options(merge=not words.no_merge, limits=arguments.limits_of(words)),
         json=words.json,
+        certificate=words.certificate,
     )
 
 
 def run(command: DecideCommand, console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
+    if command.certificate is not None:
+        certificates().check_place(command.certificate)
     program = load(command.file, command.parameters)
     selection = select(command.pairs, program)
     if count_selected(program, selection) == 0:
@@ -143,6 +153,10 @@ def run(command: DecideCommand, console: Console) -> int:
         decision = decide(program, command.question, selection, command.options, reporter)
     if decision.ruling is Ruling.PRIVATE and _discretises(command.file):
         decision = replace(decision, detail=_DISCRETISED)
+    if command.certificate is not None:
+        certificates().write_decision(
+            command.certificate, command.file, program, decision, selection, command.options
+        )
     if command.json:
         show_json(console, decision.to_dict())
     else:

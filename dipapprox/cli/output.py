@@ -11,7 +11,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, RenderableType
 
@@ -69,3 +71,8 @@ def _writing() -> Iterator[None]:
         os.dup2(nowhere, sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise UserError(f"cannot write the result: {error.strerror}") from None
+
+
+def certificates() -> Any:
+    """The module that writes certificates, and all that it needs: loaded for those who ask."""
+    return import_module("dipapprox.cli.certificate")

@@ -7,16 +7,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.claims import add_claim
 from dipapprox.cli.interval_report import interval_report
-from dipapprox.cli.output import show, show_json
+from dipapprox.cli.output import certificates, show, show_json
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
 from dipapprox.errors import UserError
@@ -112,7 +111,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
 def run(command: VerifyCommand, console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     if command.certificate is not None:
-        _certificates().check_place(command.certificate)
+        certificates().check_place(command.certificate)
         if not isinstance(command.claim, Claim):
             raise UserError("--certificate needs one eps and a claim of rational numbers")
     program = load(command.file, command.parameters)
@@ -132,7 +131,7 @@ def run(command: VerifyCommand, console: Console) -> int:
             case _:
                 assert_never(command.claim)
     if command.certificate is not None:
-        _certificates().write(
+        certificates().write(
             command.certificate, command.file, program, verdict, selection, command.options
         )
     if command.json:
@@ -140,11 +139,6 @@ def run(command: VerifyCommand, console: Console) -> int:
     else:
         show(console, verdict_report(verdict))
     return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
-
-
-def _certificates() -> Any:
-    """The module that writes certificates, and all that it needs: loaded for those who ask."""
-    return import_module("dipapprox.cli.certificate")
 
 
 def _run_interval(

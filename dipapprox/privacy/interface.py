@@ -22,6 +22,7 @@ from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions import decider
+from dipapprox.privacy.decisions.certificate import certify_decision
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import closed_interval
@@ -248,25 +249,27 @@ def pair_distributions(
 def certify(
     program: Program,
     text: str,
-    verdict: Verdict,
+    verdict: Verdict | Decision,
     pairs: Iterable[tuple[Row, Row]] | None = None,
     options: Options | None = None,
 ) -> Certificate:
-    """Record a verdict, so that `check` can check it.
+    """Record a verdict or a decision, so that `check` can check it.
 
     Args:
         program: What was verified.
         text: The `.dpg` text that it was parsed from.
-        verdict: The result of `verify`.
-        pairs: As given to `verify`.
-        options: As given to `verify`.
+        verdict: The result of `verify` or `decide`.
+        pairs: As given there.
+        options: As given there.
 
     Raises:
-        UserError: If the verdict is Unknown, or `text` is not the program's.
+        UserError: If there is nothing to record, or `text` is not the program's.
         LimitReached: If a limit of `options` is reached.
     """
     source = ProgramText(program.name, DPG, text)
     selection = _selection(program, pairs)
+    if isinstance(verdict, Decision):
+        return certify_decision(program, source, verdict, selection, options or Options())
     return certificate.certify(program, source, verdict, selection, options or Options())
 
 

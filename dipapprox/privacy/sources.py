@@ -77,7 +77,7 @@ def open_probabilities(
         UserError: If some choice of the program is no probability distribution at `epsilon`.
         LimitReached: If that cannot be told.
     """
-    check_choices(states.choices, EpsilonInterval(epsilon, epsilon, True, True), options.limits)
+    check_choices(states.laws, EpsilonInterval(epsilon, epsilon, True, True), options.limits)
     return OutputProbabilities(states, epsilon, open_method(options), options.limits)
 
 

@@ -257,7 +257,7 @@ class Chains:
         self._count()
         name = self._statements.target(state, statement.target)
         found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
-        for value, own in self._statements.weighed(statement, state).items():
+        for value, own in self._statements.weighed(statement, name, state).items():
             part = state.copy()
             self._statements.put(part, name, value, statement.span)
             found.append((weight * own, following, part))

@@ -62,7 +62,8 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     if run.endings.diagnostics:
         raise SourceError(sorted(run.endings.diagnostics.values(), key=_place))
     states = tuple(run.final_states())
-    return FinalStates(program, run.statements.samples, states, merge, run.statements.choices)
+    made = run.statements
+    return FinalStates(program, made.samples, states, merge, made.choices, made.laws)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
@@ -144,7 +145,7 @@ class _Run:
 
     def choose(self, statement: core.Choose, state: State) -> list[State]:
         name = self.statements.target(state, statement.target)
-        weighed = self.statements.weighed(statement, state)
+        weighed = self.statements.weighed(statement, name, state)
         law = FiniteLaw(tuple(weighed.values()))
         parts = self.split_on_choice(state, law, statement.site, name)
         result = []
@@ -265,6 +266,7 @@ class _Run:
             state.cone = cone_of(guards_of(state.path), self.points)
         left = list[State]()
         for settled, chain in self.chains.explore(statement, state):
+            self.statements.require_law(chain.law, first.site, "while")
             parts = self.split_on_choice(settled, chain.law, first.site, "while")
             for outcome, (part, ending) in enumerate(zip(parts, chain.endings, strict=True)):
                 if len(parts) > 1:

@@ -36,7 +36,8 @@ def law_of_end(
     """Return the law of the end that is reached from node 0, as simple as it gets.
 
     Nodes that only go on to one other are left out; the rest is numbered breadth first, so that
-    chains that do the same mostly look the same.
+    chains that do the same mostly look the same. A chain with one end stays a chain: that it gets
+    there has to be proved.
 
     Args:
         transitions: A chain in which every node reaches an end.
@@ -68,7 +69,7 @@ def law_of_end(
             row[number] = row[number] + weight if number in row else weight
         rows.append(tuple(row.items()))
     outcomes = {number: node for node, number in order.items() if node in ends}
-    if len(outcomes) == 1:
+    if 0 in outcomes:
         law: ChoiceLaw = FiniteLaw((CERTAINLY,))
     elif len(rows[0]) == len(outcomes) == len(rows) - 1:
         law = FiniteLaw(tuple(weight for _, weight in rows[0]))

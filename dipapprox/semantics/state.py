@@ -129,6 +129,9 @@ class FinalStates:
             one tuple object, so outputs may be told apart by identity.
         merged: Whether states were merged at join points (else: the paper's states).
         choices: States refer to them by index.
+        laws: What must be a probability distribution for the program to make sense at an epsilon:
+            the weights of every choice as they are written, and where every loop ends. More than
+            `choices`: outcomes may be merged, or matter to no state.
     """
 
     program: Program
@@ -136,6 +139,7 @@ class FinalStates:
     states: tuple[FinalState, ...]
     merged: bool
     choices: tuple[Choice, ...] = ()
+    laws: tuple[Choice, ...] = ()
 
     def outputs(self) -> tuple[tuple[Value, ...], ...]:
         """The distinct output valuations of the states, in order of first appearance."""

@@ -46,6 +46,7 @@ class Statements:
         self._drawn: dict[tuple[object, ...], LinearForm] = {}
         self._choices: dict[tuple[int, ChoiceLaw], int] = {}
         self._labels: list[str] = []
+        self._laws: dict[tuple[int, ChoiceLaw], str] = {}
         self.integers: set[int] = set()
 
     @property
@@ -58,6 +59,11 @@ class Statements:
         """All choices made so far."""
         made = zip(self._choices, self._labels, strict=True)
         return tuple(Choice(law, site, label) for (site, law), label in made)
+
+    @property
+    def laws(self) -> tuple[Choice, ...]:
+        """What was required to be a law so far."""
+        return tuple(Choice(law, site, label) for (site, law), label in self._laws.items())
 
     def assign(self, statement: core.Assign, state: State) -> list[State]:
         """Run target <- value."""
@@ -125,21 +131,30 @@ class Statements:
             return target.name
         return self._evaluator.element(target, state)
 
-    def weighed(self, statement: core.Choose, state: State) -> dict[core.Value, ExponentialRatio]:
+    def weighed(
+        self, statement: core.Choose, name: str, state: State
+    ) -> dict[core.Value, ExponentialRatio]:
         """Return the values that a choice may give, each once, with their probabilities.
 
-        Values of probability 0 for all eps are left out.
+        Values of probability 0 for all eps are left out. The weights as they are written are one of
+        the `laws` from now on.
         """
-        weights: dict[core.Value, ExponentialRatio] = {}
+        options: list[tuple[core.Value, ExponentialRatio]] = []
         for expression, weight in statement.options:
             value = self._evaluator.concrete(expression, state)
-            weighed = weight_value(weight, lambda each: self._number(each, state), statement.span)
-            weights[value] = weights[value] + weighed if value in weights else weighed
-        kept = {value: weight for value, weight in weights.items() if weight.numerator}
+            function = weight_value(weight, lambda each: self._number(each, state), statement.span)
+            if function.numerator:
+                options.append((value, function))
+        weights = [function for _, function in options]
+        if statement.proportional and weights:
+            weights = proportions(weights)
+        self.require_law(FiniteLaw(tuple(weights)), statement.site, name)
+        total: dict[core.Value, ExponentialRatio] = {}
+        for (value, _), own in zip(options, weights, strict=True):
+            total[value] = total[value] + own if value in total else own
+        kept = {value: own for value, own in total.items() if own.numerator}
         if not kept:
             raise PathFault("value error", "all weights of a choice are 0", statement.span)
-        if statement.proportional:
-            return dict(zip(kept, proportions(list(kept.values())), strict=True))
         return kept
 
     def _number(self, expression: core.Expression, state: State) -> Fraction:
@@ -149,6 +164,10 @@ class Statements:
                 "type error", f"named value '{value}' is used as a number", expression.span
             )
         return value
+
+    def require_law(self, law: ChoiceLaw, site: int, label: str) -> None:
+        """Note that a law must be one for the program to make sense."""
+        self._laws.setdefault((site, law), label)
 
     def choice(self, law: ChoiceLaw, site: int, label: str) -> str:
         """Return the cell of a choice: the same for equal sites and laws."""

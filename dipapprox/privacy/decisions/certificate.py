@@ -15,6 +15,7 @@ A form is a list of [power, rate, coefficient]: the sum of coefficient * ε^powe
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import assert_never
 
 from dipapprox.errors import UserError
 from dipapprox.exact.evidence import Evidence, evidence_json
@@ -43,6 +44,9 @@ from dipapprox.semantics.execution import execute
 FORMAT = "dipapprox decision certificate"
 VERSION = 1
 
+EXACT = "exact"
+"""The engine of decisions that rest on closed forms."""
+
 
 def certify_decision(
     program: Program,
@@ -64,6 +68,9 @@ def certify_decision(
         UserError: If there is no evidence to record, or `source` is not the text of `program`.
         LimitReached: If `options.limits` run out.
     """
+    missing = without_evidence(decision)
+    if missing is not None:
+        raise UserError(f"no certificate: {missing}")
     lower, upper = decision.epsilons.lower, decision.epsilons.upper
     if decision.epsilons != closed_interval(lower, upper):
         raise UserError("only decisions about closed intervals have certificates")
@@ -85,18 +92,24 @@ def certify_decision(
     return Certificate({**fields, "digest": digest(fields)})
 
 
+def without_evidence(decision: Decision) -> str | None:
+    """Say why a decision has no evidence that could be recorded; None if it has some."""
+    match decision.ruling:
+        case Ruling.UNKNOWN:
+            return "the decision is unknown"
+        case Ruling.PRIVATE if decision.engine != EXACT:
+            return "the decision rests on enclosures, not on exact forms"
+        case Ruling.PRIVATE | Ruling.VIOLATED:
+            return None
+        case _:
+            assert_never(decision.ruling)
+
+
 def _evidence(
     program: Program, decision: Decision, selection: PairSelection, options: Options
 ) -> Fields:
-    if decision.ruling is Ruling.UNKNOWN:
-        raise UserError("an unknown decision has no certificate: there is nothing to check")
     if decision.violation is not None:
         return _witness(decision.violation)
-    if decision.engine != "exact":
-        raise UserError(
-            "the decision rests on enclosures, not on exact forms: it has no certificate",
-            "`verify --certificate` records a claim at one eps",
-        )
     return _inequalities(program, decision, selection, options)
 
 

@@ -123,7 +123,7 @@ class _Search:
 
     def choices(self, states: FinalStates) -> None:
         """Note that weights are >= 0 and their denominators positive."""
-        for choice in states.choices:
+        for choice in states.laws:
             if not isinstance(choice.law, FiniteLaw):
                 continue
             for weight in choice.law.weights:

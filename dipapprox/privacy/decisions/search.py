@@ -90,12 +90,13 @@ class DecisionSearch:
         while True:
             low, high = self.question.delta.bounds(bits)
             slack = self.signs.numerator(low - gap.function)
-            if bits == FIRST_BITS:
-                key = sign_key(slack)
-                if key in self._met:
-                    return
-                self._met.add(key)
+            key = sign_key(slack)
+            if key in self._met:
+                return
             found = self.signs.is_nonnegative(slack)
+            # Equal signs for δ's lower end are equal answers only if that end is δ, or suffices.
+            if low == high or isinstance(found, Nonnegative):
+                self._met.add(key)
             if isinstance(found, Negative) and low != high:
                 slack = self.signs.numerator(high - gap.function)
                 found = self.signs.is_nonnegative(slack)

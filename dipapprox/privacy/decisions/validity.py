@@ -44,7 +44,7 @@ def check_program(states: FinalStates, interval: EpsilonInterval, limits: Limits
         LimitReached: If that cannot be told.
     """
     try:
-        check_choices(states.choices, interval, limits)
+        check_choices(states.laws, interval, limits)
     except UserError as error:
         hint = f"{error.hint}; ask about fewer eps with --interval, for example 0..1"
         raise UserError(error.message, hint) from None

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
+from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.validity import check_choices
 from dipapprox.language.core import InputRow, Program
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
@@ -72,8 +74,9 @@ def verify_interval(
         progress: Told the decided thousandths of the interval.
 
     Raises:
-        UserError: If the interval is empty, there is no claim at some epsilon of it, or the
-            adjacency does not suit the inputs.
+        UserError: If the interval is empty, there is no claim at some epsilon of it, some choice of
+            the program is no probability distribution there, or the adjacency does not suit the
+            inputs.
     """
     if lower <= 0:
         raise UserError(f"eps must be > 0, but the interval begins at {lower}")
@@ -94,6 +97,7 @@ def verify_interval(
     tried = trial_points(lower, upper, count)
     try:
         states = execute(program, options.merge, options.limits)
+        check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
         violation = refute(program, claim, tried, selection, options)
         if violation is None and count is not None and count > MOST_PAIRS:
             where = ", ".join(str(epsilon) for epsilon in tried)

@@ -22,7 +22,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
 EXACT = "1 - exp(-eps/2)"
@@ -128,3 +128,39 @@ def test_limits_are_unknown_with_what_was_looked_at() -> None:
     decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3)))
     assert (decision.ruling, decision.cause) == (Ruling.UNKNOWN, Cause.TIME_LIMIT)
     assert "of 116920 pairs looked at" in decision.detail
+
+
+@pytest.mark.parametrize("budget", ["0", "1"])
+def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget: str) -> None:
+    """24 digits of e^-2 lie below it, and above the lower end of its first bracket; 9/10 does not.
+
+    All pairs begin with an input that 0 has the probability of, and go on to one without.
+    """
+    digits = "0.135335283236612691893999"
+    program = elaborate(
+        parse(
+            f"""
+            input x in 0..2
+            output out in 0..1
+            adjacent all
+            out <- 1
+            if x = 0 then
+              out <- choose {{0 : {digits}, 1 : 1 - {digits}}}
+            end
+            if x = 2 then
+              out <- choose {{0 : 9/10, 1 : 1/10}}
+            end
+            """
+        ),
+        {},
+        "digits",
+    )
+    one, zero, two = ((Fraction(x),) for x in (1, 0, 2))
+    question = DecisionQuestion(Fraction(budget), read_delta("exp(-2)"))
+    almost = decide(program, question, OrderedPairs(((zero, one),)), Options())
+    assert almost.ruling is Ruling.PRIVATE
+    for pairs in (((zero, one), (two, one)), ((two, one), (zero, one))):
+        decision = decide(program, question, OrderedPairs(pairs), Options())
+        assert decision.ruling is Ruling.VIOLATED
+        assert decision.violation is not None
+        assert decision.violation.input == two

@@ -1,0 +1,81 @@
+"""The example notebook is executed, and what it shows is what it stores.
+
+Outputs are stored because a reader without Python sees them too; this test keeps them true. What is
+compared is text; of pictures only that they are there, as fonts differ between machines. Refresh
+with `UPDATE_DOCS=1 pytest tests/test_notebook.py` and read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOK = ROOT / "examples" / "dipapprox.ipynb"
+
+_PICTURES = ("image/svg+xml", "image/png")
+
+
+def execute(notebook: Any) -> Any:
+    """Run all cells in a fresh kernel; what only that run has is dropped."""
+    # The date of pictures: without it every refresh would change them.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": "0"}
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3")
+    done = client.execute(cwd=str(ROOT), env=environment)
+    for cell in done.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", ()):
+            if "text/html" in output.get("data", ()):  # the same again, with times
+                output.data = {"text/html": output.data["text/html"]}
+    done.metadata.language_info = {"name": "python"}
+    return done
+
+
+def shown(notebook: Any) -> list[list[Any]]:
+    """The outputs of every code cell, as far as they are the same on every machine."""
+    return [
+        [comparable(output) for output in cell.outputs]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def comparable(output: Any) -> Any:
+    """An output's text without times, memory addresses and styles; of pictures only the kind."""
+    if output.output_type == "stream":
+        return output.name, output.text
+    data = output.data
+    if any(kind in data for kind in _PICTURES):
+        return "a picture"
+    text = data["text/html"] if "text/html" in data else data["text/plain"]
+    return re.sub(
+        r"<style>.*?</style>", "", re.sub(r"\d+(\.\d+)? s\b", "… s", text), flags=re.DOTALL
+    )
+
+
+def test_the_notebook_shows_what_it_computes() -> None:
+    stored = nbformat.read(NOTEBOOK, as_version=4)
+    before = shown(stored)
+    done = execute(stored)
+    if os.environ.get("UPDATE_DOCS"):
+        nbformat.write(done, NOTEBOOK)
+        before = shown(done)
+    assert shown(done) == before
+    numbers = [cell.execution_count for cell in done.cells if cell.cell_type == "code"]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_notebook_shows_all_there_is_to_show() -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    outputs = [output for cell in shown(notebook) for output in cell]
+    texts = "\n".join(str(output) for output in outputs)
+    assert "a picture" in outputs
+    assert 'class="highlight"' in texts, "highlighted source"
+    assert "DP</td>" in texts and "Not_DP</td>" in texts and "violated" in texts
+    assert "least ε_prv" in texts
+    assert "stderr" not in texts, "no warnings"
