@@ -20,6 +20,9 @@ from pathlib import Path
 
 import pytest
 
+import dipapprox
+from dipapprox.cli.app import COMMANDS
+from dipapprox.experiments.sweep.tasks import TASKS
 from dipapprox.language.load import parse_program
 
 ROOT = Path(__file__).parent.parent
@@ -125,3 +128,22 @@ def test_the_first_program_shown_is_the_one_shipped() -> None:
     shipped = (ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8")
     code = [line for line in shipped.splitlines() if line and not line.startswith("#")]
     assert [x for x in shown[1].splitlines() if x and not x.startswith("#")] == code
+
+
+def test_what_there_is_is_documented() -> None:
+    """Every command, every key of a sweep's spec and every function of the library."""
+    for start in ("README.md", "docs/index.md"):
+        text = (ROOT / start).read_text(encoding="utf-8")
+        assert not [name for name in COMMANDS if f"`{name}`" not in text], start
+    sweeps = (ROOT / "docs" / "sweeps-and-tables.md").read_text(encoding="utf-8")
+    keys = {field.name for task in TASKS.values() for field in task.fields}
+    assert not [key for key in sorted({*keys, *TASKS}) if f"`{key}`" not in sweeps]
+    python = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    functions = [name for name in dipapprox.__all__ if name.islower()]
+    assert not [name for name in functions if f"dipapprox.{name}(" not in python]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f": {page.name}\n" in configuration

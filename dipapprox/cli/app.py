@@ -32,7 +32,7 @@ exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interr
 Results go to standard output; progress and messages go to standard error.
 """
 
-_COMMANDS = (
+COMMANDS = (
     "verify",
     "probability",
     "profile",
@@ -105,7 +105,7 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in words[:1] if words and words[0] in _COMMANDS else _COMMANDS:
+    for command in words[:1] if words and words[0] in COMMANDS else COMMANDS:
         import_module(f"dipapprox.cli.{command}").add_parser(commands)
     return parser
 

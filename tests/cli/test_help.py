@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli import app
-from dipapprox.cli.app import _COMMANDS
+from dipapprox.cli.app import COMMANDS
 from dipapprox.cli.arguments import join_negative_values
 from dipapprox.language.load import BUNDLED
 
@@ -37,7 +37,7 @@ def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-@pytest.mark.parametrize("command", ["", *_COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_is_a_manual_page(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,15 +54,16 @@ def test_help_is_a_manual_page(
         assert one_line is not None and one_line[1], "and one line in the list of commands"
 
 
-@pytest.mark.parametrize("command", ["", *_COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_examples_of_the_help_work(
     command: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    examples = EXAMPLE.findall(shown(command.split(), capsys))
-    assert len(examples) >= 2
+    found = EXAMPLE.findall(shown(command.split(), capsys))
+    assert len(found) >= 2
+    examples = [each for example in found for each in example.split(" && ")]
     monkeypatch.setenv("PYTHONPATH", str(BUNDLED.parent.parent))
     for path in BUNDLED.rglob("*.dpg"):
         if path.stem != "svt_gauss" or command:
@@ -71,7 +72,7 @@ def test_examples_of_the_help_work(
     monkeypatch.chdir(tmp_path)
     for example in examples:
         words = join_negative_values(shlex.split(re.split(r" [|>] ", example)[0])[1:])
-        assert words[0] in _COMMANDS
+        assert words[0] in COMMANDS
         if words[-1] == "--help":
             assert app.main(words) == 0
             continue

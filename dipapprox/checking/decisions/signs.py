@@ -95,6 +95,7 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
     if interval.is_point:
         raise Refuted("the interval is a point")
     product = ExponentialPolynomial.constant(proof.sign)
+    whole = _extents(as_function(function))
     sign, positive = proof.sign, True
     for zero, multiplicity in proof.rational_zeros:
         linear = ExponentialPolynomial.of({(1, _ZERO): Fraction(1), (0, _ZERO): -zero})
@@ -107,7 +108,13 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
         positive = positive and zero not in interval
     for part in proof.parts:
         limits.check()
-        product = product * _function(part) ** part.exponent
+        factor = _function(part)
+        # Extents of products add up: what exceeds the whole is no factor, and may be huge.
+        if any(
+            part.exponent * own > all_ for own, all_ in zip(_extents(factor), whole, strict=True)
+        ):
+            raise Refuted("a factor is larger than the function")
+        product = product * factor**part.exponent
     if canonical(product) != function:
         raise Refuted("the product of the factors is another function")
     for part in proof.parts:
@@ -125,6 +132,13 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
     if sign < 0:
         raise Refuted("the factors make it negative")
     return positive
+
+
+def _extents(function: ExponentialPolynomial) -> tuple[int, Fraction]:
+    """How far the powers of ε and the rates of a function reach."""
+    powers = [n for (n, _), _ in function.terms] or [0]
+    rates = [q for (_, q), _ in function.terms] or [_ZERO]
+    return max(powers) - min(powers), max(rates) - min(rates)
 
 
 def _function(part: Part) -> ExponentialPolynomial:
