@@ -30,10 +30,12 @@ _LARGEST_FILE = 2**28
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01 --certificate svt.json
   dipapprox check svt.json
-  dipapprox decide svt1.dpg --certificate svt1.json && dipapprox check svt1.json
+  dipapprox decide svt1.dpg --certificate svt1.json
+  dipapprox check svt1.json
 
 The certificate's statements are derived again by another route: paths of concrete inputs, trees of
-comparisons, integer sums. It shares the reader of programs and flint with the run that wrote it.
+comparisons, integer sums, integration of its own. It shares the reader of programs and flint with
+the run that wrote it.
 
 exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 interrupted
 """

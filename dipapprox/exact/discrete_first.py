@@ -13,6 +13,7 @@ from dipapprox.events.event import Chosen, Connected
 from dipapprox.exact.discrete import is_discrete
 from dipapprox.exact.method import Exact
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 
@@ -43,21 +44,22 @@ class DiscreteFirst:
         """Enclose Pr[event]; the batch of one."""
         return self.enclose_many((event,), bits, limits)[0]
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        found: dict[int, Enclosure | NotEnclosed] = {}
+        own: dict[int, Enclosure | NotEnclosed] = {}
         rest: list[int] = []
         for place, event in enumerate(events):
             if isinstance(event, Chosen) or is_discrete(event):
                 limits.check()
-                found[place] = self._exact.enclose(event, bits, limits)
+                own[place] = self._exact.enclose(event, bits, limits)
                 self._answered = True
             else:
                 rest.append(place)
+        parts: list[tuple[Sequence[int], Answers]] = [
+            (list(own), Answers.of(list(own.values()))),
+        ]
         if rest:
             self._asked = True
             others = self._method.enclose_many([events[k] for k in rest], bits, limits)
-            found.update(zip(rest, others, strict=True))
-        return [found[place] for place in range(len(events))]
+            parts.append((rest, others))
+        return Answers.joined(parts, len(events))

@@ -13,6 +13,7 @@ from dipapprox.events.event import Connected
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.values import enclose_at
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 
 
@@ -35,8 +36,6 @@ class Exact:
         found = enclose_at(form, Fraction(1), bits, limits)
         return found if isinstance(found, NotEnclosed) else found.intersect(UNIT, self.name)
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        return [self.enclose(event, bits, limits) for event in events]
+        return Answers.of([self.enclose(event, bits, limits) for event in events])

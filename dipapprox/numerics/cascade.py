@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from time import monotonic
 
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
@@ -64,14 +64,13 @@ class Cascade:
         """Enclose Pr[event]; the batch of one."""
         return self.enclose_many((event,), bits, limits)[0]
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
         found = self._first.enclose_many(events, bits, limits)
-        waiting = sum(isinstance(answer, NotEnclosed) for answer in found)
-        wanted = Fraction(1, 2**bits)
-        for place, answer in enumerate(found):
+        waiting = sum(isinstance(answer, NotEnclosed) for answer in found.others.values())
+        self._held = self._held or waiting < len(found)
+        for place in found.wide(bits):
+            answer = found[place]
             waiting -= isinstance(answer, NotEnclosed)
             event = as_continuous(events[place])
             if isinstance(event, NotEnclosed):
@@ -79,9 +78,7 @@ class Cascade:
             if not isinstance(answer, Enclosure):
                 share = _SHARE if waiting else 1.0
                 found[place] = self._second_answer(event, bits, limits, answer, share)
-                continue
-            self._held = True
-            if self._again and answer.width > wanted:
+            elif self._again:
                 found[place] = self._narrowed(event, bits, limits, answer)
         return found
 

@@ -30,6 +30,7 @@ from flint import arb
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -59,24 +60,25 @@ class ClosedForms:
         """Enclose Pr[event]; the batch of one."""
         return self.enclose_many((event,), bits, limits)[0]
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        found: dict[int, Enclosure | NotEnclosed] = {}
+        own: dict[int, Enclosure | NotEnclosed] = {}
         rest: list[int] = []
         for place, event in enumerate(events):
             closed = enclose_closed_form(event, bits)
             if closed is None:
                 rest.append(place)
             else:
-                found[place] = closed
+                own[place] = closed
                 self._answered = True
+        parts: list[tuple[Sequence[int], Answers]] = [
+            (list(own), Answers.of(list(own.values()))),
+        ]
         if rest:
             self._asked = True
             others = self._method.enclose_many([events[k] for k in rest], bits, limits)
-            found.update(zip(rest, others, strict=True))
-        return [found[place] for place in range(len(events))]
+            parts.append((rest, others))
+        return Answers.joined(parts, len(events))
 
 
 def enclose_closed_form(event: Connected, bits: int) -> Enclosure | None:

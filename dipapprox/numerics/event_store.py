@@ -1,15 +1,18 @@
-"""The probabilities of a catalogue's events: computed in batches, kept exactly and as doubles."""
+"""The probabilities of a catalogue's events: computed in batches, kept as doubles.
+
+Bounds that are better than doubles can say are kept exactly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.rounding import Array, above, below
 
@@ -36,11 +39,12 @@ class EventStore:
         """Forget everything: the numbers have lost their meaning."""
         self.lower: Array = np.zeros(64)
         self.upper: Array = np.ones(64)
-        self._known: list[Enclosure] = []
-        self._tried: list[int] = []
+        self._tried = np.zeros(64, np.int64)
+        # What is known better than the doubles say; what these say of all others is exact.
+        self._sharper: dict[int, Enclosure] = {}
         self._obstacles: dict[int, str] = {}
 
-    def require(self, events: Sequence[Connected], numbers: Iterable[int], bits: int) -> None:
+    def require(self, events: Sequence[Connected], numbers: Collection[int], bits: int) -> None:
         """Enclose events to 2**-bits if the method can, all that is missing in one batch.
 
         Args:
@@ -52,19 +56,40 @@ class EventStore:
             LimitReached: If the limits run out.
         """
         self._grow(len(events))
-        missing = [number for number in numbers if self._tried[number] < bits]
+        asked = np.fromiter(numbers, np.int64, len(numbers))
+        asked = asked[self._tried[asked] < bits]
+        asked = asked[self.upper[asked] - self.lower[asked] > 2.0**-bits]
         wanted = Fraction(1, 2**bits)
-        missing = [number for number in missing if self._known[number].width > wanted]
+        missing = [
+            number
+            for number in asked.tolist()
+            if number not in self._sharper or self._sharper[number].width > wanted
+        ]
         if not missing:
             return
         batch = [events[number] for number in missing]
         found = self._method.enclose_many(batch, bits, self._limits)
-        for number, enclosure in zip(missing, found, strict=True):
-            self._learn(number, enclosure, bits)
+        places = np.array(missing, np.int64)
+        self._tried[places] = bits
+        lower = np.maximum(self.lower[places], found.lower)
+        upper = np.minimum(self.upper[places], found.upper)
+        # What contradicts what is known is learnt one by one, too: that says how.
+        plain = lower <= upper
+        plain[list(found.others)] = False
+        plain[[k for k, number in enumerate(missing) if number in self._sharper]] = False
+        numbers = places[plain]
+        self.lower[numbers], self.upper[numbers] = lower[plain], upper[plain]
+        for number in self._obstacles.keys() & set(numbers.tolist()):
+            del self._obstacles[number]
+        for k in np.flatnonzero(~plain).tolist():
+            self._learn(missing[k], found[k])
 
     def enclosure(self, number: int) -> Enclosure:
         """What is known of an event; [0, 1] if nothing."""
-        return self._known[number]
+        found = self._sharper.get(number)
+        if found is not None:
+            return found
+        return Enclosure(Fraction(float(self.lower[number])), Fraction(float(self.upper[number])))
 
     def obstacle(self, numbers: Iterable[int]) -> str | None:
         """Why one of these events could not be enclosed when it was last tried."""
@@ -73,21 +98,18 @@ class EventStore:
         reasons = (self._obstacles.get(number) for number in numbers)
         return next((reason for reason in reasons if reason is not None), None)
 
-    def _learn(self, number: int, found: Enclosure | NotEnclosed, bits: int) -> None:
-        self._tried[number] = bits
+    def _learn(self, number: int, found: Enclosure | NotEnclosed) -> None:
         if isinstance(found, NotEnclosed):
             self._obstacles[number] = found.reason
             return
         self._obstacles.pop(number, None)
-        known = found.intersect(self._known[number], self._method.name)
-        self._known[number] = known
+        known = found.intersect(self.enclosure(number), self._method.name)
+        self._sharper[number] = known
         self.lower[number], self.upper[number] = below(known.lower), above(known.upper)
 
     def _grow(self, size: int) -> None:
-        fresh = size - len(self._known)
-        self._known += [UNIT] * fresh
-        self._tried += [0] * fresh
         if size > len(self.lower):
             spare = max(size, 2 * len(self.lower)) - len(self.lower)
             self.lower = np.concatenate([self.lower, np.zeros(spare)])
             self.upper = np.concatenate([self.upper, np.ones(spare)])
+            self._tried = np.concatenate([self._tried, np.zeros(spare, np.int64)])

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
@@ -20,9 +21,7 @@ class Method(Protocol):
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; the batch of one."""
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; a batch may share work.
 
         Args:
@@ -31,7 +30,8 @@ class Method(Protocol):
             limits: Asked at least every few milliseconds.
 
         Returns:
-            For every event, in order, an enclosure inside [0, 1] or the reason why there is none.
+            For every event, in order, an enclosure inside [0, 1] or the reason why there is none;
+            in bulk as doubles.
 
         Raises:
             LimitReached: If `limits` run out.

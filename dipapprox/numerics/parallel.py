@@ -22,6 +22,7 @@ from time import monotonic
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 
@@ -36,8 +37,6 @@ _CHUNKS = 4
 
 _POLL = 0.1
 """Seconds between two looks at the limits while workers work."""
-
-Answers = list[Enclosure | NotEnclosed]
 
 
 class Parallel:
@@ -67,14 +66,18 @@ class Parallel:
 
     def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        found: Answers = []
-        started = monotonic()
-        while len(found) < len(events):
-            if monotonic() - started > self._patience and len(events) - len(found) > 1:
-                return found + self._shared_out(events[len(found) :], bits, limits)
-            batch = events[len(found) : len(found) + _SLICE]
-            found += self._own.enclose_many(batch, bits, limits)
-        return found
+        found: list[tuple[range, Answers]] = []
+        started, done, count = monotonic(), 0, len(events)
+        while done < count:
+            if monotonic() - started > self._patience and count - done > 1:
+                rest = self._shared_out(events[done:], bits, limits)
+                found.append((range(done, count), rest))
+                break
+            places = range(done, min(done + _SLICE, count))
+            own = self._own.enclose_many(events[places.start : places.stop], bits, limits)
+            found.append((places, own))
+            done = places.stop
+        return Answers.joined(found, count)
 
     def _shared_out(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         size = -(-len(events) // (self._jobs * _CHUNKS))
@@ -86,10 +89,10 @@ class Parallel:
         try:
             futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
             _wait(futures, limits)
-            answers: Answers = []
-            for future in futures:
+            answers: list[tuple[range, Answers]] = []
+            for start, future in zip(range(0, len(events), size), futures, strict=True):
                 part, name = future.result()
-                answers += part
+                answers.append((range(start, start + len(part)), part))
                 self._elsewhere[name] = None
         except BrokenProcessPool:
             raise LimitReached("a worker process was ended, perhaps for lack of memory") from None
@@ -101,7 +104,7 @@ class Parallel:
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-        return answers
+        return Answers.joined(answers, len(events))
 
 
 def _wait(futures: Sequence[Future[tuple[Answers, str]]], limits: Limits) -> None:

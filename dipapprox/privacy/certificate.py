@@ -173,13 +173,14 @@ def plain_row(row: InputRow) -> list[PlainValue]:
 
 
 def pair_fields(selection: PairSelection, count: int | None) -> Fields:
-    """Return the pairs that were selected, with their number where it is known."""
+    """Return the pairs that were selected, each once, with their number where it is known."""
     match selection:
         case AllPairs():
             return {"selection": "adjacent", "count": count, "list": None}
         case OrderedPairs(pairs):
-            listed = [[plain_row(u), plain_row(v)] for u, v in pairs]
-            return {"selection": "listed", "count": count, "list": listed}
+            listed = [[plain_row(u), plain_row(v)] for u, v in dict.fromkeys(pairs)]
+            known = None if count is None else len(listed)
+            return {"selection": "listed", "count": known, "list": listed}
         case _:
             assert_never(selection)
 

@@ -142,19 +142,20 @@ class Statements:
         options: list[tuple[core.Value, ExponentialRatio]] = []
         for expression, weight in statement.options:
             value = self._evaluator.concrete(expression, state)
-            weighed = weight_value(weight, lambda each: self._number(each, state), statement.span)
-            if weighed.numerator:
-                options.append((value, weighed))
-        if not options:
-            raise PathFault("value error", "all weights of a choice are 0", statement.span)
-        weights = [weight for _, weight in options]
-        if statement.proportional:
+            function = weight_value(weight, lambda each: self._number(each, state), statement.span)
+            if function.numerator:
+                options.append((value, function))
+        weights = [function for _, function in options]
+        if statement.proportional and weights:
             weights = proportions(weights)
         self.require_law(FiniteLaw(tuple(weights)), statement.site, name)
         total: dict[core.Value, ExponentialRatio] = {}
-        for (value, _), weight in zip(options, weights, strict=True):
-            total[value] = total[value] + weight if value in total else weight
-        return {value: weight for value, weight in total.items() if weight.numerator}
+        for (value, _), own in zip(options, weights, strict=True):
+            total[value] = total[value] + own if value in total else own
+        kept = {value: own for value, own in total.items() if own.numerator}
+        if not kept:
+            raise PathFault("value error", "all weights of a choice are 0", statement.span)
+        return kept
 
     def _number(self, expression: core.Expression, state: State) -> Fraction:
         value = self._evaluator.concrete(expression, state)

@@ -12,6 +12,7 @@ from dipapprox.events.event import Chosen, Connected, Event
 from dipapprox.exact.discrete_first import DiscreteFirst
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from exact.integer_events import at_most, dlap
 
@@ -40,11 +41,9 @@ class Engine:
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         return self.enclose_many((event,), bits, limits)[0]
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         self.asked += events
-        return [HALF for _ in events]
+        return Answers.of([HALF for _ in events])
 
 
 @pytest.mark.parametrize("bits", [10, 60, 300])

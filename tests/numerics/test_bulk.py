@@ -23,6 +23,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.closed_form import ClosedForms
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -188,12 +189,10 @@ class Failing:
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         return self.answer
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         assert len(set(events)) == len(events)
         self.batches.append(len(events))
-        return [self.answer for _ in events]
+        return Answers.of([self.answer for _ in events])
 
 
 def test_what_is_not_enclosed_stays_wide_and_is_named() -> None:

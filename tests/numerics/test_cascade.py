@@ -12,6 +12,7 @@ from dipapprox.events.event import Connected, Event
 from dipapprox.events.event_text import describe
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -79,10 +80,8 @@ class _Patient:
         while True:
             limits.check()
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
-        return [self.enclose(event, bits, limits) for event in events]
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.enclose(event, bits, limits) for event in events])
 
 
 def test_the_only_event_of_the_second_engine_has_all_the_time() -> None:
@@ -106,10 +105,8 @@ class _Late:
         self.asked.append(bits)
         raise LimitReached("time limit: 0 s")
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
-        return [self.enclose(event, bits, limits) for event in events]
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.enclose(event, bits, limits) for event in events])
 
 
 def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
@@ -141,10 +138,8 @@ class _Coarse:
     def __init__(self, quarters: int = 1) -> None:
         self.answer = Enclosure(Q(quarters, 4), Q(3, 4))
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
-        return [self.answer for _ in events]
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.answer for _ in events])
 
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         return self.answer

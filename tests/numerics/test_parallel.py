@@ -20,6 +20,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
@@ -48,10 +49,8 @@ class Slow:
             time.sleep(0.02)
             limits.check()
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
-        return [self.enclose(event, bits, limits) for event in events]
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.enclose(event, bits, limits) for event in events])
 
 
 class Stubborn(Slow):
@@ -80,7 +79,7 @@ def test_workers_answer_as_one_process_does() -> None:
 def test_short_batches_start_no_process() -> None:
     patient = Parallel(NESTED, 2, patience=1000.0)
     assert len(patient.enclose_many(EVENTS, 40, Limits())) == len(EVENTS)
-    assert patient.enclose_many([], 40, Limits()) == []
+    assert patient.enclose_many([], 40, Limits()) == Answers(0)
 
 
 @pytest.mark.parametrize("make", [Slow, Stubborn])

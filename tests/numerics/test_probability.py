@@ -16,6 +16,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.event_store import EventStore
 from dipapprox.numerics.nested.engine import Nested
@@ -42,10 +43,8 @@ class Counting:
         self.calls += 1
         return self.answer or self.engine.enclose(event, bits, limits)
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
-        return [self.enclose(event, bits, limits) for event in events]
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.enclose(event, bits, limits) for event in events])
 
 
 def states_of(name: str, merge: bool = True, **parameters: int) -> FinalStates:

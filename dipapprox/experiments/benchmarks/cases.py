@@ -24,6 +24,7 @@ from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.elimination.bench import forget_grids
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
@@ -208,7 +209,7 @@ class Batch:
         return list(catalogue.events)
 
 
-def certified(events: Sequence[Connected]) -> list[Enclosure]:
+def certified(events: Sequence[Connected]) -> Answers:
     """Enclose probabilities in the certified float64 tier by an engine that remembers nothing.
 
     The process may remember grids with the node values of laws: see `certified_afresh`.
@@ -217,13 +218,12 @@ def certified(events: Sequence[Connected]) -> list[Enclosure]:
         NoAnswer: If it does not enclose some.
     """
     found = Eliminated(Tier.FLOAT64).enclose_many(events, FIRST_PRECISION, Limits())
-    enclosures = [each for each in found if isinstance(each, Enclosure)]
-    if len(enclosures) < len(found):
+    if any(isinstance(answer, NotEnclosed) for answer in found.others.values()):
         raise NoAnswer("an event without enclosure")
-    return enclosures
+    return found
 
 
-def certified_afresh(events: Sequence[Connected]) -> list[Enclosure]:
+def certified_afresh(events: Sequence[Connected]) -> Answers:
     """The same, after the process has forgotten its grids: as if it had just begun."""
     forget_grids()
     return certified(events)

@@ -37,6 +37,7 @@ from dipapprox.experiments.benchmarks.timing import (
 )
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.limits import rare_collections
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.options import Engine
 
 ELIMINATION, NESTED, LITERAL = "elimination", "nested", "nested --no-optimize, not merged"
@@ -128,7 +129,7 @@ def compare_tier(batch: Batch, programs: Path, patience: Patience) -> TierCompar
     )
     width, distance = None, None
     with suppress(NoAnswer):
-        enclosures = certified(events)
+        enclosures = [each for each in certified(events) if isinstance(each, Enclosure)]
         width = max(float(each.width) for each in enclosures)
         middles = [float((each.lower + each.upper) / 2) for each in enclosures]
         distance = float(np.abs(np.array(middles) - plain()).max())

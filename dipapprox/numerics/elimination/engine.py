@@ -22,6 +22,7 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.elimination.bench import Bench, Planned, new_bench
 from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, is_small
@@ -85,17 +86,13 @@ class Eliminated:
         """Enclose Pr[event]; the batch of one."""
         return self.enclose_many((event,), bits, limits)[0]
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        found: dict[int, Enclosure | NotEnclosed] = {}
+        found = Answers(len(events))
         asked: dict[int, Asked] = {}
         self._enclose_stars(events, bits, limits, found)
-        for place, event in enumerate(events):
-            if place in found:
-                continue
-            plain = as_continuous(event)
+        for place in found.unanswered():
+            plain = as_continuous(events[place])
             order = order_event(plain) if isinstance(plain, Event) else plain
             if isinstance(order, NotEnclosed):
                 found[place] = order
@@ -106,21 +103,18 @@ class Eliminated:
                 places = group.places[start : start + _TOGETHER]
                 try:
                     batch = _Batch({k: asked[k] for k in places}, group.needs, bits, limits)
-                    found.update(self._enclose_batch(batch))
+                    for place, answer in self._enclose_batch(batch).items():
+                        found[place] = answer
                 except LimitReached as reached:
                     widest = max((events[k] for k in places), key=_cycles)
                     if not isinstance(widest, Event) or _cycles(widest) < 2:
                         raise
                     at = f"{reached.reason}, at {describe(widest)}"
                     raise LimitReached(at) from reached
-        return [found[place] for place in range(len(events))]
+        return found
 
     def _enclose_stars(
-        self,
-        events: Sequence[Connected],
-        bits: int,
-        limits: Limits,
-        found: dict[int, Enclosure | NotEnclosed],
+        self, events: Sequence[Connected], bits: int, limits: Limits, found: Answers
     ) -> None:
         """Enclose the stars for which doubles on the coarsest grid suffice, if there are many."""
         read = ((place, read_star(event)) for place, event in enumerate(events))
@@ -135,9 +129,7 @@ class Eliminated:
             for bounds in bench.enclose_stars(together, limits):
                 narrow = bounds.upper - bounds.lower <= 2.0**-bits
                 places = np.array(bounds.places)[narrow]
-                ends = bounds.lower[narrow].tolist(), bounds.upper[narrow].tolist()
-                for place, lower, upper in zip(places.tolist(), *ends, strict=True):
-                    found[place] = Enclosure(Fraction(lower), Fraction(upper))
+                found.bound(places, bounds.lower[narrow], bounds.upper[narrow])
             self._furthest = self._furthest or rung
 
     def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:

@@ -53,60 +53,73 @@ class _Round:
     Attributes:
         places: Positions of the stars.
         samples: How many samples each star has.
-        below: Columns of the distribution functions, by the law's number.
-        above: Columns of 1 minus these.
+        columns: Of the functions: distribution functions of laws, and (True) 1 minus these.
+        below: Columns of the distribution functions, by the identity of the law: laws hash slowly.
+        above: Columns of 1 minus these, likewise.
         entries: Row, column, exponent, one after the other.
     """
 
     places: list[int] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
+    columns: dict[tuple[Distribution, bool], int] = field(default_factory=dict)
     below: dict[int, int] = field(default_factory=dict)
     above: dict[int, int] = field(default_factory=dict)
     entries: list[int] = field(default_factory=list)
 
+    def learn(self, star: Star) -> None:
+        """Give the functions of a star columns."""
+        for leaves, known, above in (
+            (star.below, self.below, False),
+            (star.above, self.above, True),
+        ):
+            for law, _ in leaves:
+                known[id(law)] = self.columns.setdefault((law, above), len(self.columns))
+
 
 class Stars:
-    """Stars that share a grid, as exponents of distribution functions."""
+    """Stars that share a grid, as exponents of distribution functions. It keeps no stars alive:
+    who adds some must do so as long as others are added.
+    """
 
     def __init__(self) -> None:
-        self._laws: dict[Distribution, int] = {}
-        # Laws hash slowly; like stars mostly share their parts.
-        self._numbers: dict[int, int] = {}
-        self._rounds: dict[int, _Round] = {}
+        self._laws: set[Distribution] = set()
+        self._rounds: dict[Distribution, _Round] = {}
+        self._around: dict[int, _Round] = {}  # by the identity of the centre
 
     def add(self, place: int, star: Star) -> bool:
         """Add a star, unless one of its laws has no density or there are too many laws then."""
-        numbers = self._numbers
+        samples = 1
         try:
-            centre = numbers[id(star.centre)]
-            below = [(numbers[id(law)], count) for law, count in star.below]
-            above = [(numbers[id(law)], count) for law, count in star.above]
-        except KeyError:
-            laws = [star.centre, *(law for law, _ in (*star.below, *star.above))]
-            return self._learn(laws) and self.add(place, star)
-        around = self._rounds.get(centre)
-        if around is None:
-            around = self._rounds[centre] = _Round()
-        row, samples = len(around.places), 1
-        for leaves, columns in ((below, around.below), (above, around.above)):
-            for law, count in leaves:
-                if law not in columns:
-                    columns[law] = len(around.below) + len(around.above)
-                around.entries += row, columns[law], count
+            around = self._around[id(star.centre)]
+            row = len(around.places)
+            entries: list[int] = []
+            known = around.below
+            for law, count in star.below:
+                entries += row, known[id(law)], count
                 samples += count
+            known = around.above
+            for law, count in star.above:
+                entries += row, known[id(law)], count
+                samples += count
+        except KeyError:
+            return self._learn(star) and self.add(place, star)
+        around.entries += entries
         around.places.append(place)
         around.samples.append(samples)
         return True
 
-    def _learn(self, laws: list[Distribution]) -> bool:
-        """Number some laws, if all of them have densities and one grid serves them all."""
-        fresh = set(laws) - self._laws.keys()
+    def _learn(self, star: Star) -> bool:
+        """Get to know the laws of a star, if all have densities and one grid serves them all."""
+        laws = {star.centre, *(law for law, _ in (*star.below, *star.above))}
+        fresh = laws - self._laws
         if any(law.family.is_discrete for law in fresh):
             return False
-        if fresh and not is_small(Needs(frozenset(fresh | self._laws.keys()), frozenset(), 1)):
+        if fresh and not is_small(Needs(frozenset(fresh | self._laws), frozenset(), 1)):
             return False
-        for law in laws:
-            self._numbers[id(law)] = self._laws.setdefault(law, len(self._laws))
+        self._laws |= fresh
+        around = self._rounds.setdefault(star.centre, _Round())
+        self._around[id(star.centre)] = around
+        around.learn(star)
         return True
 
     @property
@@ -121,16 +134,16 @@ class Stars:
         Raises:
             LimitReached: If `limits`, asked before every law, run out.
         """
-        laws = list(self._laws)
         for centre, around in self._rounds.items():
             limits.check()
-            functions = {k: algebra.cdf(laws[law]) for law, k in around.below.items()}
-            functions |= {k: algebra.survival(laws[law]) for law, k in around.above.items()}
+            functions = [
+                algebra.survival(law) if above else algebra.cdf(law)
+                for law, above in around.columns
+            ]
             exponents = np.zeros((len(around.places), len(functions)), np.int64)
             rows, columns, counts = np.array(around.entries, np.int64).reshape(-1, 3).T
             exponents[rows, columns] = counts
-            ordered = [functions[k] for k in range(len(functions))]
-            lower, upper = algebra.monomials(laws[centre], ordered, exponents)
+            lower, upper = algebra.monomials(centre, functions, exponents)
             # The product and the sum are rounded, once each.
             upper = (upper + lost * np.array(around.samples)) * (1 + 2.0**-51)
             yield Bounds(around.places, np.minimum(lower, 1.0), np.minimum(upper, 1.0))

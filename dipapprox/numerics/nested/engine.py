@@ -24,6 +24,7 @@ from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.integrals.integral import Plan
 from dipapprox.integrals.optimizer import Strategy, plan
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
@@ -68,11 +69,9 @@ class Nested:
         literal = self.strategy is Strategy.NONE
         return enclose_plan(plain, found, bits, limits, literal=literal)
 
-    def enclose_many(
-        self, events: Sequence[Connected], bits: int, limits: Limits
-    ) -> list[Enclosure | NotEnclosed]:
+    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose them one by one: nests share nothing."""
-        return [self.enclose(event, bits, limits) for event in events]
+        return Answers.of([self.enclose(event, bits, limits) for event in events])
 
 
 def enclose_plan(

@@ -35,6 +35,10 @@ _BITS = (64, 128, 256, 512, 1024, 2048)
 _ENGINE_BITS = (40, 80, 160, 320)
 """Of the independent engine."""
 
+_STEEPEST = 128
+"""Largest wanted exponent q ε of an e^(q ε) in a witness: enclosures end at an absolute precision,
+below which two numbers cannot be told apart, and nobody reads them."""
+
 _SECONDS = 30.0
 """For the same: the violation is proved without it."""
 
@@ -72,11 +76,11 @@ def build_violation(
     Raises:
         BrokenInvariant: If something contradicts the exact forms.
     """
-    epsilon = choose_epsilon(signs.negative(slack, question.width))
-    if signs.sign_at(slack, epsilon) >= 0:
-        raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
     first, second = functions.row(gap.pair[0]), functions.row(gap.pair[1])
     forms = [(functions.known[first[o]], functions.known[second[o]]) for o in gap.outputs]
+    epsilon = choose_epsilon(signs.negative(slack, question.width), _rate(forms))
+    if signs.sign_at(slack, epsilon) >= 0:
+        raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
     sides = _sides(forms, question, epsilon, options.limits)
     outputs = states.outputs()
     rows = tuple(
@@ -90,19 +94,36 @@ def build_violation(
     )
 
 
-def choose_epsilon(ranges: Sequence[OpenRange]) -> Fraction:
-    """Choose a simple rational well inside the widest range."""
+def choose_epsilon(ranges: Sequence[OpenRange], rate: Fraction = Fraction(0)) -> Fraction:
+    """Choose a simple rational well inside the widest range.
+
+    Args:
+        ranges: Not empty.
+        rate: The largest |q| of an e^(q ε) there; q ε is kept moderate if the range allows it.
+    """
     if not ranges:
         raise BrokenInvariant("a violated inequality is violated nowhere")
     widest = max(ranges, key=_width)
     lower = widest.lower.upper
-    if widest.upper is None:
+    chosen = _inside(lower, None if widest.upper is None else widest.upper.lower)
+    if chosen * rate <= _STEEPEST or lower * rate >= _STEEPEST:
+        return chosen
+    return _inside(lower, _STEEPEST / rate)
+
+
+def _inside(lower: Fraction, upper: Fraction | None) -> Fraction:
+    if upper is None:
         return simplest_between(lower * Fraction(5, 4), None)
-    upper = widest.upper.lower
     if lower == upper:
         return lower
     quarter = (upper - lower) / 4
     return simplest_between(lower + quarter, upper - quarter)
+
+
+def _rate(forms: Sequence[tuple[ExponentialRatio, ExponentialRatio]]) -> Fraction:
+    """Return the largest |q| of an e^(q ε) in the numerators of probabilities."""
+    terms = (term for both in forms for form in both for term in form.numerator.terms)
+    return max((abs(q) for (_, q), _ in terms), default=Fraction(0))
 
 
 def _width(each: OpenRange) -> tuple[bool, Fraction]:
@@ -149,7 +170,7 @@ def _sides(
                 Enclosure(below.lower, above.upper),
             )
     raise LimitReached(
-        f"precision-budget: the two sides are too close, or too large, at eps = {epsilon}"
+        f"precision-budget: the two sides are too close, too small or too large at eps = {epsilon}"
     )
 
 

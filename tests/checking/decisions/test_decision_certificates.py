@@ -251,6 +251,16 @@ def test_python_has_certificates_of_decisions() -> None:
     assert result.answer is dipapprox.Ruling.PRIVATE
 
 
+def test_a_pair_that_is_listed_twice_counts_once() -> None:
+    text = COIN + "x <- Lap(q, 1 / eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
+    program = dipapprox.parse(text)
+    twice = [((0,), (1,)), ((0,), (1,))]
+    verdict = dipapprox.verify(program, dipapprox.Claim(Fraction(1), Fraction(1, 100)), twice)
+    for found in (dipapprox.decide(program, pairs=twice), verdict):
+        result = dipapprox.check(dipapprox.certify(program, text, found, twice).to_json())
+        assert (result.outcome, result.pairs) == (Outcome.CONFIRMED, 1)
+
+
 def test_forms_beyond_the_check_are_not_confirmed() -> None:
     body = "x <- DLap(q, 1 / eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
     result = certified(body)

@@ -19,7 +19,9 @@ from dipapprox.privacy.decisions.signs import merged
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs
 
-NMAX4 = Path(__file__).parents[3] / "programs" / "dipc" / "nmax4.dpg"
+PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
+NMAX4 = PROGRAMS / "nmax4.dpg"
+SVT4 = PROGRAMS / "svt4.dpg"
 
 
 @pytest.mark.parametrize("width", [Fraction(1, 10**3), Fraction(1, 10**9), Fraction(1, 10**40)])
@@ -56,6 +58,18 @@ def test_a_range_inside_a_closed_interval() -> None:
     assert point is not None
     exact = Enclosure.exact(Fraction(3, 2))
     assert (point.epsilon, point.ranges) == (Fraction(3, 2), (OpenRange(exact, exact),))
+
+
+@pytest.mark.parametrize("sensitivity", ["1/1000000", "1/1000000000000"])
+def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity: str) -> None:
+    # SVT4 with sensitivity Δ at ε is SVT4 with 1 at ε/Δ: at ε = 1 both sides are below e^-250000.
+    program = load(SVT4, {"Delta": Fraction(sensitivity)})
+    question = DecisionQuestion(Fraction(1), read_delta("0"))
+    found = decide(program, question, AllPairs(), Options()).violation
+    assert found is not None
+    assert found.left.lower > found.right.upper > 0
+    assert found.epsilon / Fraction(sensitivity) < 200
+    assert found.checked_by is not None
 
 
 def _range(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> OpenRange:
