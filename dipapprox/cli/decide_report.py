@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dipapprox.cli.report import count, interval, seconds
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
@@ -73,20 +73,23 @@ def _panel(decision: Decision) -> Panel:
     return Panel(Group(headline, facts), title=decision.ruling.value, border_style=style)
 
 
-def ranges_text(ranges: tuple[OpenRange, ...]) -> str:
+def ranges_text(ranges: tuple[NegativeRange, ...]) -> str:
     """Write ranges of ε, with ends that are inside of them for certain."""
     if not ranges:
         return "no ε"
     return ", ".join(map(_range, ranges))
 
 
-def _range(each: OpenRange) -> str:
+def _range(each: NegativeRange) -> str:
     lower = _end(each.lower, each.lower.upper, up=True)
     if each.upper is None:
-        return f"ε > {lower}"
+        return f"ε {'>=' if each.lower_included else '>'} {lower}"
     if each.lower == each.upper:
         return f"ε = {lower}"
-    return f"{lower} < ε < {_end(each.upper, each.upper.lower, up=False)}"
+    below, above = (
+        "<=" if included else "<" for included in (each.lower_included, each.upper_included)
+    )
+    return f"{lower} {below} ε {above} {_end(each.upper, each.upper.lower, up=False)}"
 
 
 def _end(end: Enclosure, inside: Fraction, *, up: bool) -> str:
