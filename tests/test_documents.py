@@ -5,7 +5,8 @@
     ```toml      likewise
     ```python    a script; the output it prints stands in an ```output block right behind it
 
-The blocks of a document run in order, in one folder that holds `programs/`. Refresh what the
+The blocks of a document run in order, in one folder that holds `programs/`. Pictures that a
+document shows from its folder `pictures/` are files that its commands have drawn. Refresh what the
 documents show with `UPDATE_DOCS=1 pytest tests/test_documents.py` and read the diff.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,7 @@ _BLOCK = re.compile(
     r"(?P<body>.*?)^```\n(?:\n```output\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
+_PICTURE = re.compile(r"!\[[^\]]+\]\((pictures/[^)\s]+)\)")
 _SECONDS = re.compile(r"\d+(\.\d+)?(e-\d+)? s\b *")
 _CELL_SECONDS = re.compile(r"(?<=; )\d+\.\d\d(?= │)")
 _JSON_SECONDS = re.compile(r'"seconds": [\d.e-]+')
@@ -98,8 +101,11 @@ def test_blocks_do_what_the_document_shows(path: Path, tmp_path: Path) -> None:
     (tmp_path / "programs").symlink_to(ROOT / "programs")
     text = path.read_text(encoding="utf-8")
     fresh = _BLOCK.sub(lambda block: execute(block, tmp_path), text)
+    drawn = {name: next(tmp_path.rglob(Path(name).name)) for name in _PICTURE.findall(text)}
     if os.environ.get("UPDATE_DOCS"):
         path.write_text(fresh, encoding="utf-8")
+        for name, picture in drawn.items():
+            shutil.copy(picture, path.parent / name)
     assert comparable(fresh) == comparable(text)
 
 
