@@ -22,6 +22,7 @@ MODULES = {
 LAYERS = (
     "source",
     "errors",
+    "deferred",
     "limits",
     "exponentials",
     "distributions",

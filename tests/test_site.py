@@ -23,3 +23,7 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
     built = {p.name for p in (tmp_path / "site").iterdir() if p.is_dir()} | {"index"}
     assert pages <= built
+    first = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert '<span class="kd">input' in first, "programs are highlighted"
+    pictures = {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
+    assert pictures <= {path.name for path in (tmp_path / "site" / "pictures").iterdir()}

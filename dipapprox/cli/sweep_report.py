@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 
-from dipapprox.experiments.sweep.plots import SYMBOLS
+from dipapprox.experiments.sweep.plots import MEANING, SYMBOLS
 from dipapprox.experiments.sweep.summary import Group, Matrix, Row, matrix_of
 
 _MOST_ROWS = 60
@@ -54,7 +54,7 @@ def _matrix(matrix: Matrix) -> Table:
     verdicts = any(
         row is not None and row.answer in SYMBOLS for line in matrix.cells for row in line
     )
-    meaning = "✓ DP  ✗ Not_DP  ? Unknown" if verdicts else "the number asked for, six digits"
+    meaning = MEANING if verdicts else "the number asked for, six digits"
     table = Table(f"{down} ╲ {across}", caption=f"{meaning}; seconds")
     for value in columns:
         table.add_column(str(value), justify="right")

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.claims import add_claim
-from dipapprox.cli.interval_report import interval_report
 from dipapprox.cli.output import certificates, show, show_json
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
@@ -28,13 +28,19 @@ from dipapprox.privacy.intervals.claim_text import (
     PointClaim,
     read_claim,
 )
-from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
+
+if TYPE_CHECKING:
+    from dipapprox.cli import interval_report
+    from dipapprox.privacy.intervals import formula_verifier, verifier
+else:
+    formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
+    interval_report = Deferred("dipapprox.cli.interval_report")
+    verifier = Deferred("dipapprox.privacy.intervals.verifier")
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C: 128 + SIGINT."""
@@ -125,7 +131,7 @@ def run(command: VerifyCommand, console: Console) -> int:
             case Claim():
                 verdict = verify(program, command.claim, selection, command.options, reporter)
             case PointClaim(formulas, epsilon):
-                verdict = verify_formula(
+                verdict = formula_verifier.verify_formula(
                     program, formulas, epsilon, selection, command.options, reporter
                 )
             case _:
@@ -149,7 +155,7 @@ def _run_interval(
     console: Console,
 ) -> int:
     with Reporter("thousandths of the interval") as reporter:
-        verdict = verify_interval(
+        verdict = verifier.verify_interval(
             program,
             claim.formulas,
             claim.lower,
@@ -161,5 +167,5 @@ def _run_interval(
     if command.json:
         show_json(console, verdict.to_dict())
     else:
-        show(console, interval_report(verdict))
+        show(console, interval_report.interval_report(verdict))
     return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]

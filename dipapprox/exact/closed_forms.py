@@ -11,10 +11,11 @@ from typing import assert_never
 
 from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.exact.choices import chosen_probability
-from dipapprox.exact.discrete import discrete_probability, is_discrete
+from dipapprox.exact.discrete import discrete_probability
 from dipapprox.exact.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
+from dipapprox.numerics.continuous import is_discrete
 from dipapprox.numerics.enclosure import NotEnclosed
 
 _REMEMBERED = 20_000

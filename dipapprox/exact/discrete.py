@@ -7,9 +7,6 @@ then normalised: the probabilities of one sample are (1 - q) / (1 + q) · q^|z -
 
 from __future__ import annotations
 
-from typing import assert_never
-
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.integer_elimination import system_weight
 from dipapprox.exact.integer_systems import IntegerSystem, integer_system
@@ -18,11 +15,6 @@ from dipapprox.exact.lattice_ratios import LatticeRatio, SumTooLong
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-
-
-def is_discrete(event: Event | Star) -> bool:
-    """Whether all samples of an event are discrete Laplace samples."""
-    return all(law.family.is_discrete for law in _laws(event))
 
 
 def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
@@ -63,13 +55,3 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
 def _weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEnclosed:
     weight = tree_weight(system, limits)
     return system_weight(system, limits) if weight is None else weight
-
-
-def _laws(event: Event | Star) -> tuple[Distribution, ...]:
-    match event:
-        case Event():
-            return event.samples
-        case Star(centre, below, above):
-            return (centre, *(law for law, _ in (*below, *above)))
-        case _:
-            assert_never(event)

@@ -8,14 +8,21 @@ event -> a choice, or discrete Laplace samples only -> closed form -> balls, any
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.events.event import Chosen, Connected
-from dipapprox.exact.discrete import is_discrete
-from dipapprox.exact.method import Exact
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
+from dipapprox.numerics.continuous import is_discrete
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
+
+if TYPE_CHECKING:
+    from dipapprox.exact import method as exact
+else:
+    exact = Deferred("dipapprox.exact.method")
 
 
 class DiscreteFirst:
@@ -29,9 +36,12 @@ class DiscreteFirst:
 
     def __init__(self, method: Method) -> None:
         self._method = method
-        self._exact = Exact()
         self._answered = False
         self._asked = False
+
+    @cached_property
+    def _exact(self) -> exact.Exact:
+        return exact.Exact()
 
     @property
     def name(self) -> str:

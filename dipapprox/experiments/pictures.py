@@ -61,7 +61,7 @@ def save(figure: Any, path: Path) -> None:
     kind = picture_format(path)
     # No date: the same data give the same file.
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    metadata = {"Title": figure.axes[0].get_title(), **undated}
+    metadata = {"Title": " ".join(figure.axes[0].get_title().split()), **undated}
     try:
         with _load("matplotlib").rc_context({"svg.hashsalt": "dipapprox"}):
             figure.savefig(path, format=kind, metadata=metadata, dpi=160)

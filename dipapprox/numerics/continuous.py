@@ -1,9 +1,10 @@
-"""What the numerical engines can integrate: linear guards on continuous samples."""
+"""What the numerical engines can integrate: linear guards on continuous samples; what not."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
+from dipapprox.distributions import Distribution
 from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.numerics.enclosure import NotEnclosed
 
@@ -20,10 +21,22 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
     match event:
         case Chosen():
             return CHOICE
-        case Event(samples):
-            return INTEGERS if any(law.family.is_discrete for law in samples) else event
+        case Event() | Star():
+            return INTEGERS if any(law.family.is_discrete for law in _laws(event)) else event
+        case _:
+            assert_never(event)
+
+
+def is_discrete(event: Event | Star) -> bool:
+    """Whether all samples of an event are discrete Laplace samples."""
+    return all(law.family.is_discrete for law in _laws(event))
+
+
+def _laws(event: Event | Star) -> tuple[Distribution, ...]:
+    match event:
+        case Event():
+            return event.samples
         case Star(centre, below, above):
-            leaves = any(law.family.is_discrete for law, _ in (*below, *above))
-            return INTEGERS if leaves or centre.family.is_discrete else event
+            return (centre, *(law for law, _ in (*below, *above)))
         case _:
             assert_never(event)

@@ -11,15 +11,12 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
-from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
-from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.gaps import (
     Distributions,
     Functions,
@@ -27,10 +24,8 @@ from dipapprox.privacy.decisions.gaps import (
     exponential_factor,
 )
 from dipapprox.privacy.divergence import Probabilities, budget_factor, divergence
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.search import Attempt, ExactPairs
-from dipapprox.semantics.state import FinalStates
+from dipapprox.privacy.search import Attempt
 
 _LARGEST_PRECISION = 2**17
 """Bits at which an exact violation must show in enclosures, too."""
@@ -114,15 +109,6 @@ class ExactDeltas:
                 found = value.intersect(UNIT, "the exact form of a probability")
             self._values[key] = found
         return self._values[key]
-
-
-def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:
-    """Return what decides pairs exactly; None if the options forbid it or no form can exist."""
-    gaussian = any(sample.family is Family.GAUSSIAN for sample in states.samples)
-    if gaussian or not options.compares_exactly:
-        return None
-    source = ExactDistributions(states, claim.epsilon, options.limits)
-    return ExactDeltas(source, claim.budget, claim.delta, options.limits)
 
 
 class _AtOne:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from fractions import Fraction
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from dipapprox.deferred import Deferred
+from dipapprox.distributions import Family
 from dipapprox.exact.discrete_first import DiscreteFirst
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.method import Exact
-from dipapprox.exact.validity import check_choices
 from dipapprox.integrals.optimizer import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
@@ -20,12 +19,24 @@ from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.parallel import Parallel
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.search import ProbabilitySource
+from dipapprox.privacy.search import ExactPairs, ProbabilitySource
 from dipapprox.semantics.state import FinalStates
+
+if TYPE_CHECKING:
+    from dipapprox.exact import distributions, interval, method, validity
+    from dipapprox.numerics import parallel
+    from dipapprox.privacy import exact_pairs
+else:
+    distributions = Deferred("dipapprox.exact.distributions")
+    exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
+    interval = Deferred("dipapprox.exact.interval")
+    method = Deferred("dipapprox.exact.method")
+    parallel = Deferred("dipapprox.numerics.parallel")
+    validity = Deferred("dipapprox.exact.validity")
 
 _REMEMBERED = 200_000
 """Most enclosures kept, a few hundred bytes each; at least the rows of two pairs are."""
@@ -77,7 +88,9 @@ def open_probabilities(
         UserError: If some choice of the program is no probability distribution at `epsilon`.
         LimitReached: If that cannot be told.
     """
-    check_choices(states.laws, EpsilonInterval(epsilon, epsilon, True, True), options.limits)
+    if states.laws:
+        point = interval.EpsilonInterval(epsilon, epsilon, True, True)
+        validity.check_choices(states.laws, point, options.limits)
     return OutputProbabilities(states, epsilon, open_method(options), options.limits)
 
 
@@ -85,30 +98,39 @@ def open_method(options: Options) -> Method:
     """Put the engine together that `options` ask for, on as many processes."""
     if options.jobs == 1:
         return _one_process(options)
-    return Parallel(partial(_one_process, options), options.jobs)
+    return parallel.Parallel(partial(_one_process, options), options.jobs)
 
 
 def _one_process(options: Options) -> Method:
     nested = Nested(options.strategy)
     match options.engine:
         case Engine.EXACT:
-            return Exact()
+            return method.Exact()
         case Engine.NESTED:
-            method: Method = nested
+            engine: Method = nested
         case Engine.ELIMINATION:
-            method = Eliminated(options.tier)
+            engine = Eliminated(options.tier)
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             again = options.tier is not Tier.FLOAT64
-            method = Cascade(Eliminated(options.tier), nested, again=again)
+            engine = Cascade(Eliminated(options.tier), nested, again=again)
         case Engine.AUTO:
-            method = nested
+            engine = nested
         case _:
             assert_never(options.engine)
     # Without optimisation the integrals are evaluated as they stand: the published shape.
-    return DiscreteFirst(method if options.strategy is Strategy.NONE else ClosedForms(method))
+    return DiscreteFirst(engine if options.strategy is Strategy.NONE else ClosedForms(engine))
 
 
 def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:
     """Choose the engine, and remember rows."""
     return RememberedRows(open_probabilities(states, epsilon, options))
+
+
+def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:
+    """Open what decides pairs exactly; None if the options forbid it or no form can exist."""
+    gaussian = any(sample.family is Family.GAUSSIAN for sample in states.samples)
+    if gaussian or not options.compares_exactly:
+        return None
+    source = distributions.ExactDistributions(states, claim.epsilon, options.limits)
+    return exact_pairs.ExactDeltas(source, claim.budget, claim.delta, options.limits)

@@ -8,12 +8,11 @@ from dipapprox.limits import rare_collections
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
-from dipapprox.privacy.exact_pairs import open_exact_pairs
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.search import Progress, Search, precisions, silent
-from dipapprox.privacy.sources import RememberedRows, open_probabilities
+from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
-from dipapprox.exact.discrete import discrete_probability, is_discrete
+from dipapprox.exact.discrete import discrete_probability
 from dipapprox.exact.integer_elimination import system_weight
 from dipapprox.exact.integer_systems import IntegerSystem, integer_system
 from dipapprox.exact.integer_trees import tree_weight
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from dipapprox.numerics.continuous import is_discrete
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm
 from exact.integer_events import (

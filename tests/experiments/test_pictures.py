@@ -80,10 +80,14 @@ def test_numbers_of_different_kinds_never_share_a_picture(tmp_path: Path) -> Non
     assert "least $\\delta$ (probability)" in words(tmp_path / "profile-svt-delta-by-eps.svg")
 
 
-def test_verdicts_are_no_numbers(tmp_path: Path) -> None:
+def test_verdicts_are_symbols_and_no_numbers(tmp_path: Path) -> None:
     result: dict[str, object] = {"verdict": "DP", "reason": None, "delta_enclosure": ["0", "0.1"]}
-    records = [record("verify", result, eps=eps) for eps in ("1", "2", "3")]
-    assert not [p for p in plot_groups([group_of(records)], tmp_path) if "-by-" in p.name]
+    records = [record("verify", result, eps=e, delta=d) for e in ("1", "3/2") for d in ("0", "1/9")]
+    written = plot_groups([group_of(records)], tmp_path)
+    assert [path.name for path in written] == ["verify-svt-map.svg", "verify-svt-map.png"]
+    shown = words(written[0])
+    assert "✓ DP  ✗ Not_DP  ? Unknown" in shown and "time (seconds)" in shown
+    assert "$\\delta$ (probability)" in shown and "1.5" in shown
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])

@@ -18,11 +18,11 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.exact_pairs import ExactDeltas, open_exact_pairs
+from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
 from dipapprox.privacy.search import Search
-from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.sources import open_exact_pairs, open_source
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute

@@ -28,6 +28,8 @@ from dipapprox.experiments.sweep.summary import (
 SYMBOLS = {"DP": "✓", "Not_DP": "✗", "Unknown": "?", "-": "–"}
 """What stands for an answer in a cell; the colour only shows the time."""
 
+MEANING = "✓ DP  ✗ Not_DP  ? Unknown"
+
 _Line = tuple[str, list[tuple[float, Measured]]]
 """A label, and a number at each value."""
 
@@ -99,7 +101,9 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     axes.set_yticks(range(len(rows)), [f"{float(v):g}" for v in rows])
     axes.set_xlabel(_AXES.get(across, across))
     axes.set_ylabel(_AXES.get(down, down))
-    axes.set_title(f"{group.task} {Path(group.program).stem}: answer and time")
+    title = f"{group.task} {Path(group.program).stem}: answer and time"
+    verdicts = any(c is not None and c.answer in SYMBOLS for line in matrix.cells for c in line)
+    axes.set_title(f"{title}\n{MEANING}" if verdicts else title)
     figure.colorbar(image, label="time (seconds)")
     return figure
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim, read_formula_claim
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.intervals import formula_claim
+else:
+    formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 """What numbers never contain; the sign of an exponent is taken out first."""
@@ -22,7 +28,7 @@ _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?\d+", re.ASCII)
 class PointClaim:
     """A claim by formulas at one epsilon."""
 
-    formulas: FormulaClaim
+    formulas: formula_claim.FormulaClaim
     epsilon: Fraction
 
 
@@ -30,7 +36,7 @@ class PointClaim:
 class IntervalClaim:
     """A claim for every epsilon between two numbers, both included."""
 
-    formulas: FormulaClaim
+    formulas: formula_claim.FormulaClaim
     lower: Fraction
     upper: Fraction
 
@@ -79,13 +85,13 @@ def is_formula(text: str) -> bool:
     return bool(_FORMULA.search(_EXPONENT.sub("", text.strip())))
 
 
-def _formulas(budget: str | None, delta: str) -> FormulaClaim:
+def _formulas(budget: str | None, delta: str) -> formula_claim.FormulaClaim:
     # Numbers are read as numbers, with their limits and messages.
     if not is_formula(delta):
         delta = _plain(delta, "delta")
     if budget is not None and not is_formula(budget):
         budget = _plain(budget, "eps_prv")
-    return read_formula_claim(budget, delta)
+    return formula_claim.read_formula_claim(budget, delta)
 
 
 def _plain(text: str, what: str) -> str:

@@ -1,0 +1,64 @@
+"""What a command loads: start-up counts, so what it does not need stays on disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dipapprox.deferred import Deferred
+
+ROOT = Path(__file__).parent.parent
+
+_LOADED = """
+import sys
+from dipapprox.cli.app import main
+status = main(sys.argv[1:])
+print(*[name for name in sys.modules if name.startswith("dipapprox.") or "." not in name])
+sys.exit(status)
+"""
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules in memory after a command."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_a_verification_loads_what_it_needs_only() -> None:
+    claim = ("--eps", "0.5", "--eps-prv", "1.24", "--delta", "0.01")
+    found = loaded_by("verify", "programs/svt_gauss.dpg", "-p", "N=2", *claim)
+    assert "dipapprox.numerics.elimination.engine" in found
+    unneeded = (
+        "dipapprox.exact.engine",
+        "dipapprox.exact.values",
+        "dipapprox.experiments",
+        "dipapprox.highlighting",
+        "dipapprox.numerics.parallel",
+        "dipapprox.privacy.decisions",
+        "dipapprox.privacy.exact_pairs",
+        "dipapprox.privacy.intervals.verifier",
+        "igraph",
+        "matplotlib",
+        "multiprocessing",
+        "scipy",
+    )
+    assert not found & set(unneeded)
+
+
+def test_a_deferred_module_is_the_module() -> None:
+    deferred = Deferred("dipapprox.errors")
+    from_it = deferred.UserError
+    assert from_it is sys.modules["dipapprox.errors"].UserError
+    with pytest.raises(AttributeError):
+        _ = deferred.no_such_thing
+    with pytest.raises(ModuleNotFoundError):
+        _ = Deferred("dipapprox.no_such_module").anything
