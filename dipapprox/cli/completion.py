@@ -19,6 +19,16 @@ exit status: 0 done, 2 bad usage, 130 interrupted
 """
 
 
+_FILES = {
+    "FILE": shtab.FILE,
+    "CERT": shtab.FILE,
+    "SPEC": shtab.FILE,
+    "OUT": shtab.FILE,
+    "FOLDER": shtab.DIRECTORY,
+}
+"""What the shell completes a word with, by its metavar."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompletionCommand:
     """The command line, read."""
@@ -47,5 +57,17 @@ def read(words: argparse.Namespace) -> CompletionCommand:
 
 def run(command: CompletionCommand, console: Console) -> int:
     """Print the script, and return the exit status."""
-    write(console, shtab.complete(build_parser(), shell=command.shell) + "\n")
+    parser = build_parser()
+    _mark_files(parser)
+    write(console, shtab.complete(parser, shell=command.shell) + "\n")
     return 0
+
+
+def _mark_files(parser: argparse.ArgumentParser) -> None:
+    """Tell shtab, from what the help calls them, which words of all commands name files."""
+    for action in parser._actions:
+        if isinstance(action.choices, dict):  # the commands
+            for command in action.choices.values():
+                _mark_files(command)
+        elif isinstance(action.metavar, str) and action.metavar in _FILES:
+            action.complete = _FILES[action.metavar]  # type: ignore[attr-defined]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from dipapprox.cli.report import count, interval, seconds
-from dipapprox.exact.negative_set import OpenRange
-from dipapprox.numerics.decimals import rounded_down, rounded_up
+from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.numerics.decimals import rounded_down
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decision import Decision, LeastUniformDelta, Ruling, Violation
@@ -73,27 +71,34 @@ def _panel(decision: Decision) -> Panel:
     return Panel(Group(headline, facts), title=decision.ruling.value, border_style=style)
 
 
-def ranges_text(ranges: tuple[OpenRange, ...]) -> str:
-    """Write ranges of ε, with ends that are inside of them for certain."""
+def ranges_text(ranges: tuple[NegativeRange, ...]) -> str:
+    """Write ranges of ε."""
     if not ranges:
         return "no ε"
     return ", ".join(map(_range, ranges))
 
 
-def _range(each: OpenRange) -> str:
-    lower = _end(each.lower, each.lower.upper, up=True)
+def _range(each: NegativeRange) -> str:
+    lower = _end(each.lower)
     if each.upper is None:
-        return f"ε > {lower}"
+        return f"ε {'>=' if each.lower_included else '>'} {lower}"
     if each.lower == each.upper:
         return f"ε = {lower}"
-    return f"{lower} < ε < {_end(each.upper, each.upper.lower, up=False)}"
+    below, above = (
+        "<=" if included else "<" for included in (each.lower_included, each.upper_included)
+    )
+    return f"{lower} {below} ε {above} {_end(each.upper)}"
 
 
-def _end(end: Enclosure, inside: Fraction, *, up: bool) -> str:
-    """Write an exact end as it is, another one as a decimal inside the range."""
+def _end(end: Enclosure) -> str:
+    """Write an exact end as it is, another one as the decimals that are certain, if there are."""
     if not end.width:
-        return str(inside)
-    return f"{(rounded_up if up else rounded_down)(inside, _PLACES)}…"
+        return str(end.lower)
+    for places in range(_PLACES, 0, -1):
+        digits = rounded_down(end.lower, places)
+        if digits != "0" and digits == rounded_down(end.upper, places):
+            return f"{digits}…"
+    return interval(end)
 
 
 def _least(decision: Decision, least: LeastUniformDelta) -> str:

@@ -6,6 +6,7 @@ nothing behind on standard output; a reader that went away (`| head`) is no erro
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -59,6 +60,20 @@ def write_new(path: Path, text: str, console: Console) -> None:
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}") from None
     write(console, f"wrote {path}\n")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder to write to, before work begins that would be lost without it.
+
+    Raises:
+        UserError: If it cannot be made or written to.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make '{path}': {error.strerror}") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UserError(f"cannot write to '{path}': {os.strerror(errno.EACCES)}")
 
 
 @contextmanager

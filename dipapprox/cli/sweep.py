@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.console import Console
 
 from dipapprox.cli import arguments
-from dipapprox.cli.output import show
+from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
-from dipapprox.cli.sweep_report import summary_report
+from dipapprox.cli.sweep_report import count_cases, summary_report
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_records
 from dipapprox.experiments.sweep.plots import plot_groups
@@ -137,10 +137,8 @@ def run(command: SweepCommand, console: Console) -> int:
                 f"{lost}; {sweep.before + sweep.done} cases are kept in {command.out}"
             ) from lost
     failed = f", {summary.failed} of them without an answer" if summary.failed else ""
-    show(
-        console,
-        f"{summary.cases} cases: {summary.before} finished before, {summary.done} now{failed}",
-    )
+    cases = count_cases(summary.cases)
+    show(console, f"{cases}: {summary.before} finished before, {summary.done} now{failed}")
     return 0
 
 
@@ -148,12 +146,10 @@ def _summary(path: Path, plots: Path | None, console: Console) -> int:
     groups = groups_of(read_records(path))
     if not groups:
         raise UserError(f"'{path}' has no finished cases")
-    show(console, *summary_report(groups))
     if plots is not None:
-        try:
-            plots.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"cannot make '{plots}': {error.strerror}") from None
+        make_folder(plots)
+    show(console, *summary_report(groups, console.width))
+    if plots is not None:
         written = plot_groups(groups, plots)
         names = "\n".join(map(str, written)) or "nothing to draw: no two numbers vary alone, no N"
         show(console, names)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 
 from dipapprox.experiments.sweep.plots import MEANING, SYMBOLS
@@ -13,17 +14,39 @@ from dipapprox.experiments.sweep.summary import Group, Matrix, Row, matrix_of
 _MOST_ROWS = 60
 """Rows of a table; more are only counted."""
 
+_WIDE = Console(width=10_000)
+"""To measure tables on."""
 
-def summary_report(groups: Iterable[Group]) -> Iterator[RenderableType]:
-    """Yield what to print."""
+
+def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableType]:
+    """Yield what to print on lines of `width` characters."""
     for group in groups:
-        counts = ", ".join(f"{number} {word}" for word, number in sorted(group.counts().items()))
+        counts = ", ".join(
+            f"{number} {'without an answer' if word == '-' else word}"
+            for word, number in sorted(group.counts().items())
+        )
         fixed = ", ".join(f"{name} = {value}" for name, value in group.fixed.items())
-        yield f"{group.task} {group.program}: {len(group.rows)} cases: {counts}"
+        yield f"{group.task} {group.program}: {count_cases(len(group.rows))}: {counts}"
         if fixed:
             yield f"  {fixed}"
-        matrix = matrix_of(group)
-        yield _rows(group) if matrix is None else _matrix(matrix)
+        yield _fitting(group, width)
+
+
+def count_cases(number: int) -> str:
+    """Return "1 case", "2 cases"."""
+    return f"{number} case" if number == 1 else f"{number} cases"
+
+
+def _fitting(group: Group, width: int) -> Table:
+    """A matrix, upright or turned, that fits with whole words; else a line for every case."""
+    matrix = matrix_of(group)
+    if matrix is not None:
+        for shape in (matrix, matrix.turned()):
+            if len(shape.cells) <= _MOST_ROWS:
+                table = _matrix(shape)
+                if Measurement.get(_WIDE, _WIDE.options, table).maximum <= width:
+                    return table
+    return _rows(group)
 
 
 def _matrix(matrix: Matrix) -> Table:
@@ -60,5 +83,7 @@ def _rows(group: Group) -> Table:
         values = [row.values.get(name, "") for name in group.varying]
         table.add_row(*values, row.answer, row.detail, f"{row.seconds:.2f}")
     if len(group.rows) > _MOST_ROWS:
-        table.caption = f"{len(group.rows) - _MOST_ROWS} more rows"
+        table.caption = (
+            f"{len(group.rows) - _MOST_ROWS} more rows; --plot draws all that can be drawn"
+        )
     return table

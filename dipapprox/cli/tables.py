@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dipapprox.cli.output import show
+from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.catalogue import TABLES, make_tables, source_of
@@ -72,6 +72,8 @@ def read(words: argparse.Namespace) -> TablesCommand:
 
 def run(command: TablesCommand, console: Console) -> int:
     """Make the tables, and return the exit status."""
+    if command.out is not None:
+        make_folder(command.out)
     made = []
     with Reporter("tables") as reporter:
         for table in make_tables(command.names, quick=command.quick, progress=reporter):

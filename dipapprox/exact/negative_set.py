@@ -1,4 +1,4 @@
-"""Where a function is negative: the maximal open intervals, their ends isolated."""
+"""Where a function is negative: the maximal intervals, their ends isolated."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ from fractions import Fraction
 
 from dipapprox.exact.interval import EpsilonInterval
 from dipapprox.exact.positive import polynomial_of_same_sign
-from dipapprox.exact.values import Function
+from dipapprox.exact.values import Function, sign_at
 from dipapprox.exact.zeros import Zero, refine, zeros
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 
 
 @dataclass(frozen=True, slots=True)
-class OpenRange:
-    """An open interval of ε.
+class NegativeRange:
+    """An interval of ε, open but for ends that are said to be included.
 
     Attributes:
         lower: Where it begins; a point if that is known exactly.
         upper: Where it ends; None for infinity.
+        lower_included: Whether `lower`, an end of what was asked about, belongs to it.
+        upper_included: The same for `upper`.
     """
 
     lower: Enclosure
     upper: Enclosure | None
+    lower_included: bool = False
+    upper_included: bool = False
 
 
 def negative_set(
     function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
-) -> tuple[OpenRange, ...]:
-    """Return the maximal open intervals inside `interval` on which `function` < 0, ascending.
-
-    An end of `interval` at which the function is negative belongs to the set too.
+) -> tuple[NegativeRange, ...]:
+    """Return the maximal intervals inside `interval` on which `function` < 0, ascending.
 
     Args:
         function: A ratio's poles end an interval as zeros do.
@@ -47,18 +49,24 @@ def negative_set(
         raise ValueError("an open interval is asked for inside a point; use sign_at")
     polynomial, _ = polynomial_of_same_sign(function, interval, limits)
     chart = zeros(polynomial, interval, limits)
-    found: list[OpenRange] = []
+    found: list[NegativeRange] = []
     for place, sign in enumerate(chart.signs):
         if sign >= 0:
             continue
         lower, upper = Enclosure.exact(interval.lower), None
+        lower_included = upper_included = False
         if place:
             lower = _end(chart.zeros[place - 1], width, limits)
+        elif interval.lower_included:
+            lower_included = sign_at(polynomial, interval.lower, limits) < 0
         if place < len(chart.zeros):
             upper = _end(chart.zeros[place], width, limits)
         elif interval.upper is not None:
             upper = Enclosure.exact(interval.upper)
-        found.append(OpenRange(lower, upper))
+            upper_included = (
+                interval.upper_included and sign_at(polynomial, interval.upper, limits) < 0
+            )
+        found.append(NegativeRange(lower, upper, lower_included, upper_included))
     return tuple(found)
 
 

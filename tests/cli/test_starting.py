@@ -55,3 +55,29 @@ def test_completion_scripts_are_shell(tmp_path: Path) -> None:
             script = tmp_path / "script"
             script.write_text(text)
             subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "verify mi",
+        "check mi",
+        "sweep mi",
+        "sweep grid.toml --out mi",
+        "verify a.dpg --certificate mi",
+        "examples svt_gauss --copy mi",
+    ],
+)
+def test_bash_completes_files(words: str, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(run("completion", "bash")[1])
+    (tmp_path / "mine").mkdir()
+    asked = (
+        f"source ./script; COMP_WORDS=(dipapprox {words})\n"
+        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+        "$(complete -p dipapprox | sed 's/.* -F \\([^ ]*\\).*/\\1/') dipapprox mi\n"
+        'echo "${COMPREPLY[*]}"\n'
+    )
+    found = subprocess.run(
+        ["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip().rstrip("/") == "mine", found.stderr

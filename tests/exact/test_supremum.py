@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from dipapprox.exact.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
 from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval
-from dipapprox.exact.negative_set import OpenRange, negative_set
+from dipapprox.exact.negative_set import NegativeRange, negative_set
 from dipapprox.exact.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exact.supremum import Supremum, enclose_supremum
 from dipapprox.exact.values import compare_at, enclose_at
@@ -178,10 +178,20 @@ def test_negative_sets_at_ends_and_between() -> None:
     assert OMEGA_BOUNDS[0] < found[1].lower.lower < OMEGA_BOUNDS[1]
     assert found[1].upper == Enclosure.exact(1)
     part = negative_set(ONE - EPS, EpsilonInterval(F(1, 2), F(2)), TINY, LIMITS)
-    assert part == (OpenRange(Enclosure.exact(1), Enclosure.exact(2)),)
+    assert part == (NegativeRange(Enclosure.exact(1), Enclosure.exact(2)),)
+    closed = EpsilonInterval(F(1, 2), F(2), lower_included=True, upper_included=True)
+    (upwards,) = negative_set(ONE - EPS, closed, TINY, LIMITS)
+    assert (upwards.lower_included, upwards.upper_included) == (False, True)
+    (downwards,) = negative_set(EPS - ONE, closed, TINY, LIMITS)
+    assert (downwards.lower_included, downwards.upper_included) == (True, False)
+    from_zero = EpsilonInterval(F(1), F(2), lower_included=True, upper_included=True)
+    (touching,) = negative_set(ONE - EPS, from_zero, TINY, LIMITS)
+    assert (touching.lower_included, touching.upper_included) == (False, True)
     assert negative_set(ONE - EPS, ALL_EPSILONS, TINY, LIMITS) == (
-        OpenRange(Enclosure.exact(1), None),
+        NegativeRange(Enclosure.exact(1), None),
     )
     assert negative_set(constant(0), ALL_EPSILONS, TINY, LIMITS) == ()
     pole = ExponentialRatio.of(ONE, {ONE - EPS: 1})
-    assert negative_set(pole, ALL_EPSILONS, TINY, LIMITS) == (OpenRange(Enclosure.exact(1), None),)
+    assert negative_set(pole, ALL_EPSILONS, TINY, LIMITS) == (
+        NegativeRange(Enclosure.exact(1), None),
+    )

@@ -18,7 +18,13 @@ from dipapprox.checking import pairs
 from dipapprox.checking.decisions.delta import Delta, read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.known_signs import KnownSigns
-from dipapprox.checking.decisions.quotients import Canonical, Quotient, canonical, constant
+from dipapprox.checking.decisions.quotients import (
+    Canonical,
+    Quotient,
+    canonical,
+    constant,
+    numerator_of_sum,
+)
 from dipapprox.checking.decisions.record import (
     DecisionRecord,
     RecordedInequalities,
@@ -27,7 +33,7 @@ from dipapprox.checking.decisions.record import (
 from dipapprox.checking.findings import Findings
 from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.checking.values import Stuck
-from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.notation import row_text
@@ -156,7 +162,7 @@ class _Needed:
         self._limits = limits
         self._signs = signs
         self._delta = delta
-        self._growth = Quotient(ExponentialPolynomial.monomial(1, rate=record.claim.budget))
+        self._budget = record.claim.budget
         found = [forms.row(row) for row in rows]
         self._outputs = list(dict.fromkeys(output for each in found for output in each))
         self._known: dict[Quotient, int] = {constant(0): 0}
@@ -169,7 +175,6 @@ class _Needed:
             for each in found
         ]
         self._functions = list(self._known)
-        self._differences: dict[_Term, Quotient] = {}
         self._met: set[tuple[_Term, ...]] = set()
 
     def of_pair(self, first: int, second: int) -> Iterator[tuple[str, Canonical]]:
@@ -195,7 +200,7 @@ class _Needed:
         always: list[_Term] = []
         free: list[_Term] = []
         for term in sorted(set(terms)):
-            difference = self._signs.same_sign(self._difference(term))
+            difference = self._signs.same_sign(numerator_of_sum(self._difference(term, 1)))
             if self._signs.shows(tuple((n, q, -c) for n, q, c in difference)):
                 continue
             (always if self._signs.shows(difference) else free).append(term)
@@ -219,13 +224,15 @@ class _Needed:
 
     def _slack(self, terms: Sequence[_Term]) -> Canonical:
         """δ - Σ g_o up to a positive function."""
-        total = self._delta
+        parts = [(ONE, self._delta)]
         for term, times in Counter(terms).items():
-            total = total.minus(constant(times).times(self._difference(term)))
-        return self._signs.same_sign(total)
+            parts += self._difference(term, -times)
+        return self._signs.same_sign(numerator_of_sum(parts))
 
-    def _difference(self, term: _Term) -> Quotient:
-        if term not in self._differences:
-            p, q = (self._functions[number] for number in term)
-            self._differences[term] = p.minus(self._growth.times(q))
-        return self._differences[term]
+    def _difference(self, term: _Term, times: int) -> list[tuple[ExponentialPolynomial, Quotient]]:
+        """times * g_o, as a sum."""
+        p, q = (self._functions[number] for number in term)
+        return [
+            (ExponentialPolynomial.constant(times), p),
+            (ExponentialPolynomial.monomial(-times, rate=self._budget), q),
+        ]

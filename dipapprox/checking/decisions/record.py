@@ -132,6 +132,8 @@ def read_decision(content: object) -> DecisionRecord:
             answer = Ruling.PRIVATE
             evidence: RecordedInequalities | RecordedViolation = _inequalities(top["evidence"])
         case Ruling.VIOLATED.value:
+            if count is not None:
+                wrong("pairs.count", "null for the verdict violated: the search ended there")
             answer = Ruling.VIOLATED
             evidence = _violation(top["evidence"])
         case _:

@@ -134,11 +134,11 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
     return positive
 
 
-def _extents(function: ExponentialPolynomial) -> tuple[int, Fraction]:
+def _extents(function: ExponentialPolynomial) -> tuple[Fraction, Fraction]:
     """How far the powers of ε and the rates of a function reach."""
     powers = [n for (n, _), _ in function.terms] or [0]
     rates = [q for (_, q), _ in function.terms] or [_ZERO]
-    return max(powers) - min(powers), max(rates) - min(rates)
+    return Fraction(max(powers) - min(powers)), max(rates) - min(rates)
 
 
 def _function(part: Part) -> ExponentialPolynomial:

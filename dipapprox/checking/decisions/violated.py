@@ -91,10 +91,10 @@ def _by_forms(
     growth = Quotient(ExponentialPolynomial.monomial(1, rate=record.claim.budget))
     delta = read_delta(record.claim.delta)
     total, adjacent = (reduce(Quotient.plus, each, nothing) for each in (first, second))
-    scaled = growth.times(adjacent)
     for bits in _BITS:
         left = _enclose(total, epsilon, bits)
-        right = _enclose(scaled, epsilon, bits) + delta.enclose(epsilon, bits)
+        scaled = _scaled(_enclose(adjacent, epsilon, bits), _enclose(growth, epsilon, bits))
+        right = scaled + delta.enclose(epsilon, bits)
         findings.bits = bits
         if left.lower > right.upper or left.upper <= right.lower:
             break
@@ -131,9 +131,8 @@ def _by_bounds(
         if factor.upper is None:
             raise Stuck("e^(budget * eps) is too large to be enclosed")
         left, below = (reduce(Enclosure.__add__, each, _NOTHING) for each in (first, second))
-        right = Enclosure(below.lower * factor.lower, below.upper * factor.upper) + delta.enclose(
-            epsilon, bits
-        )
+        scaled = _scaled(below, Enclosure(factor.lower, factor.upper))
+        right = scaled + delta.enclose(epsilon, bits)
         findings.bits = bits
         if left.lower > right.upper or left.upper <= right.lower:
             break
@@ -145,6 +144,13 @@ def _by_bounds(
             f"{derived.general} of {derived.distinct} factors, whose inequalities are no "
             "comparisons of two samples: engine nested, the paper's order"
         )
+
+
+def _scaled(probability: Enclosure, growth: Enclosure) -> Enclosure:
+    """Enclose the product of a number >= 0 and a number > 0."""
+    return Enclosure(
+        max(probability.lower, Fraction(0)) * growth.lower, probability.upper * growth.upper
+    )
 
 
 _NOTHING = Enclosure(Fraction(0), Fraction(0))

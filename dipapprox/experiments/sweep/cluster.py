@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import re
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -26,6 +27,8 @@ _ATTEMPTS = 5
 
 _PATIENCE = "20s"
 
+_ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}/?", re.ASCII)
+
 _own = threading.local()
 
 
@@ -40,6 +43,8 @@ def run_on_cluster(cases: Iterable[Case], address: str) -> Iterator[Answered]:
         UserError: If `distributed` is not installed, or there is no scheduler at the address.
         WorkerLost: If several workers died with the same case.
     """
+    if not _ADDRESS.fullmatch(address):
+        raise UserError(f"'{address}' is no address of a Dask scheduler", "tcp://host:8786")
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:

@@ -29,7 +29,7 @@ def run_case(case: Case) -> Outcome:
         result = answer(program, case.task, case.fields, limits)
         result.pop("seconds", None)
     except UserError as error:
-        failure = f"error: {error.render()}"
+        failure = "error: " + error.render().removeprefix("error: ")
     except LimitReached as limit:
         failure = limit.reason
     except MemoryError:

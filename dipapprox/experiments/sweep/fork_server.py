@@ -4,6 +4,7 @@
                               |
                               +-- too late, or dead: killed, and the reply says so
     end of stdin, even in the middle of a case -> the child is killed, the server ends
+    the server is killed -> so is the child
 
 A child starts with empty memories, so a case's answer does not depend on what ran before it, and
 whatever it does to itself (memory, crashes) stays its own. Run with `python -m`; the other side is
@@ -12,7 +13,10 @@ whatever it does to itself (memory, crashes) stays its own. Run with `python -m`
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
+import math
 import os
 import resource
 import select
@@ -20,6 +24,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from typing import TextIO
 
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.execution import run_case
@@ -30,6 +35,11 @@ _GRACE = 5.0
 
 _SLACK = 512 * 2**20
 """Bytes of address space beyond the memory limit: the resident set is checked by the case."""
+
+_PR_SET_PDEATHSIG = 1
+"""From <sys/prctl.h>."""
+
+_KILLED = Outcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
 
 def main() -> None:
@@ -42,18 +52,24 @@ def main() -> None:
         pending += chunk
         while b"\n" in pending:
             line, _, pending = pending.partition(b"\n")
-            outcome = _in_child(case_of(json.loads(line)))
+            case = case_of(json.loads(line))
+            # A kill from outside says nothing about the case: it gets a second chance.
+            outcome = _in_child(case, replies) or _in_child(case, replies) or _KILLED
             replies.write(json.dumps(outcome_fields(outcome)) + "\n")
             replies.flush()
 
 
-def _in_child(case: Case) -> Outcome:
+def _in_child(case: Case, replies: TextIO) -> Outcome | None:
+    """Run a case in a child; None if somebody else killed it."""
     started = time.monotonic()
     reading, writing = os.pipe()
+    server = os.getpid()
     child = os.fork()
     if child == 0:
+        # What the server holds open must end with the server: whoever asks waits for that.
         os.close(reading)
-        _child(case, writing)
+        os.close(replies.fileno())
+        _child(case, writing, server)
     os.close(writing)
     try:
         text = _wait(child, reading, started + float(case.limits.seconds) + _GRACE)
@@ -63,6 +79,8 @@ def _in_child(case: Case) -> Outcome:
     seconds = time.monotonic() - started
     if text is None:
         return Outcome(None, f"time limit: {float(case.limits.seconds):g} s", seconds)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return None
     if status:
         # Libraries end the process when they get no memory.
         return Outcome(None, f"memory limit: {case.limits.memory} MiB (the process died)", seconds)
@@ -73,10 +91,14 @@ def _in_child(case: Case) -> Outcome:
     return Outcome(result, failure, seconds)
 
 
-def _child(case: Case, writing: int) -> None:
-    """Run the case in this process, a child, and end it."""
+def _child(case: Case, writing: int, server: int) -> None:
+    """Run the case in this process, a child of the server, and end it."""
     status = 1
     try:
+        _end_with(server)
+        # Where no signal comes when the server is killed, this ends the child some time.
+        seconds = math.ceil(case.limits.seconds + 2 * _GRACE)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         used = _address_space()
         allowed = used + case.limits.memory * 2**20 + _SLACK
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -89,6 +111,14 @@ def _child(case: Case, writing: int) -> None:
         status = 0
     finally:
         os._exit(status)
+
+
+def _end_with(server: int) -> None:
+    """Have this process, a child, killed as soon as its server is dead (Linux)."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:  # it died before the call
+        os._exit(1)
 
 
 def _wait(child: int, reading: int, deadline: float) -> bytes | None:

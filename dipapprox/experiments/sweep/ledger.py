@@ -37,6 +37,8 @@ class Ledger:
 
     def __init__(self, path: Path, digest: str, size: int) -> None:
         self.path = path
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UserError(f"'{path}' is no regular file", "use another --out")
         try:
             # Without a buffer, nothing is left to be written later when the disk is full.
             self._file = path.open("a+b", buffering=0)
@@ -123,6 +125,8 @@ def read_records(path: Path) -> Iterator[dict[str, object]]:
     Raises:
         UserError: If the file cannot be read or is no results file.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UserError(f"'{path}' is no regular file")
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.worker import Worker, WorkerLost
@@ -14,7 +15,7 @@ Answered = tuple[Case, Outcome]
 _DONE = None
 
 
-def run_locally(cases: Iterable[Case], jobs: int) -> Iterator[Answered]:
+def run_locally(cases: Iterator[Case], jobs: int) -> Iterator[Answered]:
     """Yield cases with their outcomes, in the order in which they finish.
 
     Args:
@@ -24,9 +25,11 @@ def run_locally(cases: Iterable[Case], jobs: int) -> Iterator[Answered]:
     Raises:
         WorkerLost: If processes keep dying; the other cases in progress are given up.
     """
-    source, lock = iter(cases), threading.Lock()
+    first = list(itertools.islice(cases, jobs))  # never more workers than cases
+    source: Iterator[Case] = itertools.chain(first, cases)
+    lock = threading.Lock()
     answers: queue.Queue[Answered | WorkerLost | None] = queue.Queue()
-    workers = [Worker() for _ in range(jobs)]
+    workers = [Worker() for _ in first]
 
     def work(worker: Worker) -> None:
         try:

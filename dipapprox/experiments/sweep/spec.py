@@ -26,12 +26,16 @@ from pathlib import Path
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.axes import Axis, read_axis
 from dipapprox.experiments.sweep.tasks import TASKS
-from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.lexer import read_decimal
 from dipapprox.language.load import language_of, read_text
 
 MOST_CASES = 1_000_000
 
 _LARGEST_SPEC = 2**20
+
+_LIMITS = {"timeout": (600, 10**7), "memory": (2000, 2**30)}
+"""Default and largest value: seconds (a season) and MiB (a pebibyte)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +125,14 @@ def _check_size(size: int, where: str) -> None:
 
 
 def _exact(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, OverflowError):  # nan, inf
-        raise ValueError(f"{text} is no number") from None
+    digits = text.replace("_", "").removeprefix("+")
+    negative = digits.startswith("-")
+    if not digits.removeprefix("-")[:1].isdigit():
+        raise ValueError(f"{text} is no number")  # nan, inf
+    value = read_decimal(digits.removeprefix("-"))
+    if value is None:
+        raise ValueError(f"{shorten(text)} is too long or too extreme")
+    return -value if negative else value
 
 
 def _known(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
@@ -139,10 +147,12 @@ def _limits(table: object, path: Path) -> CaseLimits:
         raise UserError(f"{path}: 'limits' must be a table", "write [limits] above its keys")
     _known(table, ("timeout", "memory"), f"{path}: limits")
     found: dict[str, Fraction] = {}
-    for key, default in (("timeout", 600), ("memory", 2000)):
+    for key, (default, most) in _LIMITS.items():
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | Fraction) or value <= 0:
             raise UserError(f"{path}: limits: {key} must be a number > 0, got {value}")
+        if value > most:
+            raise UserError(f"{path}: limits: {key} is at most {most}")
         found[key] = Fraction(value)
     if found["memory"].denominator != 1:
         raise UserError(f"{path}: limits: memory must be whole MiB, got {found['memory']}")
@@ -200,5 +210,8 @@ def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...
                 raise UserError(f"{where}: no program matches '{name}'")
         for match in matches:
             path = folder / match
-            found[match] = ProgramFile(match, language_of(path), read_text(path))
+            try:
+                found[match] = ProgramFile(match, language_of(path), read_text(path))
+            except UserError as error:
+                raise UserError(f"{where}: {error.message}", error.hint) from None
     return tuple(found.values())

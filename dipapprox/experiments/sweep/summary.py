@@ -82,6 +82,10 @@ class Matrix:
     across: tuple[str, tuple[Fraction, ...]]
     cells: tuple[tuple[Row | None, ...], ...]
 
+    def turned(self) -> Matrix:
+        """Return the same cases with columns for rows."""
+        return Matrix(self.across, self.down, tuple(zip(*self.cells, strict=True)))
+
 
 @dataclass(frozen=True, slots=True)
 class Series:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.privacy.decisions.decision import (
     Cause,
@@ -57,7 +57,7 @@ class _Run:
     cause: Cause | None = None
     detail: str = ""
     violation: Violation | None = None
-    violated_on: tuple[OpenRange, ...] | None = None
+    violated_on: tuple[NegativeRange, ...] | None = None
     least: LeastUniformDelta | None = None
     engine: str = "exact"
 

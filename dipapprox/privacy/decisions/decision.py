@@ -10,7 +10,7 @@ from fractions import Fraction
 from html import escape
 
 from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
@@ -78,7 +78,7 @@ class Violation:
     epsilon: Fraction
     left: Enclosure
     right: Enclosure
-    ranges: tuple[OpenRange, ...] | None
+    ranges: tuple[NegativeRange, ...] | None
     checked_by: str | None
 
 
@@ -143,7 +143,7 @@ class Decision:
     distinct: int
     open: tuple[Open, ...]
     violation: Violation | None
-    violated_on: tuple[OpenRange, ...] | None
+    violated_on: tuple[NegativeRange, ...] | None
     least_delta: LeastUniformDelta | None
     engine: str
     seconds: float
@@ -183,7 +183,7 @@ class Decision:
         """Return `to_dict` as one line of JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def _violated_on(self) -> tuple[OpenRange, ...] | None:
+    def _violated_on(self) -> tuple[NegativeRange, ...] | None:
         if self.violated_on is None and self.violation is not None:
             return self.violation.ranges
         return self.violated_on
@@ -252,7 +252,7 @@ class Decision:
         return f"<table>{''.join(cells)}</table>"
 
 
-def _inner(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
+def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
     """Return ranges that are violated for certain."""
     if ranges is None:
         return None
@@ -262,8 +262,8 @@ def _inner(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
     ]
 
 
-def _outer(ranges: tuple[OpenRange, ...] | None) -> list[list[str]] | None:
-    """Return the same ranges with the ends that they do not reach for certain."""
+def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
+    """Return the same ranges with ends that they do not exceed for certain."""
     if ranges is None:
         return None
     return [

@@ -5,8 +5,8 @@ holds those o with g_o = Pr[P(u) = o] - e^{tε} Pr[P(u') = o] > 0. Outputs whose
 <= 0 on the whole interval are left out of every set, those with g_o >= 0 belong to every set, and
 of the others every subset is listed: a reader needs to know nothing about the order of zeros.
 
-Functions are in lowest terms and divided by positive c ε^n e^{qε}: whoever derives the same
-difference of probabilities finds the same function.
+Functions have the form of `exact.lowest_terms`, divided by positive c ε^n e^{qε}: whoever derives
+the same difference of probabilities finds the same function.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.evidence import Evidence
 from dipapprox.exact.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.lowest_terms import lowest_terms
+from dipapprox.exact.lowest_terms import Quotient, lowest_terms, numerator_of_sum
 from dipapprox.exact.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exact.normal_form import normal_form
 from dipapprox.exact.positive import positive_on
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exact.values import sign_at
+from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.gaps import Functions, Obstacle, Terms, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -65,6 +66,9 @@ class Inequalities:
     delta_below: Fraction | None
     signs: tuple[tuple[ExponentialPolynomial, Evidence], ...]
     inequalities: tuple[Inequality, ...]
+
+
+_NOTHING = lowest_terms(ExponentialRatio.constant(0))
 
 
 class _NotShown(Exception):
@@ -114,9 +118,12 @@ class _Search:
     _met: set[Terms] = field(default_factory=set)
     _known: set[ExponentialPolynomial] = field(default_factory=set)
     _answers: dict[ExponentialPolynomial, Evidence | None] = field(default_factory=dict)
+    _probabilities: dict[int, Quotient] = field(default_factory=dict)
+    _delta: Quotient = field(init=False)
     _point: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
+        self._delta = lowest_terms(self.delta)
         self._point = self.interval.lower
         if not self.interval.is_point:
             self._point = simplest_between(self.interval.lower, self.interval.upper)
@@ -127,7 +134,9 @@ class _Search:
             if not isinstance(choice.law, FiniteLaw):
                 continue
             for weight in choice.law.weights:
-                top, bottom = lowest_terms(weight, self._point, self.limits)
+                top, bottom = lowest_terms(weight)
+                if sign_at(bottom, self._point, self.limits) < 0:
+                    top, bottom = -top, -bottom
                 positive = positive_on(_canonical(bottom), self.interval, self.limits)
                 if positive is not None:
                     self.signs[_canonical(bottom)] = positive
@@ -150,7 +159,7 @@ class _Search:
         """Yield the sets that may be the worst: what changes its sign in all combinations."""
         always, free = set(), []
         for term in sorted(set(terms)):
-            difference = _canonical(self._numerator(self.functions.difference(*term)))
+            difference = _canonical(-self._slack((term,), _NOTHING))
             if self._sign(-difference):
                 continue
             if self._sign(difference):
@@ -170,7 +179,7 @@ class _Search:
         if terms in self._met:
             return
         self._met.add(terms)
-        function = _canonical(self._numerator(self.delta - self.functions.gap(terms)))
+        function = _canonical(self._slack(terms, self._delta))
         if function in self._known:
             return
         self._known.add(function)
@@ -199,8 +208,18 @@ class _Search:
                     raise LimitReached(found.reason)
         return self._answers[function]
 
-    def _numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
-        return lowest_terms(ratio, self._point, self.limits)[0]
+    def _slack(self, terms: Terms, delta: Quotient) -> ExponentialPolynomial:
+        """Return a polynomial with the sign of delta - Σ g_o."""
+        parts = [(ONE, delta)]
+        for first, second in terms:
+            parts.append((-ONE, self._probability(first)))
+            parts.append((self.functions.factor, self._probability(second)))
+        return numerator_of_sum(parts, self._point, self.limits)
+
+    def _probability(self, number: int) -> Quotient:
+        if number not in self._probabilities:
+            self._probabilities[number] = lowest_terms(self.functions.known[number])
+        return self._probabilities[number]
 
 
 def _canonical(function: ExponentialPolynomial) -> ExponentialPolynomial:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -23,7 +23,7 @@ LAST_BITS = 1024
 
 def violated_ranges(
     gap: Gap, question: DecisionQuestion, signs: Signs
-) -> tuple[OpenRange, ...] | None:
+) -> tuple[NegativeRange, ...] | None:
     """Return where a gap exceeds δ, ends to about the wanted width; None if brackets do not tell.
 
     Raises:
@@ -31,7 +31,7 @@ def violated_ranges(
     """
     width = question.width
     bits = FIRST_BITS
-    found: tuple[OpenRange, ...] | None = None
+    found: tuple[NegativeRange, ...] | None = None
     while bits <= LAST_BITS:
         low, high = question.delta.bounds(bits)
         certain = signs.negative(signs.numerator(high - gap.function), width)
@@ -46,8 +46,8 @@ def violated_ranges(
 
 
 def _joined(
-    certain: Sequence[OpenRange], possible: Sequence[OpenRange]
-) -> tuple[OpenRange, ...] | None:
+    certain: Sequence[NegativeRange], possible: Sequence[NegativeRange]
+) -> tuple[NegativeRange, ...] | None:
     """Enclose the ends that lie between those of inner and outer ranges, one by one."""
     if len(certain) != len(possible):
         return None
@@ -62,9 +62,10 @@ def _joined(
             upper = Enclosure(inner.upper.lower, outer.upper.upper)
         if outer.lower.lower > inner.lower.upper:
             return None
-        joined.append(OpenRange(Enclosure(outer.lower.lower, inner.lower.upper), upper))
+        lower = Enclosure(outer.lower.lower, inner.lower.upper)
+        joined.append(NegativeRange(lower, upper, inner.lower_included, inner.upper_included))
     return tuple(joined)
 
 
-def _is_narrow(each: OpenRange, width: Fraction) -> bool:
+def _is_narrow(each: NegativeRange, width: Fraction) -> bool:
     return each.lower.width <= width and (each.upper is None or each.upper.width <= width)

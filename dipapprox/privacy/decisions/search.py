@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from dipapprox.exact.evidence import Evidence
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exact.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
@@ -66,7 +66,7 @@ class DecisionSearch:
     violation: tuple[Gap, ExponentialPolynomial] | None = None
     proved: list[Proved] = field(default_factory=list)
     decided: int = 0
-    violated_on: list[OpenRange] = field(default_factory=list)
+    violated_on: list[NegativeRange] = field(default_factory=list)
     unlocated: int = 0
     undecided: int = 0
     cause: Cause | None = None

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.negative_set import OpenRange, negative_set
+from dipapprox.exact.negative_set import NegativeRange, negative_set
 from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.normal_form import NormalForm, normal_form
 from dipapprox.exact.positive import positive_on
@@ -127,12 +127,16 @@ class Signs:
         """Return the sign at one ε."""
         return sign_at(function, epsilon, self.limits)
 
-    def negative(self, function: ExponentialPolynomial, width: Fraction) -> tuple[OpenRange, ...]:
+    def negative(
+        self, function: ExponentialPolynomial, width: Fraction
+    ) -> tuple[NegativeRange, ...]:
         """Return where a function is negative, ends known to `width` or exactly."""
         if not self.interval.is_point:
             return negative_set(function, self.interval, width, self.limits)
+        if self.sign_at(function, self._point) >= 0:
+            return ()
         point = Enclosure.exact(self._point)
-        return (OpenRange(point, point),) if self.sign_at(function, self._point) < 0 else ()
+        return (NegativeRange(point, point, lower_included=True, upper_included=True),)
 
     def changes(self, function: ExponentialPolynomial, width: Fraction) -> SignChanges:
         """Return the sign changes of a function, isolated to `width`."""
@@ -141,20 +145,26 @@ class Signs:
         return SignChanges(chart.signs[0] > 0, tuple((z.lower, z.upper) for z in places))
 
 
-def merged(ranges: Iterable[OpenRange]) -> tuple[OpenRange, ...]:
+def merged(ranges: Iterable[NegativeRange]) -> tuple[NegativeRange, ...]:
     """Return the union of ranges, ascending.
 
     Ranges are joined where they overlap for certain. Where they may overlap or touch, as far as
     their ends are known, they are kept apart.
     """
-    result: list[OpenRange] = []
+    result: list[NegativeRange] = []
     for each in sorted(ranges, key=lambda r: (r.lower.upper, r.lower.lower)):
         last = result[-1] if result else None
         if last is None or (last.upper is not None and each.lower.upper >= last.upper.lower):
             result.append(each)
             continue
         lower = Enclosure(min(last.lower.lower, each.lower.lower), last.lower.upper)
-        result[-1] = OpenRange(lower, _later(last.upper, each.upper))
+        # An included end is the interval's: no range of the others goes beyond it.
+        result[-1] = NegativeRange(
+            lower,
+            _later(last.upper, each.upper),
+            last.lower_included or each.lower_included,
+            last.upper_included or each.upper_included,
+        )
     return tuple(result)
 
 

@@ -14,7 +14,7 @@ from operator import add
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.interval import simplest_between
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.exact.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -94,7 +94,7 @@ def build_violation(
     )
 
 
-def choose_epsilon(ranges: Sequence[OpenRange], rate: Fraction = Fraction(0)) -> Fraction:
+def choose_epsilon(ranges: Sequence[NegativeRange], rate: Fraction = Fraction(0)) -> Fraction:
     """Choose a simple rational well inside the widest range.
 
     Args:
@@ -126,7 +126,7 @@ def _rate(forms: Sequence[tuple[ExponentialRatio, ExponentialRatio]]) -> Fractio
     return max((abs(q) for (_, q), _ in terms), default=Fraction(0))
 
 
-def _width(each: OpenRange) -> tuple[bool, Fraction]:
+def _width(each: NegativeRange) -> tuple[bool, Fraction]:
     if each.upper is None:
         return True, Fraction(0)
     return False, each.upper.lower - each.lower.upper

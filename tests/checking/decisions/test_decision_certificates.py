@@ -29,6 +29,7 @@ QUICK = [
         each.answer == "violated" or each.settings["N"] in ("1", "2") or each.path.stem == "sparse"
     )
     and each.settings.get("labels") != "2"
+    and (each.path.stem != "sparse" or each.settings["c"] == "1")
 ]
 
 
@@ -79,6 +80,24 @@ HARD = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("name", "budget", "verdict"),
+    [
+        ("rand1", "12345/12343", "private"),
+        ("rand1", "1000000001/1000000000", "private"),
+        ("rand1", "999999/1000000", "violated"),
+        ("nmax2", "999999999/1000000000", "violated"),
+        ("nmax2", "1000000001/1000000000", "private"),
+    ],
+)
+def test_budgets_with_large_denominators_are_confirmed(
+    name: str, budget: str, verdict: str
+) -> None:
+    fields = decision_certificate(name, {"N": "2"}, budget)
+    assert fields["verdict"] == verdict
+    confirmed(fields)
+
+
 @pytest.mark.parametrize(("name", "question", "kind"), HARD)
 def test_every_kind_of_proof_is_confirmed(name: str, question: dict[str, str], kind: str) -> None:
     fields = decision_certificate(name, **question)  # type: ignore[arg-type]
@@ -117,7 +136,7 @@ def violated() -> Fields:
 
 def test_no_form_can_be_changed(private: Fields, sparse: Fields, violated: Fields) -> None:
     draw = random.Random(1)
-    for fields, most in ((private, 8), (sparse, 5), (violated, 30)):
+    for fields, most in ((private, 5), (sparse, 4), (violated, 20)):
         numbers = [p for p in places(fields["evidence"]) if "form" in p or "adjacent_form" in p]
         for place in draw.sample(numbers, min(most, len(numbers))):
             value = at(fields["evidence"], place)
@@ -127,7 +146,7 @@ def test_no_form_can_be_changed(private: Fields, sparse: Fields, violated: Field
 
 def test_no_inequality_can_be_dropped(private: Fields, sparse: Fields) -> None:
     inequalities = private["evidence"]["inequalities"]
-    for k in range(0, len(inequalities), 5):
+    for k in range(0, len(inequalities), 11):
         rest = inequalities[:k] + inequalities[k + 1 :]
         said = refuted(replaced(private, ("evidence", "inequalities"), rest))
         assert "none is recorded for the pair" in said
@@ -213,7 +232,7 @@ def test_another_program_is_refuted_whoever_renews_its_hash(
 def test_any_changed_character_is_noticed(which: str, request: pytest.FixtureRequest) -> None:
     text = json.dumps(request.getfixturevalue(which))
     draw = random.Random(which)
-    for _ in range(60):
+    for _ in range(30):
         place = draw.randrange(len(text))
         changed = text[:place] + draw.choice('0123456789abcxyz ",[]-') + text[place + 1 :]
         try:

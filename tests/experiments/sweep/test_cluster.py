@@ -78,6 +78,10 @@ def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(UserError, match="there is no Dask scheduler"):
         next(iter(run_on_cluster(iter(()), "tcp://127.0.0.1:9")))
 
+    for address in ("here", "tcp://here", "tcp://here:port"):
+        with pytest.raises(UserError, match="is no address"):
+            next(iter(run_on_cluster(iter(()), address)))
+
 
 def _address(file: Path) -> str:
     return str(json.loads(file.read_text())["address"])

@@ -218,7 +218,7 @@ def test_summaries_and_pictures(spec: Path, tmp_path: Path) -> None:
     )
     assert shown.returncode == 0, shown.stderr
     assert "verify svt.dpg: 36 cases" in shown.stdout
-    assert "calibrate svt.dpg: 1 cases: 1 answered" in shown.stdout
+    assert "calibrate svt.dpg: 1 case: 1 answered" in shown.stdout
     names = sorted(path.name for path in pictures.iterdir())
     stems = ("profile-svt-eps_prv-by-delta", "verify-svt-time-N")
     assert names == [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dipapprox.exact.negative_set import OpenRange
+from dipapprox.exact.negative_set import NegativeRange
 from dipapprox.language.load import load
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.intervals import logarithm
@@ -53,11 +54,13 @@ def test_a_range_inside_a_closed_interval() -> None:
     # 2 log 2 = 1.386...
     assert found.lower.lower < Fraction("1.3862943611198906188344642429164") < found.lower.upper
     assert found.upper == Enclosure.exact(2)
+    assert (found.lower_included, found.upper_included) == (False, True)
     at_a_point = DecisionQuestion(Fraction(1), read_delta("1/2"), read_epsilons("3/2"))
     point = decide(program, at_a_point, AllPairs(), Options()).violation
     assert point is not None
     exact = Enclosure.exact(Fraction(3, 2))
-    assert (point.epsilon, point.ranges) == (Fraction(3, 2), (OpenRange(exact, exact),))
+    assert point.epsilon == Fraction(3, 2)
+    assert point.ranges == (NegativeRange(exact, exact, True, True),)
 
 
 @pytest.mark.parametrize("sensitivity", ["1/1000000", "1/1000000000000"])
@@ -72,15 +75,20 @@ def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity: str) 
     assert found.checked_by is not None
 
 
-def _range(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> OpenRange:
+def _range(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> NegativeRange:
     end = None if upper is None else Enclosure(upper - blur, upper + blur)
-    return OpenRange(Enclosure(lower - blur, lower + blur), end)
+    return NegativeRange(Enclosure(lower - blur, lower + blur), end)
 
 
 def test_the_union_of_ranges() -> None:
     assert merged([]) == ()
     assert merged([_range(3, 4), _range(0, 2), _range(1, 3)]) == (_range(0, 3), _range(3, 4))
     assert merged([_range(1, 5), _range(2, None), _range(0, 1)]) == (_range(0, 1), _range(1, None))
+    from_end = replace(_range(1, 3), lower_included=True)
+    to_end = replace(_range(2, 4), upper_included=True)
+    assert merged([_range(1, 2), from_end, _range(3, 4), to_end]) == (
+        NegativeRange(Enclosure.exact(1), Enclosure.exact(4), True, True),
+    )
     blur = Fraction(1, 10)
     # These may touch or not.
     assert merged([_range(1, 2, blur), _range(2, 3, blur)]) == (
@@ -88,4 +96,4 @@ def test_the_union_of_ranges() -> None:
         _range(2, 3, blur),
     )
     (joined,) = merged([_range(1, 3, blur), _range(2, 4, blur), _range(1, 2)])
-    assert joined == OpenRange(Enclosure(1 - blur, Fraction(1)), Enclosure(4 - blur, 4 + blur))
+    assert joined == NegativeRange(Enclosure(1 - blur, Fraction(1)), Enclosure(4 - blur, 4 + blur))
