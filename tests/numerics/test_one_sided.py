@@ -187,7 +187,7 @@ def test_what_has_no_density_is_refused_with_the_reason() -> None:
     }
     for engine in (*ENGINES, Cascade(ENGINES[0], NESTED), ClosedForms(ENGINES[0])):
         plain = Event((gauss(0), laplace(0)), (less(0, 1),))
-        found = engine.enclose_many([*cases, plain], 30, Limits())
-        assert isinstance(found.pop(), Enclosure)
+        *found, last = engine.enclose_many([*cases, plain], 30, Limits())
+        assert isinstance(last, Enclosure)
         for answer, reason in zip(found, cases.values(), strict=True):
             assert isinstance(answer, NotEnclosed) and reason in answer.reason

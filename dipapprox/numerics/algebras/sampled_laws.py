@@ -20,12 +20,21 @@ and with q = exp(y²/2), D = y (1 + (q - 1) / 3) >= ∫_0^y e^(s²/2) ds (compar
 
     |Φ(x + iy)|² <= (Φ(x) + φ(x) min(|x| (q - 1), D))² + (φ(x) D)²,   as |sin xs| <= |x| s.
 
+Here Φ(x) is bounded by elementary bounds of Mills' ratio (Birnbaum; Sampford), for t >= 0
+
+    2 / (t + sqrt(t² + 4))  <=  M(t) = (1 - Φ(t)) / φ(t)  <=  4 / (3 t + sqrt(t² + 8)).
+
 Modulus of that right branch:
 
     |1 - m e^(-x - iy)|² = (1 - m e^-x)² + 2 m e^-x (1 - cos y) <= (1 - m e^-x)² + m e^-x y².
 
 Both are maximised over arcs of the ellipse's boundary, cut at equidistant Re w; the maximum
-modulus principle takes them inside."""
+modulus principle takes them inside.
+
+References:
+    Z. Birnbaum, An inequality for Mill's ratio, Ann. Math. Statist. 13 (1942);
+    M. Sampford, Some inequalities on Mill's ratio and related functions, ibid. 24 (1953).
+"""
 
 from __future__ import annotations
 
@@ -51,11 +60,9 @@ _U = 2.0**-53
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
 _ARCS = 10
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)
-# Largest |Im w| / b on each arc: sqrt(1 - min c²), 1 on the two arcs next to 0.
-_HEIGHTS = np.sqrt(1 - np.minimum(np.abs(_EDGES[1:]), np.abs(_EDGES[:-1])) ** 2) * (1 + 2.0**-40)
+# Largest |Im w| / b on each arc of the left half: sqrt(1 - c²) at its right end, 1 next to 0.
+_HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-39)
 _FARTHEST = 2.0**20  # standard units; the relative errors stay below 1 %
-_FAR = 38.0
-"""exp(-t²/2) < 2^-1000 beyond: `exponential` has reached its lowest value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,27 +162,35 @@ def _gaussian_density_majorants(center: Array, half: Array, rule: Rule) -> Array
 
 
 def _arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-    """Low ends, high ends and heights of the arcs in standard units, each (P, R + 1, arcs)."""
+    """Cut the ellipses in standard units.
+
+    Returns:
+        The ends of the arcs, (P, R + 1, arcs + 1), what they may be wrong by, (P, R + 1, 1), and
+        the heights of the left half of the arcs, those of the right half are equal.
+    """
     wide = half[:, None] * np.append(1.0, rule.wide)
     high = half[:, None] * np.append(0.0, rule.high)
     slack = 2.0**-48 * (np.abs(center)[:, None] + wide)[..., None]
     edges = center[:, None, None] + wide[..., None] * _EDGES
-    return (
-        edges[..., :-1] - slack,
-        edges[..., 1:] + slack,
-        high[..., None] * _HEIGHTS * (1 + 2.0**-40),
-    )
+    return edges, slack, high[..., None] * _HEIGHTS
 
 
 def _gaussian_cdf_majorants(center: Array, half: Array, rule: Rule) -> Array:
-    low, high, y = _arcs(center, half, rule)
-    tail = _gaussian_tail(np.minimum(np.abs(high), _FAR))
-    cdf = np.where(high > 0, 1 - tail, tail) * (1 + 2.0**-40) + 2 * UNDERFLOW
-    nearest = np.maximum(np.maximum(low, -high), 0.0)
-    density = 0.4 * growth(-0.5 * nearest * nearest)
+    edges, slack, y = _arcs(center, half, rule)
+    near, far = np.maximum(np.abs(edges) - slack, 0.0), np.abs(edges) + slack
+    # Within the slack of an edge exp(-x²/2) is at least `least` and at most `most`.
+    bell = exponential(-0.5 * near * near)
+    most = bell * (1 + 2.0**-40) + 2 * UNDERFLOW
+    least = np.maximum(bell * (1 - 2.0**-40) - 2 * UNDERFLOW, 0.0) * (1 - 2.1 * far * slack)
+    above = least * (_ROOT * (1 - 2.0**-40)) * 2 / (far + np.sqrt(far * far + 4))
+    below = most * (_ROOT * (1 + 2.0**-40)) * 4 / (3 * near + np.sqrt(near * near + 8))
+    cdf = np.where(edges + slack > 0, 1 - above, below)[..., 1:] * (1 + 2.0**-40)
+    straddling = (edges[..., :-1] <= 0) & (edges[..., 1:] >= 0)
+    density = 0.4 * np.where(straddling, 1.0, np.maximum(most[..., :-1], most[..., 1:]))
     excess = growth(0.5 * y * y) - 1
     vertical = y * (1 + excess / 3)
-    farthest = np.maximum(np.abs(low), np.abs(high))
+    excess, vertical = (np.concatenate([v, v[..., ::-1]], axis=-1) for v in (excess, vertical))
+    farthest = np.maximum(far[..., :-1], far[..., 1:])
     with np.errstate(invalid="ignore", over="ignore"):
         real = cdf + density * np.minimum(farthest * np.maximum(excess, 0.0), vertical)
         imaginary = density * vertical
@@ -187,7 +202,9 @@ def _gaussian_cdf_majorants(center: Array, half: Array, rule: Rule) -> Array:
 
 
 def _exponential_cdf_majorants(mass: float, center: Array, half: Array, rule: Rule) -> Array:
-    low, high, y = _arcs(center, half, rule)
+    edges, slack, y = _arcs(center, half, rule)
+    low, high = edges[..., :-1] - slack, edges[..., 1:] + slack
+    y = np.concatenate([y, y[..., ::-1]], axis=-1)
     with np.errstate(invalid="ignore", over="ignore"):
         near, far = mass * growth(-low), mass * exponential(-high) * (1 - 2.0**-40)
         real = np.maximum(np.abs(1 - far), np.abs(near - 1))
