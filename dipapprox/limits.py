@@ -64,7 +64,7 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_PER_UNIT // 2**20
 
 
-_ALLOCATIONS = 50_000
+_ALLOCATIONS = 200_000
 """Objects, more than were freed, before the youngest of them are searched for cycles."""
 
 

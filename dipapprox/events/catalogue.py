@@ -14,14 +14,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.events.columns import Column, combined
 from dipapprox.events.event import Connected
 from dipapprox.events.inputs import Inputs, Table
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.events.paths import Change, StarReader
-from dipapprox.events.shapes import Batch, Shape, Shapes, numbers_of
+from dipapprox.events.paths import StarReader
+from dipapprox.events.shapes import Batch, Shape, Shapes
 from dipapprox.events.solutions import Numbers, Solutions
+from dipapprox.events.variables import Variables
 from dipapprox.language.core import InputRow, Value
 from dipapprox.semantics.linear import Symbol
 from dipapprox.semantics.state import FinalStates, InputCondition
@@ -70,10 +70,11 @@ class Catalogue:
     def _begin(self) -> None:
         self._solutions = Solutions()
         self._inputs = Inputs(self._states.program)
-        self._tables: list[Table] = []
-        self._variables: dict[Change, int] = {}
-        self._reader = StarReader(self._variable, self._integers)
-        self._shapes = Shapes(self._inputs, self._solutions, self._variable, self._integers)
+        samples, scales = self._states.samples, self._instantiator.scales
+        self._variables = Variables(samples, scales, self._inputs, self._solutions)
+        self._reader = StarReader(self._variables.number, self._integers)
+        number = self._variables.number
+        self._shapes = Shapes(self._inputs, self._solutions, number, self._integers)
         self._chosen_of: list[int | None] = [None] * len(self._states.states)
         self._shape_of: list[Shape | None] = [None] * len(self._states.states)
         self._conditions: dict[Conditions, Table] = {}
@@ -114,7 +115,7 @@ class Catalogue:
         """
         block = self._inputs.block(rows)
         batches: dict[Conditions, tuple[Column | None, Batch]] = {
-            (): (None, Batch(block, self._tables))
+            (): (None, Batch(block, self._variables.tables))
         }
         chosen = range(len(self._states_of)) if outputs is None else outputs
         found = []
@@ -123,7 +124,7 @@ class Catalogue:
                 conditions = self._states.states[number].conditions
                 if conditions not in batches:
                     admitted = np.flatnonzero(self._condition(conditions).column(block))
-                    batches[conditions] = admitted, Batch(block[admitted], self._tables)
+                    batches[conditions] = admitted, Batch(block[admitted], self._variables.tables)
                 where, batch = batches[conditions]
                 if len(batch.block):
                     column = self._shapes.solve(self._shape(number), batch)
@@ -160,25 +161,6 @@ class Catalogue:
             found = self._solutions.chosen(self._instantiator.chosen(number))
             self._chosen_of[number] = found
         return found
-
-    def _variable(self, change: Change) -> int:
-        """Number a sample after a change, and tabulate its law over the rows."""
-        number = self._variables.setdefault(change, len(self._tables))
-        if number == len(self._tables):
-            sample = self._states.samples[change.sample]
-            mean = sample.mean
-            if change.factor != 1 or change.shift.terms or change.shift.constant:
-                mean = mean.scaled(change.factor) + change.shift
-            scale = abs(change.factor) * self._instantiator.scales[change.sample]
-            family = MIRRORED[sample.family] if change.factor < 0 else sample.family
-            names = mean.inputs()
-
-            def law(values: tuple[Value, ...]) -> int:
-                value = mean.at(numbers_of(names, values)).constant
-                return self._solutions.law(Distribution(family, value, scale))
-
-            self._tables.append(Table(self._inputs, names, law))
-        return number
 
     def _condition(self, conditions: Conditions) -> Table:
         """Tabulate whether all conditions hold."""

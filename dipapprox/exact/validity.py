@@ -81,10 +81,12 @@ def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, limits: 
         found = objection(choice.law, epsilons, limits)
         if found is None:
             continue
+        loop = isinstance(choice.law, ChainLaw)
+        place = "the outcome of a 'while' loop" if loop else f"the choice of '{choice.label}'"
         if not found.proved:
-            raise LimitReached(f"the choice of '{choice.label}': {found.reason}")
+            raise LimitReached(f"{place}: {found.reason}")
         raise UserError(
-            f"the choice of '{choice.label}' is no probability distribution: {found.reason}",
+            f"{place} is no probability distribution: {found.reason}",
             "weights must be >= 0 and add up to 1, and loops must end, for every eps in question",
         )
 

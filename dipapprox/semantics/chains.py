@@ -114,7 +114,10 @@ class Chains:
         self._statements = statements
         self._faults: list[tuple[State, PathFault]] = []  # of the condition that is looked at
         self._splitter = Splitter(evaluator, points, statements.integers, refuse)
-        self._prober = Splitter(evaluator, points, statements.integers, self._note)
+        faults = self._faults  # not a method: that would be a cycle, and all states part of it
+        self._prober = Splitter(
+            evaluator, points, statements.integers, lambda *refused: faults.append(refused)
+        )
         self._live = live
         self._limits = limits
         self._number = number
@@ -247,9 +250,6 @@ class Chains:
         if self._faults:
             raise self._faults[0][1]
         return bool(held)
-
-    def _note(self, state: State, fault: PathFault) -> None:
-        self._faults.append((state, fault))
 
     def _outcomes(
         self, statement: core.Choose, weight: ExponentialRatio, following: _Frame, state: State

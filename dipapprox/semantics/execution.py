@@ -31,7 +31,7 @@ from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
-from dipapprox.semantics.statements import Statements
+from dipapprox.semantics.statements import Numbering, Statements
 from dipapprox.source import Diagnostic
 
 
@@ -87,9 +87,9 @@ class _Run:
         self.splitter = Splitter(self.evaluator, self.points, integers, self.endings.refuse)
         self.live = live_cells(program)
         parts = (self.statements, self.evaluator, self.points, self.live, limits)
+        self.number = Numbering().number
         self.chains = Chains(*parts, self.number, self.endings.refuse)
         self.rounds = 0
-        self.numbers: dict[tuple[int, int], int] = {}
 
     def start(self) -> State:
         return State({}, {}, self.knowledge, Cone() if self.merge else None)
@@ -137,9 +137,6 @@ class _Run:
 
     def check_states(self, count: int) -> None:
         self.limits.check_states(count + len(self.endings.states))
-
-    def number(self, statement: core.Statement, outcome: int = 0) -> int:
-        return self.numbers.setdefault((id(statement), outcome), len(self.numbers))
 
     # --- random choices -------------------------------------------------------------------------
 

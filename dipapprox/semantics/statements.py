@@ -21,6 +21,17 @@ from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.source import Span
 
 
+class Numbering:
+    """Numbers what decides where paths part: statements, by identity, and their outcomes."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def number(self, statement: core.Statement, outcome: int = 0) -> int:
+        """Return the same number as for the same statement and outcome before."""
+        return self._numbers.setdefault((id(statement), outcome), len(self._numbers))
+
+
 class Statements:
     """Runs single statements; knows the samples and choices of an execution.
 
