@@ -55,6 +55,10 @@ def test_the_source_distribution_builds_the_same(built: tuple[Path, Path]) -> No
     for path in PROGRAMS:
         assert f"dipapprox/programs/{path.as_posix()}" in names
     assert {"LICENSE", "README.md", "pyproject.toml", "dipapprox/__main__.py"} <= names
+    # Needed by its tests, and by whoever has nothing but the archive.
+    for path in ("CHANGELOG.md", "CITATION.cff", "docs/language.md", "tests/cli/running.py"):
+        assert path in names
+    assert "programs/svt_gauss.dpg" in names
 
 
 def test_the_installed_wheel_works_alone(built: tuple[Path, Path], tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def _find(name: str) -> Path:
     known = {_name(path): path for path in _programs()}
     wanted = name.removesuffix(".dpg")
     if wanted not in known:
-        hint = did_you_mean(wanted, known, "dipapprox examples lists them")
+        alike = next((each for each in known if each.endswith(f"/{wanted}")), None)
+        hint = did_you_mean(alike or wanted, known, "dipapprox examples lists them")
         raise UserError(f"there is no example '{name}'", hint)
     return known[wanted]

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
 from dipapprox.experiments.machine import describe_machine
-from dipapprox.experiments.tables.catalogue import TABLES, make_tables, source_of
+from dipapprox.experiments.tables.catalogue import TABLES, check_names, make_tables, source_of
 from dipapprox.experiments.tables.table import Table
 from dipapprox.experiments.tables.writing import write_tables
 
@@ -62,9 +62,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def read(words: argparse.Namespace) -> TablesCommand:
-    """Turn words into values."""
+    """Turn words into values.
+
+    Raises:
+        UserError: If there is no such table.
+    """
     return TablesCommand(
-        names=tuple(words.names) or tuple(TABLES),
+        names=check_names(words.names),
         quick=words.quick,
         out=None if words.out is None else Path(words.out),
     )

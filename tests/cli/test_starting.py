@@ -30,6 +30,8 @@ def test_an_example_is_printed_and_copied(
     assert "exists already" in capsys.readouterr().err
     assert run("examples", "svt_gaus")[0] == 2
     assert "did you mean 'svt_gauss'" in capsys.readouterr().err
+    assert run("examples", "svt1")[0] == 2
+    assert "did you mean 'dipc/svt1'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("template", sorted(path.stem for path in TEMPLATES.glob("*.dpg")))

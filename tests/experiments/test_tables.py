@@ -15,7 +15,7 @@ from dipapprox.experiments.tables.table import Notes, Table
 @pytest.fixture(scope="module")
 def quick() -> dict[str, Table]:
     """All tables, rows that take little time."""
-    made = make_tables(TABLES, quick=True, progress=lambda _done, _total: None)
+    made = make_tables(tuple(TABLES), quick=True, progress=lambda _done, _total: None)
     return {table.name: table for table in made}
 
 
@@ -58,6 +58,7 @@ def test_files_are_written(tmp_path: Path) -> None:
     assert len(rows) == len(published_rows("table8"))
 
 
-def test_unknown_tables_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("tables", "9")[0] == 2
+def test_unknown_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tables", "9", "--out", str(tmp_path / "out"))[0] == 2
+    assert not (tmp_path / "out").exists()
     assert "there is no table '9'" in capsys.readouterr().err

@@ -176,6 +176,7 @@ class _Needed:
         ]
         self._functions = list(self._known)
         self._met: set[tuple[_Term, ...]] = set()
+        self._slacks: dict[tuple[_Term, ...], Canonical] = {}
 
     def of_pair(self, first: int, second: int) -> Iterator[tuple[str, Canonical]]:
         """Yield what a pair needs and was not yielded before, with its outputs for people."""
@@ -224,10 +225,13 @@ class _Needed:
 
     def _slack(self, terms: Sequence[_Term]) -> Canonical:
         """δ - Σ g_o up to a positive function."""
-        parts = [(ONE, self._delta)]
-        for term, times in Counter(terms).items():
-            parts += self._difference(term, -times)
-        return self._signs.same_sign(numerator_of_sum(parts))
+        key = tuple(sorted(terms))
+        if key not in self._slacks:
+            parts = [(ONE, self._delta)]
+            for term, times in Counter(key).items():
+                parts += self._difference(term, -times)
+            self._slacks[key] = self._signs.same_sign(numerator_of_sum(parts))
+        return self._slacks[key]
 
     def _difference(self, term: _Term, times: int) -> list[tuple[ExponentialPolynomial, Quotient]]:
         """times * g_o, as a sum."""

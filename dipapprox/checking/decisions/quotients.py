@@ -16,7 +16,7 @@ from math import gcd, lcm
 from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dipapprox.checking.values import Stuck
-from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial
+from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial, exponential_sum
 
 Canonical = tuple[tuple[int, Fraction, int], ...]
 """(n, q, c): Σ c ε^n e^(qε) with least n = 0, largest q = 0, whole c without common divisor."""
@@ -96,6 +96,8 @@ def numerator_of_sum(parts: Sequence[tuple[ExponentialPolynomial, Quotient]]) ->
     numerator is Σ e^(rate ε) * (another one), rate < step. What divides the denominator and all of
     them is cancelled. Multipliers may have rates of any denominators: degrees stay those of z.
     """
+    if all(each.bottom == ONE for _, each in parts):
+        return Quotient(exponential_sum(multiplier * each.top for multiplier, each in parts))
     steps = lcm(*(q.denominator for _, each in parts for (_, q), _ in each.bottom.terms))
     multiple = _RING.constant(1)
     for _, each in parts:

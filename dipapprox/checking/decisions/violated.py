@@ -64,8 +64,13 @@ def examine(
         return
     if all(form is None for each in evidence.outputs for form in each.forms):
         _by_bounds(record, evidence, program, pair, outputs, findings, limits)
-    else:
+        return
+    try:
         _by_forms(record, evidence, program, pair, outputs, findings, limits)
+    except Stuck as obstacle:
+        # The forms cannot be compared, but what is said about this ε can.
+        _by_bounds(record, evidence, program, pair, outputs, findings, limits)
+        findings.reason = findings.reason or f"the violation is true, but {obstacle}"
 
 
 def _by_forms(

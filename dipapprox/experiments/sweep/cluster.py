@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import logging
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -51,6 +52,8 @@ def run_on_cluster(cases: Iterable[Case], address: str) -> Iterator[Answered]:
         raise UserError(
             "--cluster needs the package 'distributed'", "pip install 'dipapprox[cluster]'"
         ) from None
+    # What goes wrong is raised: its tracebacks are no news for whoever runs a sweep.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

@@ -21,6 +21,9 @@ from dipapprox.errors import UserError
 FORMAT = 1
 """Of the lines; in the heading."""
 
+_PARTS = frozenset({"case", "task", "program", "params", "result", "failure", "seconds"})
+"""What every line has."""
+
 
 class Ledger:
     """A results file that is open for appending.
@@ -133,10 +136,12 @@ def read_records(path: Path) -> Iterator[dict[str, object]]:
                 if not line.endswith(b"\n"):
                     return
                 fields = _fields(line, path, number)
-                if number > 1:
+                if number == 1:
+                    _check_heading(fields, None, path)
+                elif fields.keys() >= _PARTS:
                     yield fields
                 else:
-                    _check_heading(fields, None, path)
+                    raise UserError(f"{path}:{number}: not a line of results")
     except OSError as error:
         raise UserError(f"cannot read '{path}': {error.strerror}") from None
 

@@ -16,6 +16,7 @@ A grid's cases are all combinations of the values of its axes.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -201,7 +202,7 @@ def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...
         raise UserError(f"{where}: 'programs' must name files", 'programs = ["svt_gauss.dpg"]')
     found: dict[str, ProgramFile] = {}
     for name in names:
-        matches = [name]
+        matches = [os.path.normpath(name)]  # ./a.dpg is a.dpg
         if any(c in name for c in "*?["):
             if Path(name).is_absolute():
                 raise UserError(f"{where}: '{name}': a pattern must be relative to the spec")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -40,21 +40,26 @@ TABLES: dict[str, Maker] = {
 }
 
 
-def make_tables(
-    names: Iterable[str], *, quick: bool, progress: Callable[[int, int | None], None]
-) -> Iterator[Table]:
-    """Make tables; rows that several have in common are run once.
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of tables; without any, of all.
 
     Raises:
         UserError: If there is no such table.
     """
-    wanted = list(names)
+    wanted = tuple(names)
     for name in wanted:
         if name not in TABLES:
             raise UserError(f"there is no table '{name}'", f"tables: {', '.join(TABLES)}")
+    return wanted or tuple(TABLES)
+
+
+def make_tables(
+    names: Sequence[str], *, quick: bool, progress: Callable[[int, int | None], None]
+) -> Iterator[Table]:
+    """Make tables that exist; rows that several have in common are run once."""
     runs = Runs()
-    for done, name in enumerate(wanted):
-        progress(done, len(wanted))
+    for done, name in enumerate(names):
+        progress(done, len(names))
         yield TABLES[name](runs, quick=quick)
 
 

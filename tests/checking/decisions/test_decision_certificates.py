@@ -287,6 +287,17 @@ def test_forms_beyond_the_check_are_not_confirmed() -> None:
     assert "DLap noise has no closed form" in (result.reason or "")
 
 
+def test_a_violation_whose_forms_are_beyond_the_check_is_examined_by_enclosures() -> None:
+    text = COIN + "x <- DLap(q, 1 / (2 * eps))\nif x >= 1 then out <- 1 else out <- 0 end\n"
+    program = dipapprox.parse(text)
+    decision = dipapprox.decide(program)
+    fields = json.loads(dipapprox.certify(program, text, decision).to_json())
+    result = check(fields)
+    assert result.outcome is Outcome.NOT_CONFIRMED
+    assert "the violation is true, but DLap noise" in (result.reason or "")
+    assert "no violation" in refuted(replaced(fields, ("claim", "budget"), "3"))
+
+
 def test_a_violation_without_forms_is_confirmed_by_enclosures() -> None:
     body = "x <- Gauss(q, 1 / eps)\nif x >= 3 then out <- 1 else out <- 0 end\n"
     result = certified(body)

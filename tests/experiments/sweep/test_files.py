@@ -21,6 +21,13 @@ def test_devices_are_no_results_files() -> None:
         next(read_records(Path("/dev/full")))
 
 
+def test_a_line_without_its_parts_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text('{"sweep": 1}\n{"case": "x"}\n')
+    with pytest.raises(UserError, match="2: not a line of results"):
+        list(read_records(path))
+
+
 def test_there_are_no_more_workers_than_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_thread(*_: object, **__: object) -> None:
         raise AssertionError("a worker for no case")

@@ -72,6 +72,11 @@ def test_keys_depend_on_the_program_and_the_limits(read: Read, tmp_path: Path) -
     assert len({before.key, limited.key, changed.key}) == 3
 
 
+def test_a_program_under_two_names_is_one(read: Read) -> None:
+    spec = read(GRID.replace('["p.dpg"]', '["p.dpg", "./p.dpg"]'))
+    assert [p.name for p in spec.grids[0].programs] == ["p.dpg"]
+
+
 def test_patterns_name_programs(read: Read, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "q.dpg").write_text(PROGRAM)
