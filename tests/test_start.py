@@ -42,6 +42,8 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.exact.signs.values",
         "dipapprox.experiments",
         "dipapprox.highlighting",
+        "dipapprox.integrals.optimizer",
+        "dipapprox.numerics.nested.plans",
         "dipapprox.numerics.parallel",
         "dipapprox.privacy.decisions",
         "dipapprox.privacy.exact_pairs",

@@ -13,7 +13,7 @@ from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.trees import Forest, TreeValues
 from dipapprox.events.event import Event
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

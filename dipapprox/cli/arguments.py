@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.errors import UserError
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier

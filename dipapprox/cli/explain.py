@@ -24,7 +24,7 @@ from dipapprox.cli.explanation_view import (
 )
 from dipapprox.cli.output import show_json, write
 from dipapprox.errors import LimitReached, was_interrupted
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_row

@@ -20,7 +20,8 @@ from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
-from dipapprox.integrals.optimizer import Strategy, plan
+from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Value
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -8,7 +8,6 @@ optimisation at all are kept as oracles and baselines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from itertools import combinations
 
 from dipapprox import graphs
@@ -17,17 +16,10 @@ from dipapprox.events.event import Event
 from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.dependency import mentioned, naive, optimise_paper, order_edges
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 
 _DEEPEST = 100  # levels of a plan; deeper ones could never be evaluated
-
-
-class Strategy(Enum):
-    """How a plan is made from an event; the value is the word in reports."""
-
-    LEAST_NESTING = "least nesting"
-    PAPER = "paper"
-    NONE = "none"
 
 
 def plan(event: Event, strategy: Strategy, limits: Limits) -> Plan:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from dipapprox.errors import UserError
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier
 

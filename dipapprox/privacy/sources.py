@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 from dipapprox.deferred import Deferred
 from dipapprox.distributions import Family
 from dipapprox.exact.discrete_first import DiscreteFirst
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.closed_form import ClosedForms

@@ -9,13 +9,13 @@ import pytest
 from dipapprox.cli.explanation import explain
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.nested.engine import enclose_plan
+from dipapprox.numerics.nested.plans import enclose_plan
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
 from tests.cli.running import run, run_json

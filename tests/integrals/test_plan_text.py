@@ -10,7 +10,8 @@ from dipapprox.events.event import Event
 from dipapprox.integrals import plan as plans
 from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.integral import Add, Multiply
-from dipapprox.integrals.optimizer import Strategy, elimination_order, plan
+from dipapprox.integrals.optimizer import elimination_order, plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 

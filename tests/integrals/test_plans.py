@@ -19,7 +19,8 @@ from dipapprox.events.reduce import irredundant
 from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.dependency import layers, mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
-from dipapprox.integrals.optimizer import Strategy, comparison_edges, elimination_order, plan
+from dipapprox.integrals.optimizer import comparison_edges, elimination_order, plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 

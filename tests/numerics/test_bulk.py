@@ -19,7 +19,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Independent, Star, normal_choice, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
 from dipapprox.limits import Limits

@@ -10,7 +10,7 @@ import pytest
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.event_text import describe
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.cascade import Cascade

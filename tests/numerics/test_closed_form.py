@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.engine import Eliminated

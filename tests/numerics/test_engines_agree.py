@@ -19,7 +19,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.reduce import connected_parts
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier

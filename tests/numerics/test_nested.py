@@ -15,11 +15,12 @@ from dipapprox.distributions import MIRRORED, Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.nested.engine import Nested, enclose_plan
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.nested.plans import enclose_plan
 from dipapprox.semantics.linear import LinearForm
 
 ENGINE = Nested(Strategy.LEAST_NESTING)

@@ -15,7 +15,7 @@ from dipapprox.distributions import MIRRORED, Distribution, Family, FiniteLaw
 from dipapprox.events.event import Chosen, Event, Star
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form, exponential_comparison

@@ -12,7 +12,7 @@ import pytest
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load
 from dipapprox.limits import Limits

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply
-from dipapprox.integrals.optimizer import Strategy, plan
+from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.nested.nest import (

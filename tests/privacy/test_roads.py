@@ -13,7 +13,7 @@ from pair_programs import CASES, PLAIN, SCRAMBLED, SPARSE_VECTOR_TWICE, read
 from scrambled import Scrambled
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds

@@ -20,7 +20,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
 from dipapprox.experiments.benchmarks.timing import NoAnswer, Run
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits

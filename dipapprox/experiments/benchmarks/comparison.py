@@ -35,7 +35,7 @@ from dipapprox.experiments.benchmarks.timing import (
     ratio,
     side_by_side,
 )
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.options import Engine

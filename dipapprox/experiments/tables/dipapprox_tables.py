@@ -24,7 +24,7 @@ from dipapprox.experiments.tables.runs import (
     Subject,
 )
 from dipapprox.experiments.tables.table import Notes, Table
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.privacy.options import Engine
 
 SOURCE = "DiPApprox, CCS 2025, long version"

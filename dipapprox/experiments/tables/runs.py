@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dipapprox.integrals.optimizer import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.load import BUNDLED, load
 from dipapprox.limits import Limits
