@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.errors import UserError
-from dipapprox.exact.interval import ALL_EPSILONS
+from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decider import decide

@@ -38,8 +38,8 @@ def test_a_verification_loads_what_it_needs_only() -> None:
     found = loaded_by("verify", "programs/svt_gauss.dpg", "-p", "N=2", *claim)
     assert "dipapprox.numerics.elimination.engine" in found
     unneeded = (
-        "dipapprox.exact.engine",
-        "dipapprox.exact.values",
+        "dipapprox.exact.laplace.engine",
+        "dipapprox.exact.signs.values",
         "dipapprox.experiments",
         "dipapprox.highlighting",
         "dipapprox.integrals.optimizer",

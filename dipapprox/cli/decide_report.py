@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dipapprox.cli.report import count, interval, seconds
-from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.decimals import rounded_down
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text

@@ -20,10 +20,10 @@ from dipapprox.experiments.tables.writing import write_tables
 UNEXPLAINED = 1
 
 _EXAMPLES = """examples:
-  dipapprox tables                       all of them, about a minute
-  dipapprox tables 7 dipc-3              some
-  dipapprox tables --quick               small rows only
-  dipapprox tables --out results/tables  Markdown and CSV files as well
+  dipapprox tables                         all of them, about a minute
+  dipapprox tables 7 dipc-3                some
+  dipapprox tables --quick                 small rows only
+  dipapprox tables --out results/tables    Markdown and CSV files as well
 
 1 to 8 are the DiPApprox paper's tables, dipc-1 to dipc-8 the DiPC paper's. Numbers in brackets
 refer to the notes below a table: they say why a verdict or a count differs from the printed one.

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from dipapprox.events.event import Chosen, Connected, Event, Star
-from dipapprox.exact.choices import chosen_probability
-from dipapprox.exact.discrete import discrete_probability
-from dipapprox.exact.engine import LaplaceIntegrals
+from dipapprox.exact.choices.probability import chosen_probability
+from dipapprox.exact.integers.discrete import discrete_probability
+from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.continuous import is_discrete

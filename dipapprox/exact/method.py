@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dipapprox.events.event import Connected
 from dipapprox.exact.closed_forms import EventForms
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed

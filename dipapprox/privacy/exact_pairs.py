@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.values import compare_at, enclose_at, sign_at
+from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits

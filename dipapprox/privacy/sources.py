@@ -27,16 +27,18 @@ from dipapprox.privacy.search import ExactPairs, ProbabilitySource
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.exact import distributions, interval, method, validity
+    from dipapprox.exact import distributions, method
+    from dipapprox.exact.choices import validity
+    from dipapprox.exact.signs import interval
     from dipapprox.numerics import parallel
     from dipapprox.privacy import exact_pairs
 else:
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
-    interval = Deferred("dipapprox.exact.interval")
+    interval = Deferred("dipapprox.exact.signs.interval")
     method = Deferred("dipapprox.exact.method")
     parallel = Deferred("dipapprox.numerics.parallel")
-    validity = Deferred("dipapprox.exact.validity")
+    validity = Deferred("dipapprox.exact.choices.validity")
 
 _REMEMBERED = 200_000
 """Most enclosures kept, a few hundred bytes each; at least the rows of two pairs are."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.cli.decide_report import ranges_text
-from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.enclosure import Enclosure
 
 ZERO, ONE = Enclosure.exact(0), Enclosure.exact(1)

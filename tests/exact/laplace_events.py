@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.engine import LaplaceIntegrals
-from dipapprox.exact.polyhedra import integrate
+from dipapprox.exact.laplace.engine import LaplaceIntegrals
+from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.events.event import Chosen
-from dipapprox.exact.choices import chosen_probability, law_at
+from dipapprox.exact.choices.probability import chosen_probability, law_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 

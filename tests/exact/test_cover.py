@@ -8,18 +8,18 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given, settings
 
-from dipapprox.exact.behaviour import derivative
-from dipapprox.exact.chain import chain_sign
-from dipapprox.exact.cover import Argument, BoxesUsedUp, Cover, cover
-from dipapprox.exact.evaluation import Evaluator
-from dipapprox.exact.interval import (
+from dipapprox.exact.signs.behaviour import derivative
+from dipapprox.exact.signs.chain import chain_sign
+from dipapprox.exact.signs.cover import Argument, BoxesUsedUp, Cover, cover
+from dipapprox.exact.signs.evaluation import Evaluator
+from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
     EpsilonInterval,
     simplest_between,
     split_point,
 )
-from dipapprox.exact.normal_form import NormalForm, normal_form, reduce_function
-from dipapprox.exact.values import enclose_at, sign_at
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
+from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

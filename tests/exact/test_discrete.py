@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
-from dipapprox.exact.discrete import discrete_probability
-from dipapprox.exact.integer_elimination import system_weight
-from dipapprox.exact.integer_systems import IntegerSystem, integer_system
-from dipapprox.exact.integer_trees import tree_weight
+from dipapprox.exact.integers.discrete import discrete_probability
+from dipapprox.exact.integers.elimination import system_weight
+from dipapprox.exact.integers.systems import IntegerSystem, integer_system
+from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.continuous import is_discrete

@@ -16,8 +16,8 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue, StateColumn
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.method import Exact
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exact.solved_rows import SolvedRows
-from dipapprox.exact.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits

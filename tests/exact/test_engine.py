@@ -9,7 +9,7 @@ import pytest
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact import pieces
-from dipapprox.exact.algebra import ExactAlgebra, Piecewise
-from dipapprox.exact.units import Units
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.laplace import pieces
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise
+from dipapprox.exact.laplace.units import Units
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra

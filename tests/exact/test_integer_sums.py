@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.exact.cyclotomic import lowest_terms
-from dipapprox.exact.integer_sums import (
+from dipapprox.exact.integers.cyclotomic import lowest_terms
+from dipapprox.exact.integers.lattice_ratios import (
+    LatticeRatio,
+    constant,
+    inverse_of_one_minus,
+    lattice_sum,
+)
+from dipapprox.exact.integers.sums import (
     Affine,
     Function,
     added,
@@ -19,13 +25,7 @@ from dipapprox.exact.integer_sums import (
     negated,
     substituted,
 )
-from dipapprox.exact.integer_trees import Piece, cumulative
-from dipapprox.exact.lattice_ratios import (
-    LatticeRatio,
-    constant,
-    inverse_of_one_minus,
-    lattice_sum,
-)
+from dipapprox.exact.integers.trees import Piece, cumulative
 
 BASES = st.sampled_from([Fraction(1, 2), Fraction(3, 7), Fraction(5, 4)])
 

@@ -13,10 +13,10 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Star
 from dipapprox.events.reduce import reduce
-from dipapprox.exact import algebra
-from dipapprox.exact.engine import LaplaceIntegrals
-from dipapprox.exact.polyhedra import integrate
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.laplace import algebra
+from dipapprox.exact.laplace.engine import LaplaceIntegrals
+from dipapprox.exact.laplace.polyhedra import integrate
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits

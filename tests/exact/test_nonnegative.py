@@ -8,12 +8,17 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from dipapprox.exact.evidence import DerivativeChain, NoNegativeTerm, SignAtPoint, evidence_json
-from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval
-from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
-from dipapprox.exact.positive import positive_on
-from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import Factors, zeros
+from dipapprox.exact.signs.evidence import (
+    DerivativeChain,
+    NoNegativeTerm,
+    SignAtPoint,
+    evidence_json,
+)
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.signs.positive import positive_on
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
@@ -131,9 +136,9 @@ def test_more_effort_never_changes_an_answer(
 ) -> None:
     function = {**TRUE, **FALSE}[name]
     full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
-    monkeypatch.setattr("dipapprox.exact.evaluation.MOST_BITS", bits)
-    monkeypatch.setattr("dipapprox.exact.zeros._FIRST_BOXES", boxes)
-    monkeypatch.setattr("dipapprox.exact.zeros._MOST_BOXES", boxes)
+    monkeypatch.setattr("dipapprox.exact.signs.evaluation.MOST_BITS", bits)
+    monkeypatch.setattr("dipapprox.exact.signs.zeros._FIRST_BOXES", boxes)
+    monkeypatch.setattr("dipapprox.exact.signs.zeros._MOST_BOXES", boxes)
     less = is_nonnegative(function, ALL_EPSILONS, LIMITS)
     assert isinstance(less, type(full) | Undecided)
 

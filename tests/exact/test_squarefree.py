@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import assume, given, settings
 
-from dipapprox.exact import squarefree
-from dipapprox.exact.normal_form import NormalForm, normal_form, reduce_function
-from dipapprox.exact.squarefree import SquarefreeParts, squarefree_parts
+from dipapprox.exact.signs import squarefree
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
+from dipapprox.exact.signs.squarefree import SquarefreeParts, squarefree_parts
 from dipapprox.exponentials import ExponentialPolynomial
 from exact.sign_functions import EPS, ONE, coarse_functions, constant, exp
 

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.exact.tight_bounds import Bounds, Row, tightened
+from dipapprox.exact.integers.tight_bounds import Bounds, Row, tightened
 
 ROWS = st.tuples(*[st.integers(-2, 2)] * 3)
 DIFFERENCES = st.sampled_from([(1, -1, 0), (-1, 1, 0), (0, 1, -1), (0, -1, 1), (1, 0, -1)])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.values import compare_at, enclose_at, sign_at
+from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval, simplest_between
-from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import SignChart, refine, zeros
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval, simplest_between
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.zeros import SignChart, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -135,7 +135,7 @@ def test_large_denominators() -> None:
 
 
 def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dipapprox.exact.squarefree._MOST_VARIABLES", 1)
+    monkeypatch.setattr("dipapprox.exact.signs.squarefree._MOST_VARIABLES", 1)
     double = (EPS * exp(F(12345, 10007)) - ONE) ** 2 * (exp(F(1, 8)) + EPS)
     with pytest.raises(LimitReached, match="degree-budget"):
         zeros(double, ALL_EPSILONS, LIMITS)

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.errors import UserError
-from dipapprox.exact.evidence import Evidence, evidence_json
+from dipapprox.exact.signs.evidence import Evidence, evidence_json
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.privacy.decisions.decision import (
     Cause,

@@ -9,8 +9,8 @@ from enum import Enum
 from fractions import Fraction
 from html import escape
 
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.errors import UserError
-from dipapprox.exact.interval import EpsilonInterval
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.values import parse_rational
 

@@ -19,13 +19,13 @@ from itertools import combinations
 from dipapprox.distributions import FiniteLaw
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.evidence import Evidence
-from dipapprox.exact.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.lowest_terms import Quotient, lowest_terms, numerator_of_sum
-from dipapprox.exact.nonnegative import Negative, Nonnegative, is_nonnegative
-from dipapprox.exact.normal_form import normal_form
-from dipapprox.exact.positive import positive_on
-from dipapprox.exact.values import sign_at
+from dipapprox.exact.signs.evidence import Evidence
+from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.lowest_terms import Quotient, lowest_terms, numerator_of_sum
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
+from dipapprox.exact.signs.normal_form import normal_form
+from dipapprox.exact.signs.positive import positive_on
+from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.gaps import Functions, Obstacle, Terms, exponential_factor

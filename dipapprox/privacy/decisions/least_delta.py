@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.nonnegative import Nonnegative
-from dipapprox.exact.supremum import Supremum, enclose_supremum
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.nonnegative import Nonnegative
+from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

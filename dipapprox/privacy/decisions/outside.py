@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dipapprox.errors import UserError
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.language.core import Program
 from dipapprox.language.formula import Name, Number, Operation, Operator
 from dipapprox.limits import Limits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import UserError
-from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.privacy.decisions.delta import Delta
 
 DEFAULT_WIDTH = Fraction(1, 10**9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.gaps import Gap
 from dipapprox.privacy.decisions.question import DecisionQuestion

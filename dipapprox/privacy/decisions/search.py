@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from dipapprox.exact.evidence import Evidence
-from dipapprox.exact.negative_set import NegativeRange
-from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
-from dipapprox.exact.normal_form import NormalForm
+from dipapprox.exact.signs.evidence import Evidence
+from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.privacy.decisions.decision import Cause, Open
 from dipapprox.privacy.decisions.gaps import Gap

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.negative_set import NegativeRange, negative_set
-from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
-from dipapprox.exact.normal_form import NormalForm, normal_form
-from dipapprox.exact.positive import positive_on
-from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import refine, zeros
+from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.negative_set import NegativeRange, negative_set
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
+from dipapprox.exact.signs.positive import positive_on
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.zeros import refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided
-from dipapprox.exact.validity import check_choices
+from dipapprox.exact.choices.validity import check_choices
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.delta import Delta, mentions_epsilon
 from dipapprox.privacy.decisions.signs import Signs

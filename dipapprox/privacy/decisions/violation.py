@@ -13,9 +13,9 @@ from functools import reduce
 from operator import add
 
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.exact.interval import simplest_between
-from dipapprox.exact.negative_set import NegativeRange
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.signs.interval import simplest_between
+from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.validity import check_choices
+from dipapprox.exact.choices.validity import check_choices
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import InputRow, Program
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure

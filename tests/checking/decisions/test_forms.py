@@ -21,8 +21,8 @@ from dipapprox.checking.decisions.quotients import (
 from dipapprox.checking.decisions.signs import sign_at
 from dipapprox.checking.values import Stuck
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.lowest_terms import lowest_terms as lowest_of_run
-from dipapprox.exact.lowest_terms import numerator_of_sum as of_run
+from dipapprox.exact.signs.lowest_terms import lowest_terms as lowest_of_run
+from dipapprox.exact.signs.lowest_terms import numerator_of_sum as of_run
 from dipapprox.exponentials import (
     ONE,
     ExponentialPolynomial,

@@ -16,8 +16,8 @@ from dipapprox.checking.decisions.read_proofs import read_proof
 from dipapprox.checking.decisions.signs import grows_from_zero, is_positive
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import UserError
-from dipapprox.exact.evidence import evidence_json
-from dipapprox.exact.nonnegative import Negative, Nonnegative, is_nonnegative
+from dipapprox.exact.signs.evidence import evidence_json
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.epsilons import closed_interval

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.values import enclose_at, sign_at
+from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.language.load import load

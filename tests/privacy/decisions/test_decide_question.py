@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
-from dipapprox.exact.interval import ALL_EPSILONS, EpsilonInterval
-from dipapprox.exact.values import enclose_at
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.delta import read_delta

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.exact.negative_set import NegativeRange
+from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.load import load
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.intervals import logarithm

@@ -28,7 +28,8 @@ from itertools import product
 from math import lcm
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact.integer_sums import (
+from dipapprox.exact.integers.lattice_ratios import ZERO, LatticeRatio
+from dipapprox.exact.integers.sums import (
     Affine,
     Function,
     added,
@@ -39,9 +40,8 @@ from dipapprox.exact.integer_sums import (
     one,
     substituted,
 )
-from dipapprox.exact.integer_systems import IntegerSystem
-from dipapprox.exact.lattice_ratios import ZERO, LatticeRatio
-from dipapprox.exact.tight_bounds import Bounds, tightened
+from dipapprox.exact.integers.systems import IntegerSystem
+from dipapprox.exact.integers.tight_bounds import Bounds, tightened
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 

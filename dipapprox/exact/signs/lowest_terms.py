@@ -17,8 +17,8 @@ from math import gcd, lcm
 from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.bivariate import common_steps, exponential_polynomial, polynomials
-from dipapprox.exact.values import sign_at
+from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
 

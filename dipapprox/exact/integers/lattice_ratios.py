@@ -18,7 +18,7 @@ from math import prod
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from dipapprox.exact.cyclotomic import Polynomial, lowest_terms
+from dipapprox.exact.integers.cyclotomic import Polynomial, lowest_terms
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 
 _CONTEXT = fmpq_mpoly_ctx.get(("Y",), Ordering.lex)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from dipapprox.exact.bivariate import common_steps, exponential_polynomial, polynomials
-from dipapprox.exact.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.values import sign_at
-from dipapprox.exact.zeros import Zero, refine, zeros
+from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 

@@ -15,12 +15,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.cover import BoxesUsedUp, Cover, cover
-from dipapprox.exact.evaluation import Evaluator
-from dipapprox.exact.interval import EpsilonInterval, split_point
-from dipapprox.exact.normal_form import NormalForm, Reduced, reduce_function
-from dipapprox.exact.squarefree import squarefree_parts
-from dipapprox.exact.values import sign_at
+from dipapprox.exact.signs.cover import BoxesUsedUp, Cover, cover
+from dipapprox.exact.signs.evaluation import Evaluator
+from dipapprox.exact.signs.interval import EpsilonInterval, split_point
+from dipapprox.exact.signs.normal_form import NormalForm, Reduced, reduce_function
+from dipapprox.exact.signs.squarefree import squarefree_parts
+from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short

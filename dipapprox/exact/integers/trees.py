@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact.integer_sums import (
+from dipapprox.exact.integers.lattice_ratios import ONE, ZERO, LatticeRatio
+from dipapprox.exact.integers.sums import (
     Affine,
     Function,
     added,
@@ -22,8 +23,7 @@ from dipapprox.exact.integer_sums import (
     one,
     substituted,
 )
-from dipapprox.exact.integer_systems import IntegerSystem
-from dipapprox.exact.lattice_ratios import ONE, ZERO, LatticeRatio
+from dipapprox.exact.integers.systems import IntegerSystem
 from dipapprox.limits import Limits
 
 _CONSTANT = ((0,), (0,))  # the monomial 1 of one variable

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.events.event import Chosen
-from dipapprox.exact.absorption import absorption_probabilities
+from dipapprox.exact.choices.absorption import absorption_probabilities
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed

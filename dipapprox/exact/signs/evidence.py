@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.exact.cover import Cover
-from dipapprox.exact.zeros import Factors, Part
+from dipapprox.exact.signs.cover import Cover
+from dipapprox.exact.signs.zeros import Factors, Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dipapprox.exact.chain import chain_sign
-from dipapprox.exact.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.normal_form import normal_form
-from dipapprox.exact.values import Function, sign_at
-from dipapprox.exact.zeros import zeros
+from dipapprox.exact.signs.chain import chain_sign
+from dipapprox.exact.signs.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.normal_form import normal_form
+from dipapprox.exact.signs.values import Function, sign_at
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 

@@ -15,9 +15,9 @@ from typing import assert_never
 from flint import fmpq
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.exact import pieces
-from dipapprox.exact.pieces import Piece
-from dipapprox.exact.units import Units
+from dipapprox.exact.laplace import pieces
+from dipapprox.exact.laplace.pieces import Piece
+from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.numerics.algebras.products import SharedProducts, power
 

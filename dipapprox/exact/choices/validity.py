@@ -22,13 +22,13 @@ from typing import assert_never
 
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.absorption import can_end, possible, reached
-from dipapprox.exact.choices import absorption, law_at
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
-from dipapprox.exact.values import sign_at
-from dipapprox.exact.vanishing import vanishing_together
-from dipapprox.exact.zeros import zeros
+from dipapprox.exact.choices.absorption import can_end, possible, reached
+from dipapprox.exact.choices.probability import absorption, law_at
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.vanishing import vanishing_together
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import Choice

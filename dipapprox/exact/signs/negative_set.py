@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.positive import polynomial_of_same_sign
-from dipapprox.exact.values import Function, sign_at
-from dipapprox.exact.zeros import Zero, refine, zeros
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.positive import polynomial_of_same_sign
+from dipapprox.exact.signs.values import Function, sign_at
+from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 

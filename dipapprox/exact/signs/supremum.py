@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.exact.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
-from dipapprox.exact.interval import EpsilonInterval
-from dipapprox.exact.nonnegative import Nonnegative, is_nonnegative
-from dipapprox.exact.positive import polynomial_of_same_sign
-from dipapprox.exact.values import Function, as_ratio, difference, enclose_at, enclose_on
-from dipapprox.exact.zeros import Zero, refine, zeros
+from dipapprox.exact.signs.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
+from dipapprox.exact.signs.positive import polynomial_of_same_sign
+from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
+from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

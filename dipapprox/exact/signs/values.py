@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dipapprox.exact.evaluation import START_BITS, more_bits
+from dipapprox.exact.signs.evaluation import START_BITS, more_bits
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

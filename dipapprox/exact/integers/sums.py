@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from math import comb
 from typing import NamedTuple
 
-from dipapprox.exact.lattice_ratios import (
+from dipapprox.exact.integers.lattice_ratios import (
     ONE,
     LatticeRatio,
     SumTooLong,

@@ -8,7 +8,7 @@ from math import ceil, floor
 from flint import arb, arb_poly, fmpz
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.normal_form import NormalForm
+from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure

@@ -17,10 +17,10 @@ from typing import assert_never
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.algebra import ExactAlgebra, Piecewise, TooManyTerms
-from dipapprox.exact.pieces import LARGEST_RATE, MOST_SAMPLES
-from dipapprox.exact.polyhedra import integrate
-from dipapprox.exact.units import Units
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms
+from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES
+from dipapprox.exact.laplace.polyhedra import integrate
+from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.needs import Needs, Order

@@ -27,7 +27,7 @@ from flint import fmpz_mpoly
 
 from dipapprox.distributions import ChainLaw
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 from itertools import count
 
 from dipapprox.errors import LimitReached
-from dipapprox.exact.evaluation import START_BITS, Evaluator
-from dipapprox.exact.interval import EpsilonInterval, split_point
-from dipapprox.exact.normal_form import NormalForm
+from dipapprox.exact.signs.evaluation import START_BITS, Evaluator
+from dipapprox.exact.signs.interval import EpsilonInterval, split_point
+from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure

@@ -1,17 +1,17 @@
 """Exact probabilities of events of discrete Laplace samples, as functions of ε.
 
-A forest of comparisons is summed sample by sample (`integer_trees`); any other linear system by
-general elimination (`integer_elimination`). Both add up weights Y^{rate |z - mean|}, which are
+A forest of comparisons is summed sample by sample (`trees`); any other linear system by
+general elimination (`elimination`). Both add up weights Y^{rate |z - mean|}, which are
 then normalised: the probabilities of one sample are (1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
 """
 
 from __future__ import annotations
 
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.integer_elimination import system_weight
-from dipapprox.exact.integer_systems import IntegerSystem, integer_system
-from dipapprox.exact.integer_trees import tree_weight
-from dipapprox.exact.lattice_ratios import LatticeRatio, SumTooLong
+from dipapprox.exact.integers.elimination import system_weight
+from dipapprox.exact.integers.lattice_ratios import LatticeRatio, SumTooLong
+from dipapprox.exact.integers.systems import IntegerSystem, integer_system
+from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed

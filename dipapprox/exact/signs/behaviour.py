@@ -6,7 +6,7 @@ from enum import Enum
 from fractions import Fraction
 from math import factorial
 
-from dipapprox.exact.values import Function, as_ratio
+from dipapprox.exact.signs.values import Function, as_ratio
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.exact.chain import chain_sign
-from dipapprox.exact.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
-from dipapprox.exact.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.normal_form import NormalForm, normal_form
-from dipapprox.exact.positive import Positives, polynomial_of_same_sign
-from dipapprox.exact.values import Function, sign_at
-from dipapprox.exact.zeros import Zero, chart, factorise, refine
+from dipapprox.exact.signs.chain import chain_sign
+from dipapprox.exact.signs.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
+from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
+from dipapprox.exact.signs.positive import Positives, polynomial_of_same_sign
+from dipapprox.exact.signs.values import Function, sign_at
+from dipapprox.exact.signs.zeros import Zero, chart, factorise, refine
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 

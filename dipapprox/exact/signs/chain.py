@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dipapprox.exact.normal_form import NormalForm
+from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
 
 

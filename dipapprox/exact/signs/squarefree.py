@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from flint import Ordering, fmpz_mat, fmpz_mpoly_ctx
 
-from dipapprox.exact.normal_form import NormalForm, normal_form
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 
 _WORK_BUDGET = 500_000_000
