@@ -30,11 +30,9 @@ class Table:
     def as_markdown(self) -> str:
         """Return the table as Markdown."""
         lines = [f"## {self.title}", ""]
-        lines.append("| " + " | ".join(self.columns) + " |")
+        lines.append(_line(self.columns))
         lines.append("|" + "---|" * len(self.columns))
-        lines += [
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in self.rows
-        ]
+        lines += map(_line, self.rows)
         if self.notes:
             lines.append("")
             lines += [f"{number}. {text}" for number, text in self.notes.items()]
@@ -45,6 +43,11 @@ class Table:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows((self.columns, *self.rows))
         return text.getvalue()
+
+
+def _line(cells: Sequence[str]) -> str:
+    """A row of Markdown; bars inside cells are escaped."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 @dataclass(slots=True)
