@@ -8,6 +8,7 @@ take `editors/dpg.tmLanguage.json`, which `python -m dipapprox.highlighting` pri
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
@@ -42,10 +43,10 @@ class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
     """Pygments lexer of the `.dpg` language."""
 
     name = "dipapprox program"
-    aliases = ["dpg"]  # noqa: RUF012
-    filenames = ["*.dpg"]  # noqa: RUF012
+    aliases: ClassVar = ["dpg"]
+    filenames: ClassVar = ["*.dpg"]
     url = ""
-    tokens = {  # noqa: RUF012
+    tokens: ClassVar = {
         "root": [
             (r"#[^\n]*", Comment.Single),
             (r"\s+", Text.Whitespace),

@@ -70,4 +70,4 @@ def _mark_files(parser: argparse.ArgumentParser) -> None:
             for command in action.choices.values():
                 _mark_files(command)
         elif isinstance(action.metavar, str) and action.metavar in _FILES:
-            action.complete = _FILES[action.metavar]  # type: ignore[attr-defined]
+            action.complete = _FILES[action.metavar]  # type: ignore[attr-defined]  # shtab reads it

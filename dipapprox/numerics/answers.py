@@ -99,5 +99,3 @@ class Answers:
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Answers) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]

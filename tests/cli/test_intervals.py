@@ -127,7 +127,7 @@ def test_an_interrupt_says_what_remains(monkeypatch: pytest.MonkeyPatch) -> None
     def table(self: OutputProbabilities, *arguments: object) -> object:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return original(self, *arguments)  # type: ignore[arg-type]
+        return original(self, *arguments)  # type: ignore[arg-type]  # handed through
 
     monkeypatch.setattr(OutputProbabilities, "table", table)
     status, fields = run_json("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps",

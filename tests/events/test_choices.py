@@ -102,8 +102,8 @@ def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -
             for event in (catalogue.events[each] for each in numbers):
                 assert isinstance(event, Chosen)
                 probability *= law_probability(event.law, event.outcomes)
-            found[outputs[output]] += probability  # type: ignore[assignment]
-        assert found == Counter(distribution(example, row, None))  # type: ignore[arg-type]
+            found[outputs[output]] += probability  # type: ignore[assignment]  # no int
+        assert found == Counter(distribution(example, row, None))  # type: ignore[arg-type]  # no noise
 
 
 def test_the_order_of_weights_does_not_matter() -> None:
@@ -134,7 +134,7 @@ def test_choices_know_where_the_program_runs() -> None:
 
 def test_loops_are_compared_with_the_runs_of_an_interpreter() -> None:
     """The oracle itself: 1 + 1/3 + … is not needed where every run is short."""
-    noise = Noise(None)  # type: ignore[arg-type]
+    noise = Noise(None)  # type: ignore[arg-type]  # nothing is drawn
     found = distribution(walk(), (Fraction(0),), noise)
     # steps +1 with probability 1/5, else 0: two steps up leave the program
     assert found[(Fraction(9),)] == Fraction(1, 25) + 2 * Fraction(4, 125)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import pytest
@@ -17,7 +18,7 @@ from dipapprox.events.event import Event, Impossible, Independent, Star
 from dipapprox.events.reduce import reduce
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.supports import is_possible
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, Symbol
 
 HALF = Fraction(1, 2)
 WINDOW = range(-6, 7)
@@ -74,6 +75,11 @@ def contains(event: Event, point: tuple[int, ...]) -> bool:
     return all(cut < 0 for cut in cuts)
 
 
+def _shifted(start: int, symbol: Symbol) -> Symbol:
+    assert isinstance(symbol, int)
+    return start + symbol
+
+
 def product_of(factors: list[Event], free: list[Distribution]) -> Event:
     """Independent events as one; `free` are samples that no guard mentions."""
     samples: list[Distribution] = []
@@ -81,7 +87,7 @@ def product_of(factors: list[Event], free: list[Distribution]) -> Event:
     for factor in factors:
         start = len(samples)
         samples += factor.samples
-        forms += [guard.renamed(lambda s, k=start: s + k) for guard in factor.guards]  # type: ignore[misc,operator]
+        forms += [guard.renamed(partial(_shifted, start)) for guard in factor.guards]
     return Event((*samples, *free), tuple(forms))
 
 

@@ -24,6 +24,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 from dipapprox.experiments.sweep.case import Case, Outcome
@@ -144,10 +145,10 @@ def _wait(child: int, reading: int, deadline: float) -> bytes | None:
 def _address_space() -> int:
     """Return this process's address space in bytes, 0 where that cannot be told."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-            return int(file.read().split()[0]) * resource.getpagesize()
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     except OSError:
         return 0
+    return int(pages) * resource.getpagesize()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
 
 _MOST_TOGETHER = 8
 """Most outputs whose sign changes are taken in any order; for more, intervals are narrowed."""
@@ -77,7 +79,7 @@ def _later(signs: dict[int, SignChanges], current: frozenset[int]) -> Iterator[f
     for group in _groups(signs):
         if _crowded(group):
             count = len({f for _, _, f in group})
-            near = f"{float(group[0][0]):.6g}"
+            near, _ = short(Enclosure.exact(group[0][0]))
             raise LimitReached(
                 f"degree-budget: {count} sign changes cannot be told apart at {near}"
             )

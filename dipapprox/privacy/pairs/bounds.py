@@ -81,7 +81,9 @@ def stretch(additions: int) -> Fraction:
     return 1 + Fraction(additions + 2, 2**52)
 
 
-def enclosure(lower: object, upper: object, additions: int, scale: int | None) -> Enclosure:
+def enclosure(
+    lower: int | float, upper: int | float, additions: int, scale: int | None
+) -> Enclosure:
     """Turn two sums of terms into an enclosure inside [0, 1].
 
     Args:
@@ -100,8 +102,8 @@ def enclosure(lower: object, upper: object, additions: int, scale: int | None) -
         low, high = Fraction(lower, 2**scale), Fraction(upper, 2**scale)
     else:
         # float() turns numpy's doubles into Python's: exact, and Fraction takes only those.
-        low = Fraction(float(lower)) * (2 - stretch(additions))  # type: ignore[arg-type]
-        high = Fraction(float(upper)) * stretch(additions)  # type: ignore[arg-type]
+        low = Fraction(float(lower)) * (2 - stretch(additions))
+        high = Fraction(float(upper)) * stretch(additions)
     if low > min(high, _ONE):
         raise BrokenInvariant("a certain difference of probabilities is above 1")
     return Enclosure(low, min(high, _ONE))

@@ -166,7 +166,7 @@ class CellSymmetry:
         samples: dict[Symbol, int | None] = {}
         for sample, (family, scale, mean) in enumerate(self._laws):
             if exchange.keys() & set(mean.inputs()):
-                partners = self._groups.get((family, scale, _renamed(mean, exchange)), [])
+                partners = self._groups.get((family, scale, _renamed(mean, exchange, {})), [])
                 here = self._groups[self._laws[sample]]
                 same = len(partners) == len(here)
                 samples[sample] = partners[self._place[sample]] if same else None
@@ -178,10 +178,8 @@ class CellSymmetry:
             if any(samples.get(s, s) is None for s in form.samples()):
                 changed[number] = None
                 continue
-            terms: dict[Symbol, Symbol] = {**samples, **exchange}  # type: ignore[dict-item]
-            changed[number] = self._number_form(
-                form.renamed(lambda s, terms=terms: terms.get(s, s)).normalised()  # type: ignore[misc]
-            )
+            moved = {sample: image for sample, image in samples.items() if image is not None}
+            changed[number] = self._number_form(_renamed(form, exchange, moved).normalised())
         return changed
 
     def _image(
@@ -219,7 +217,7 @@ def _standard(condition: InputCondition) -> InputCondition:
 
 def _exchanged(condition: InputCondition, exchange: Mapping[str, str]) -> InputCondition:
     if condition.form is not None:
-        return _standard(InputCondition(_renamed(condition.form, exchange), condition.strict))
+        return _standard(InputCondition(_renamed(condition.form, exchange, {}), condition.strict))
     assert condition.cell is not None
     name = exchange.get(condition.cell, condition.cell)
     return InputCondition(cell=name, values=condition.values)
@@ -232,5 +230,7 @@ def _cells_of(condition: InputCondition) -> frozenset[str]:
     return frozenset((condition.cell,))
 
 
-def _renamed(form: LinearForm, exchange: Mapping[str, str]) -> LinearForm:
-    return form.renamed(lambda s: exchange.get(s, s) if isinstance(s, str) else s)
+def _renamed(
+    form: LinearForm, exchange: Mapping[str, str], samples: Mapping[Symbol, int]
+) -> LinearForm:
+    return form.renamed(lambda s: exchange.get(s, s) if isinstance(s, str) else samples.get(s, s))

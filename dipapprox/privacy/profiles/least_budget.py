@@ -22,7 +22,7 @@ from dipapprox.privacy.divergence import Factor
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
-from dipapprox.privacy.profiles.maximum import Maxima, Maximum
+from dipapprox.privacy.profiles.maximum import Budget, Maxima, Maximum
 
 _LARGEST_SLACK = Fraction(2**64)
 
@@ -68,7 +68,7 @@ def least_budget(maxima: Maxima, delta: Fraction, width: Fraction) -> BudgetBoun
     attaining: Pair | None = None
     used = 0
     while True:
-        found = maxima.sharpened(lambda _, at=trial: Factor(at, at), decided)  # type: ignore[misc]
+        found = maxima.sharpened(_exactly(trial), decided)
         used = max(used, found.bits)
         if found.delta.upper <= delta:
             break
@@ -114,3 +114,8 @@ def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
     """Round up to a short fraction, by a small part of the slack."""
     unit = 2 ** ((slack.denominator // slack.numerator).bit_length() + 8)
     return Fraction(-(-value.numerator * unit // value.denominator), unit)
+
+
+def _exactly(factor: Fraction) -> Budget:
+    """A factor that is known exactly, whatever the bits."""
+    return lambda _bits: Factor(factor, factor)
