@@ -28,7 +28,13 @@ from dipapprox.numerics.elimination.bench import Bench, Planned, new_bench
 from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, is_small
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
-from dipapprox.numerics.elimination.rungs import Rung, Tier, ball_rungs, double_rungs
+from dipapprox.numerics.elimination.rungs import (
+    Rung,
+    Tier,
+    ball_rungs,
+    double_rungs,
+    doubles_may_do,
+)
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 
@@ -144,12 +150,16 @@ class Eliminated:
                 found[place] = terms
             else:
                 pending[place] = Planned(terms, each.needs.samples)
-        for rung in double_rungs(batch.bits, self._tier):
-            self._climb(batch, rung, pending, found)
+        hopeful = pending
+        for rung in double_rungs(self._tier):
+            for place in self._climb(batch, rung, hopeful, found):
+                del pending[place]
+            hopeful = {k: p for k, p in pending.items() if doubles_may_do(found[k], batch.bits)}
         # The balls' errors are relative: what is known to be tiny needs fewer bits.
         spared = _leading_zeros(pending, found, batch.bits)
         for rung in ball_rungs(batch.bits - spared, self._tier):
-            self._climb(batch, rung, pending, found)
+            for place in self._climb(batch, rung, pending, found):
+                del pending[place]
         return found
 
     def _plan(self, order: Order, limits: Limits) -> Terms | NotEnclosed:
@@ -162,12 +172,12 @@ class Eliminated:
         self,
         batch: _Batch,
         rung: Rung,
-        pending: dict[int, Planned],
+        pending: Mapping[int, Planned],
         found: dict[int, Enclosure | NotEnclosed],
-    ) -> None:
-        """Try once more to enclose what is `pending`; what is narrow enough leaves it."""
+    ) -> list[int]:
+        """Try once more to enclose what is `pending`; return what is narrow enough now."""
         if not pending:
-            return
+            return []
         bench = self._bench(batch.needs, rung, batch.bits, shared=len(pending) > 1)
         if isinstance(bench, Bench):
             answers = bench.enclose(list(pending.values()), batch.limits)
@@ -179,12 +189,14 @@ class Eliminated:
                     alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
                 )
         wanted = Fraction(1, 2**batch.bits)
-        for place, answer in zip(list(pending), answers, strict=True):
+        done = []
+        for place, answer in zip(pending, answers, strict=True):
             best = found[place] = _better(found.get(place), answer)
             if isinstance(best, Enclosure) and best.width <= wanted:
-                del pending[place]
+                done.append(place)
         if any(isinstance(answer, Enclosure) for answer in answers):
             self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
+        return done
 
     def _bench(self, needs: Needs, rung: Rung, bits: int, *, shared: bool) -> Bench | NotEnclosed:
         """Find or make a bench; it serves what the last one did as well, if that costs little."""

@@ -17,7 +17,7 @@ the event up to probability 0. Equal states are collected: like samples give bin
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -189,13 +189,14 @@ def _strip(
     factors: dict[int, Factors],
     below: dict[int, set[int]],
     above: dict[int, set[int]],
-    leaves: list[int],
+    ends: list[int],
     table: FunctionTable,
 ) -> _State:
     """Integrate out leaves until none is left, or one sample only. Linear in their number."""
     gained = dict(factors)
+    leaves = deque(ends)
     while leaves:
-        leaf = leaves.pop()
+        leaf = leaves.popleft()
         if len(below[leaf]) + len(above[leaf]) != 1:
             continue  # the last sample
         to_left = bool(above[leaf])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import assert_never
+
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +39,26 @@ class Tier(Enum):
     BALLS = "balls"
 
 
-def double_rungs(bits: int, tier: Tier) -> list[Rung]:
-    """The attempts in doubles for a wanted width of 2**-bits.
-
-    A finer grid is tried only if doubles are likely to be good enough; without, they give the size
-    of the probability.
-    """
+def double_rungs(tier: Tier) -> list[Rung]:
+    """The attempts in doubles; the first tells how large a probability is, about."""
     match tier:
         case Tier.BALLS:
             return []
-        case Tier.FLOAT64:
-            return [Rung(1), Rung(3)]
-        case Tier.AUTO:
-            return [Rung(1), Rung(3)] if bits <= _DOUBLES else [Rung(1)]
+        case Tier.AUTO | Tier.FLOAT64:
+            return [Rung(1), Rung(3), Rung(16)]
         case _:
             assert_never(tier)
+
+
+def doubles_may_do(known: Enclosure | NotEnclosed, bits: int) -> bool:
+    """Whether finer panels may bring an enclosure in doubles to the width 2**-bits.
+
+    Their errors are relative, as the balls' are: what matters is the size of the probability, which
+    is unknown as long as the lower bound is 0.
+    """
+    if isinstance(known, NotEnclosed) or not known.lower:
+        return True
+    return known.upper <= Fraction(2**_DOUBLES, 2**bits)
 
 
 def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
@@ -68,7 +76,7 @@ def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
 
 
 _DOUBLES = 48
-"""Doubles rarely give enclosures narrower than 2**-48."""
+"""Doubles rarely give enclosures that are narrower than 2**-48 times the probability."""
 
 
 def _rounded_up(bits: int) -> int:
