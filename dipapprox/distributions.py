@@ -63,7 +63,8 @@ class Distribution:
     def __post_init__(self) -> None:
         if self.scale <= 0:
             raise ValueError(f"scale must be > 0, got {self.scale}")
-        object.__setattr__(self, "_hash", hash((self.mean, self.scale)))
+        mean, scale = self.mean.as_integer_ratio(), self.scale.as_integer_ratio()
+        object.__setattr__(self, "_hash", hash((mean, scale)))
 
     def __hash__(self) -> int:
         return self._hash

@@ -12,13 +12,16 @@ Hopcroft and Ullman), everything else by BLISS.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dipapprox import graphs
+from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event
-from dipapprox.events.stars import as_star, law_key, normal_star
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.events.stars import LawKey, as_star, law_key, law_of, normal_star
+from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite
 from dipapprox.semantics.polyhedra import difference
 
 _ZERO = Fraction(0)
@@ -37,61 +40,87 @@ def canonical(event: Event) -> Connected:
     star = as_star(event)
     if star is not None:
         return normal_star(star)
-    upright, mirrored = _in_unit(event, 1), _in_unit(event, -1)
-    first, second = _census(upright), _census(mirrored)
+    keys = [law_key(law) for law in event.samples]
+    laws = frozenset(keys)
+    upright, mirrored = _frame(laws, 1), _frame(laws, -1)
+    lower, upper = _sides(event)
+    # What can be said of an event without labels: laws and how often they are on which side.
+    first = sorted(zip([upright.keys[key] for key in keys], lower, upper, strict=True))
+    second = sorted(zip([mirrored.keys[key] for key in keys], upper, lower, strict=True))
     if first != second:  # the common case: one look at the samples tells which sorts first
-        return _labelled(upright if first < second else mirrored)
-    return min((_labelled(upright), _labelled(mirrored)), key=_description)
+        return _labelled(event, keys, upright if first < second else mirrored)
+    images = _labelled(event, keys, upright), _labelled(event, keys, mirrored)
+    return min(images, key=_description)
 
 
-def _in_unit(event: Event, sign: int) -> Event:
-    """Substitute x = sign·(unit·y + origin): least mean 0, greatest scale 1.
-
-    Integers stay integers: their means are, and the unit is 1.
-    """
-    known = {law_key(law): law for law in event.samples}
-    origin = min([sign * law.mean for law in known.values()])
-    discrete = any(law.family.is_discrete for law in known.values())
-    unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
-    factor, shift = sign / unit, -origin / unit
-    laws = {key: law.affine(factor, shift) for key, law in known.items()}
-    return Event(
-        tuple([laws[law_key(law)] for law in event.samples]),
-        tuple([_substituted(guard, unit, origin, sign) for guard in event.guards]),
-    )
-
-
-def _substituted(guard: LinearForm, unit: Fraction, origin: Fraction, sign: int) -> LinearForm:
-    """form(sign·(unit·y + origin)) / unit."""
-    terms = guard.terms if sign > 0 else tuple([(s, -c) for s, c in guard.terms])
-    comparison = len(terms) == 2 and difference(guard) is not None  # its coefficients cancel
-    total = _ZERO if comparison or not origin else sum([c for _, c in terms], _ZERO)
-    if not guard.constant and not total:
-        return LinearForm(terms, _ZERO)
-    return LinearForm(terms, (guard.constant + origin * total) / unit)
-
-
-def _census(event: Event) -> list[Key]:
-    """What can be said of an event without labels: laws and how often they are on which side."""
-    signs = [[0, 0] for _ in event.samples]
+def _sides(event: Event) -> tuple[list[int], list[int]]:
+    """Count for every sample in how many guards its coefficient is negative, and positive."""
+    negative, positive = [0] * len(event.samples), [0] * len(event.samples)
     for guard in event.guards:
         for sample, coefficient in guard.terms:
             assert isinstance(sample, int)
-            signs[sample][coefficient.numerator > 0] += 1
-    return sorted((*law_key(law), *sign) for law, sign in zip(event.samples, signs, strict=True))
+            (positive if coefficient.numerator > 0 else negative)[sample] += 1
+    return negative, positive
 
 
-def _labelled(event: Event) -> Event:
-    """Renumber the samples and sort the guards canonically."""
-    order = _tree_order(event) or _graph_order(event)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frame:
+    """A substitution x = sign·(unit·y + origin) after which some laws have a normal form.
+
+    Attributes:
+        laws: Of y, by the key of the law of x.
+        keys: Of `laws`, likewise.
+    """
+
+    sign: int
+    unit: Fraction
+    origin: Fraction
+    laws: Mapping[LawKey, Distribution]
+    keys: Mapping[LawKey, LawKey]
+
+    def guard(self, form: LinearForm) -> LinearForm:
+        """form(sign·(unit·y + origin)) / unit."""
+        terms = form.terms
+        plain = not form.constant.numerator
+        if len(terms) == 2 and are_opposite(terms[0][1], terms[1][1]):  # the origin cancels
+            constant = form.constant if plain else form.constant / self.unit
+        else:
+            total = sum([c for _, c in terms], _ZERO) if self.origin else _ZERO
+            constant = (form.constant + self.sign * self.origin * total) / self.unit
+        if self.sign < 0:
+            terms = tuple([(s, -c) for s, c in terms])
+        return LinearForm(terms, constant)
+
+
+@lru_cache(maxsize=1024)
+def _frame(laws: frozenset[LawKey], sign: int) -> _Frame:
+    """Choose the substitution: least mean 0, greatest scale 1.
+
+    Integers stay integers: their means are, and the unit is 1. The events of an input share their
+    laws, hence their frames.
+    """
+    known = {key: law_of(key) for key in laws}
+    origin = min([sign * law.mean for law in known.values()])
+    discrete = any(law.family.is_discrete for law in known.values())
+    unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
+    changed = {key: law.affine(sign / unit, -origin / unit) for key, law in known.items()}
+    keys = {key: law_key(law) for key, law in changed.items()}
+    return _Frame(sign, unit, origin, changed, keys)
+
+
+def _labelled(event: Event, keys: Sequence[LawKey], frame: _Frame) -> Event:
+    """Substitute, renumber the samples and sort the guards canonically."""
+    guards = [frame.guard(guard) for guard in event.guards]
+    colours = [frame.keys[key] for key in keys]
+    order = _tree_order(colours, guards) or _graph_order(colours, guards)
     label: dict[Symbol, int] = {sample: k for k, sample in enumerate(order)}
-    guards = []
-    for guard in event.guards:
+    renumbered = []
+    for guard in guards:
         # Labels differ, so sorting never compares coefficients.
         terms = tuple(sorted([(label[s], c) for s, c in guard.terms]))
-        guards.append(LinearForm(terms, guard.constant).normalised())
-    guards.sort(key=_guard_key)
-    return Event(tuple([event.samples[s] for s in order]), tuple(guards))
+        renumbered.append(LinearForm(terms, guard.constant).normalised())
+    renumbered.sort(key=_guard_key)
+    return Event(tuple([frame.laws[keys[s]] for s in order]), tuple(renumbered))
 
 
 def _number(value: Fraction) -> tuple[int, int]:
@@ -111,16 +140,16 @@ def _description(event: Event) -> Key:
 Neighbours = list[list[tuple[int, Key]]]
 
 
-def _tree_order(event: Event) -> list[int] | None:
+def _tree_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int] | None:
     """Order the samples of a tree of differences; None if the event is not such a tree.
 
     Guards that bound one sample by a constant are part of that sample's colour.
     """
-    size = len(event.samples)
+    size = len(laws)
     neighbours: Neighbours = [[] for _ in range(size)]
     bounds: dict[int, list[Key]] = {}
     links = 0
-    for guard in event.guards:
+    for guard in guards:
         found = difference(guard)
         if found is None:
             return None
@@ -135,8 +164,7 @@ def _tree_order(event: Event) -> list[int] | None:
     if links != size - 1:
         return None  # connected, hence not a tree
     colours: list[Key] = [
-        (law_key(law), tuple(sorted(bounds.get(sample, ()))))
-        for sample, law in enumerate(event.samples)
+        (law, tuple(sorted(bounds.get(sample, ())))) for sample, law in enumerate(laws)
     ]
     rooted = [_rooted(colours, neighbours, root) for root in _centres(neighbours)]
     return min(rooted, key=lambda found: found[0])[1]
@@ -188,15 +216,15 @@ def _rooted(colours: Sequence[Key], neighbours: Neighbours, root: int) -> tuple[
 # --- everything else ------------------------------------------------------------------------------
 
 
-def _graph_order(event: Event) -> list[int]:
+def _graph_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
     """Order the samples by a canonical labelling of the incidence graph.
 
     Vertices: samples, coloured by law; guards, coloured by constant; one for each occurrence of a
     sample in a guard, coloured by its coefficient and joined to both.
     """
-    colours: list[Key] = [(0, law_key(law)) for law in event.samples]
+    colours: list[Key] = [(0, law) for law in laws]
     edges = []
-    for guard in (guard.normalised() for guard in event.guards):
+    for guard in (guard.normalised() for guard in guards):
         scale = max(abs(c) for _, c in guard.terms)
         vertex = len(colours)
         colours.append((1, _number(guard.constant / scale)))
@@ -206,4 +234,4 @@ def _graph_order(event: Event) -> list[int]:
             colours.append((2, _number(coefficient / scale)))
     ranks = {colour: rank for rank, colour in enumerate(sorted(set(colours)))}
     labels = graphs.canonical_labels(len(colours), edges, [ranks[c] for c in colours])
-    return sorted(range(len(event.samples)), key=labels.__getitem__)
+    return sorted(range(len(laws)), key=labels.__getitem__)

@@ -26,6 +26,12 @@ def law_key(law: Distribution) -> LawKey:
     return law.family.name, mean.numerator, mean.denominator, scale.numerator, scale.denominator
 
 
+def law_of(key: LawKey) -> Distribution:
+    """The inverse of `law_key`."""
+    family, *parts = key
+    return Distribution(Family[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
+
+
 def as_star(event: Event) -> Star | None:
     """Read an event of at least three samples as a star; None if it is none.
 
@@ -100,10 +106,8 @@ def _changed(
     law: LawKey, sign: int, origin: tuple[int, int], unit: tuple[int, int]
 ) -> Distribution:
     """The law of (sign·x - origin) / unit: the stars of a program need few of them, often."""
-    family, *parts = law
     divisor = Fraction(*unit)
-    whole = Distribution(Family[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
-    return whole.affine(sign / divisor, -Fraction(*origin) / divisor)
+    return law_of(law).affine(sign / divisor, -Fraction(*origin) / divisor)
 
 
 def _description(star: Star) -> tuple[object, ...]:

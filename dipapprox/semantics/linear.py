@@ -26,6 +26,11 @@ class LinearForm:
     terms: tuple[tuple[Symbol, Fraction], ...]
     constant: Fraction
 
+    def __hash__(self) -> int:
+        # Of integers: fractions hash slowly, and forms are looked up by the thousand.
+        terms = [(s, c.numerator, c.denominator) for s, c in self.terms]
+        return hash((*terms, self.constant.numerator, self.constant.denominator))
+
     @classmethod
     def of(cls, terms: Mapping[Symbol, Fraction], constant: Fraction = _ZERO) -> LinearForm:
         """Normalise a mapping of coefficients."""
