@@ -31,6 +31,9 @@ class Scrambled:
         self._random = Random(seed)
         self._numbers: dict[object, Fraction] = {}
 
+    def distributions(self, rows: Sequence[InputRow], bits: int) -> list[tuple[Enclosure, ...]]:
+        return [self.distribution(row, bits) for row in rows]
+
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
         totals = [Fraction(0)] * self._outputs
         for output, event, chosen in self._instantiator.events(row):

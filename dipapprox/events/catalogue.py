@@ -134,16 +134,24 @@ class Catalogue:
                     found.append(StateColumn(output, where, column))
         return found
 
-    def row(self, row: InputRow) -> list[tuple[int, Numbers]]:
-        """Return (index in `states.outputs()`, indices in `events`) for every possible state.
+    def states(self, rows: Sequence[InputRow]) -> list[list[tuple[int, Numbers]]]:
+        """Return for every row (index in `states.outputs()`, indices in `events`) for every state.
 
         The probability of the state is the product of those of the events (1 if there are none);
         states of probability 0 are left out.
         """
-        columns = self.columns([row])
-        solved = [(column.output, int(column.solutions[0])) for column in columns]
-        solutions = [(output, self._solutions.all[number]) for output, number in solved]
-        return [(output, numbers) for output, numbers in solutions if numbers is not None]
+        found: list[list[tuple[int, Numbers]]] = [[] for _ in rows]
+        for column in self.columns(rows):
+            admitted = range(len(rows)) if column.rows is None else column.rows.tolist()
+            for row, number in zip(admitted, column.solutions.tolist(), strict=True):
+                numbers = self._solutions.all[number]
+                if numbers is not None:
+                    found[row].append((column.output, numbers))
+        return found
+
+    def row(self, row: InputRow) -> list[tuple[int, Numbers]]:
+        """Return the states of one row."""
+        return self.states((row,))[0]
 
     def _shape(self, number: int) -> Shape:
         shape = self._shape_of[number]

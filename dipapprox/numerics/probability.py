@@ -37,6 +37,9 @@ from dipapprox.semantics.state import FinalStates
 _REMEMBERED = 100_000
 """About how many enclosures are kept for rows with the same events."""
 
+_Key = tuple[int, tuple[tuple[int, Numbers], ...]]
+"""Bits, and for each possible state of a row its output and its events."""
+
 
 class OutputProbabilities:
     """The output distribution of a program as a function of the input row.
@@ -55,7 +58,7 @@ class OutputProbabilities:
         self._limits = limits
         self._catalogue = Catalogue(states, epsilon)
         self._store = EventStore(method, limits)
-        self._known: dict[tuple[int, tuple[tuple[int, Numbers], ...]], tuple[Enclosure, ...]] = {}
+        self._known: dict[_Key, tuple[Enclosure, ...]] = {}
         self._outputs = len(self._catalogue.states_per_output)
         self._most_states = max(self._catalogue.states_per_output, default=1)
 
@@ -64,32 +67,44 @@ class OutputProbabilities:
         """The method's word in reports."""
         return self._method.name
 
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        """Enclose the probability of every output, in the order of `FinalStates.outputs()`.
+    def distributions(
+        self, rows: Sequence[InputRow], bits: int
+    ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
+        """Enclose the probability of every output for every row, in one batch.
 
         Rows with the same canonical events have the same distribution and get the same object.
 
         Args:
-            row: One value per input cell.
+            rows: One value per input cell each.
             bits: Wanted width: at most 2**-bits each. What comes back is proved even if wider.
 
         Returns:
-            Enclosures inside [0, 1] whose sum contains 1; exactly [0, 0] for outputs that this row
-            cannot have. Or the reason why some probability could not be enclosed.
+            By row, in the order of `FinalStates.outputs()`: enclosures inside [0, 1] whose sum
+            contains 1; exactly [0, 0] for outputs that the row cannot have. Or the reason why some
+            probability could not be enclosed.
 
         Raises:
             LimitReached: If the limits run out.
             BrokenInvariant: If the enclosures do not sum to 1: a bug.
         """
         self._begin()
-        states = self._catalogue.row(row)
-        key = bits, tuple(states)
+        keys = [(bits, tuple(states)) for states in self._catalogue.states(rows)]
+        fresh = [states for _, states in set(keys) - self._known.keys()]
+        solutions = [numbers for states in fresh for _, numbers in states]
+        needed = {number for numbers in solutions for number in numbers}
+        self._require(needed, bits, max(map(len, solutions), default=1))
+        return [self._distribution(key) for key in keys]
+
+    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        """Enclose the distribution of one row."""
+        return self.distributions((row,), bits)[0]
+
+    def _distribution(self, key: _Key) -> tuple[Enclosure, ...] | NotEnclosed:
+        """Multiply and add up what is known of the events in a row's states."""
         if key in self._known:
             return self._known[key]
-        needed = {number for _, numbers in states for number in numbers}
-        factors = max((len(numbers) for _, numbers in states), default=1)
-        self._require(needed, bits, factors)
-        obstacle = self._store.obstacle(needed)
+        states = key[1]
+        obstacle = self._store.obstacle(number for _, numbers in states for number in numbers)
         if obstacle is not None:
             return NotEnclosed(obstacle)
         totals: list[Enclosure | None] = [None] * self._outputs

@@ -234,7 +234,7 @@ def _distributions(
     recorded = []
     for row in rows:
         options.limits.check()
-        found = source.distribution(row, verdict.precision)
+        (found,) = source.distributions((row,), verdict.precision)
         if isinstance(found, NotEnclosed):
             return {"kind": "summary", "rows": len(rows)}
         references = []

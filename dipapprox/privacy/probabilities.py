@@ -127,13 +127,13 @@ def output_distribution(
     try:
         states = execute(program, options.merge, options.limits)
         source = open_source(states, epsilon, options)
-        found = source.distribution(row, bits)
+        (found,) = source.distributions((row,), bits)
         while relative_width is not None and not isinstance(found, NotEnclosed):
             wanted = min(_bits_for(relative_width, found, bits), options.max_precision)
             if wanted <= bits:
                 break
             bits = wanted
-            found = _narrower(found, source.distribution(row, bits))
+            found = _narrower(found, *source.distributions((row,), bits))
     except LimitReached as limit:
         obstacle = limit.reason
     except MemoryError:

@@ -17,7 +17,7 @@ of the undecided pairs their number and the closest one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
@@ -37,13 +37,15 @@ class ProbabilitySource(Protocol):
     def name(self) -> str:
         """The word in reports: "nested", "elimination", …"""
 
-    def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
-        """Enclose the probability of every output for one input, in one fixed order.
+    def distributions(
+        self, rows: Sequence[InputRow], bits: int
+    ) -> Sequence[Probabilities | NotEnclosed]:
+        """Enclose the probability of every output for some inputs, in one fixed order.
 
         Two inputs may get the same object only if their distributions are equal.
 
         Args:
-            row: The input.
+            rows: The inputs; together they cost less than one by one.
             bits: Wanted width of each enclosure: at most 2**-bits.
 
         Raises:
@@ -246,10 +248,9 @@ class Search:
             # p - e^budget p <= 0 for every output.
             return Attempt(pair, bits, Enclosure.exact(0), factor)
         known = UNIT if before is None else before.delta
-        first = self._distribution_of_first(pair[0], bits)
+        first, second = self._distributions(pair, bits)
         if isinstance(first, NotEnclosed):
             return _obstructed(first, Attempt(pair, bits, known, factor), before)
-        second = self.source.distribution(pair[1], bits)
         if isinstance(second, NotEnclosed):
             return _obstructed(second, Attempt(pair, bits, known, factor), before)
         # One object stands for one distribution: p - e^budget p <= 0 for every output.
@@ -264,14 +265,14 @@ class Search:
         self.lower = max(self.lower, attempt.delta.lower)
         self.upper = max(self.upper, attempt.delta.upper)
 
-    def _distribution_of_first(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
+    def _distributions(self, pair: Pair, bits: int) -> Sequence[Probabilities | NotEnclosed]:
         # Pairs come input by input, with the same row object in front: no look-up is needed,
         # and hashing a row of fractions would cost as much as the divergence.
         latest = self._latest
-        if latest is not None and latest[0] is row and latest[1] == bits:
-            return latest[2]
-        found = self.source.distribution(row, bits)
-        self._latest = None if isinstance(found, NotEnclosed) else (row, bits, found)
+        if latest is not None and latest[0] is pair[0] and latest[1] == bits:
+            return [latest[2], *self.source.distributions(pair[1:], bits)]
+        found = self.source.distributions(pair, bits)
+        self._latest = None if isinstance(found[0], NotEnclosed) else (pair[0], bits, found[0])
         return found
 
     def factor(self, bits: int) -> Factor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
@@ -63,22 +64,34 @@ class RememberedRows:
         """The word of the source."""
         return self._source.name
 
+    def distributions(
+        self, rows: Sequence[InputRow], bits: int
+    ) -> Sequence[Probabilities | NotEnclosed]:
+        """Return the source's answers, computed now or before."""
+        known = [self._known.get((bits, row)) for row in rows]
+        missing = [row for row, each in zip(rows, known, strict=True) if each is None]
+        fresh = iter(self._source.distributions(missing, bits) if missing else ())
+        found = []
+        for row, old in zip(rows, known, strict=True):
+            each = next(fresh) if old is None else old
+            found.append(each)
+            if not isinstance(each, NotEnclosed):
+                self._remember((bits, row), each)
+        return found
+
     def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
-        """Return the source's answer, computed now or before."""
-        key = bits, row
-        known = self._known.get(key)
-        if known is not None:
+        """Return the answer for one row."""
+        return self.distributions((row,), bits)[0]
+
+    def _remember(self, key: tuple[int, InputRow], found: Probabilities) -> None:
+        if key in self._known:
             self._known.move_to_end(key)
-            return known
-        found = self._source.distribution(row, bits)
-        if isinstance(found, NotEnclosed):
-            return found
+            return
         self._known[key] = found
         self._kept += len(found)
         while self._kept > self._size and len(self._known) > 4:
             _, oldest = self._known.popitem(last=False)
             self._kept -= len(oldest)
-        return found
 
 
 def open_probabilities(

@@ -93,7 +93,7 @@ def test_a_bug_is_not_a_traceback(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(OutputProbabilities, "distribution", broken)
+    monkeypatch.setattr(OutputProbabilities, "distributions", broken)
     assert run("verify", "svt.dpg", "--eps", "1", "--delta", "0") == (3, "")
     assert "internal error: ZeroDivisionError: oops (a bug" in capsys.readouterr().err
 

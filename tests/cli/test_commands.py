@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -133,18 +134,18 @@ class TestVerify:
         assert "memory limit" in fields["reason"]
 
     def test_interrupt_reports_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked: list[InputRow] = []
-        compute = OutputProbabilities.distribution
+        asked: list[Sequence[InputRow]] = []
+        compute = OutputProbabilities.distributions
 
         def interrupted(
-            self: OutputProbabilities, row: InputRow, bits: int
-        ) -> tuple[Enclosure, ...] | NotEnclosed:
-            asked.append(row)
-            if len(asked) == 3:
+            self: OutputProbabilities, rows: Sequence[InputRow], bits: int
+        ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
+            asked.append(rows)
+            if len(asked) == 2:
                 raise KeyboardInterrupt
-            return compute(self, row, bits)
+            return compute(self, rows, bits)
 
-        monkeypatch.setattr(OutputProbabilities, "distribution", interrupted)
+        monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
         status, fields = run_json("verify", "svt.dpg", "--eps", "1", "--delta", "0.5")
         assert (status, fields["verdict"]) == (130, "Unknown")
         assert fields["reason"] == "interrupted; 1 of 12 pairs checked"
@@ -231,10 +232,10 @@ class TestProbability:
         assert run("probability", "wide.dpg", "--eps", "1")[1]
 
     def test_interrupted_with_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupted(self: OutputProbabilities, row: InputRow, bits: int) -> NotEnclosed:
+        def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(OutputProbabilities, "distribution", interrupted)
+        monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
         status, fields = run_json("probability", "svt.dpg", "--eps", "1", "--input", "0,1")
         assert (status, fields["reason"]) == (130, "interrupted")
         assert [each["probability"] for each in fields["outputs"]] == [["0", "1"]] * 3

@@ -104,7 +104,7 @@ def test_every_failure_is_unknown(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(OutputProbabilities, "distribution", fail)
+    monkeypatch.setattr(OutputProbabilities, "distributions", fail)
     verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF))
     assert (verdict.answer, verdict.reason) == (Answer.UNKNOWN, reason)
     assert (verdict.delta_enclosure, verdict.witness) == (None, None)
@@ -119,7 +119,7 @@ def test_an_interrupt_that_an_extension_module_met_is_one(monkeypatch: pytest.Mo
         except KeyboardInterrupt as interrupt:
             raise SystemError("returned a result with an exception set") from interrupt
 
-    monkeypatch.setattr(OutputProbabilities, "distribution", fail)
+    monkeypatch.setattr(OutputProbabilities, "distributions", fail)
     verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF))
     assert verdict.interrupted
     assert verdict.reason == "interrupted; 0 of 2 pairs checked"

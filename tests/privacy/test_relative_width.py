@@ -65,14 +65,14 @@ def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
 
 
 def test_what_was_enclosed_before_the_time_ran_out_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = OutputProbabilities.distribution
+    first = OutputProbabilities.distributions
 
-    def slow(self: OutputProbabilities, row: tuple[Fraction, ...], bits: int) -> object:
+    def slow(self: OutputProbabilities, rows: list[tuple[Fraction, ...]], bits: int) -> object:
         if bits > 40:
             raise LimitReached("time limit: 1 s")
-        return first(self, row, bits)
+        return first(self, rows, bits)
 
-    monkeypatch.setattr(OutputProbabilities, "distribution", slow)
+    monkeypatch.setattr(OutputProbabilities, "distributions", slow)
     program = dipapprox.parse(CHAIN, {"N": 16})
     found = dipapprox.probabilities(program, 1, (0,), Options(), MILLIONTH)
     assert found.reason == "time limit: 1 s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -209,6 +209,11 @@ class Failing:
     def __init__(self, of: Opened, row: InputRow) -> None:
         self._of = of
         self._row = row
+
+    def distributions(
+        self, rows: Sequence[InputRow], bits: int
+    ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
+        return [self.distribution(row, bits) for row in rows]
 
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
         if row == self._row:

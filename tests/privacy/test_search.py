@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -33,6 +33,11 @@ class Fake:
     failing: frozenset[InputRow] = frozenset()
     asked: list[tuple[InputRow, int]] = field(default_factory=list)
     name: str = "fake"
+
+    def distributions(
+        self, rows: Sequence[InputRow], bits: int
+    ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
+        return [self.distribution(row, bits) for row in rows]
 
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
         self.asked.append((row, bits))

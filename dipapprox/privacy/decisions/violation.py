@@ -191,8 +191,7 @@ def _checked_by(
     try:
         probabilities = open_probabilities(states, epsilon, options)
         for bits in _ENGINE_BITS:
-            first = probabilities.distribution(gap.pair[0], bits)
-            second = probabilities.distribution(gap.pair[1], bits)
+            first, second = probabilities.distributions(gap.pair, bits)
             if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
                 return None
             found = [first[o] for o in gap.outputs] + [second[o] for o in gap.outputs]

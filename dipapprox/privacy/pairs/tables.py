@@ -57,12 +57,9 @@ class Tables:
         """
         if bits <= DOUBLE_BITS:
             return self._doubles(self._bulk.cells(outputs, rows, bits))
-        distributions: dict[InputRow, Sequence[Enclosure]] = {}
-        found = []
-        for output, row in zip(outputs, rows, strict=True):
-            if row not in distributions:
-                distributions[row] = self._distribution(row, bits)
-            found.append(distributions[row][output])
+        distinct = list(dict.fromkeys(rows))
+        distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
+        found = [distributions[row][output] for output, row in zip(outputs, rows, strict=True)]
         return discounted_integers(found, self._factors(bits), bits)
 
     def _doubles(self, bounds: Bounds) -> Discounted:
@@ -70,9 +67,12 @@ class Tables:
         # A better factor than `bits` costs nothing.
         return discounted_doubles(bounds.lower, bounds.upper, self._factors(_FACTOR_BITS))
 
-    def _distribution(self, row: InputRow, bits: int) -> Sequence[Enclosure]:
-        distribution = self._source.distribution(row, bits)
-        if isinstance(distribution, NotEnclosed):
-            self.obstacle = self.obstacle or distribution.reason
-            return (UNIT,) * self._outputs
-        return distribution
+    def _distributions(self, rows: Sequence[InputRow], bits: int) -> list[Sequence[Enclosure]]:
+        found: list[Sequence[Enclosure]] = []
+        for distribution in self._source.distributions(rows, bits):
+            if isinstance(distribution, NotEnclosed):
+                self.obstacle = self.obstacle or distribution.reason
+                found.append((UNIT,) * self._outputs)
+            else:
+                found.append(distribution)
+        return found

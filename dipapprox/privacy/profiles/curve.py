@@ -182,7 +182,7 @@ def _line(maxima: Maxima, pair: Pair | None, factor: Factor) -> tuple[Line, tupl
     nothing = Line(Fraction(0), Fraction(0)), ()
     if pair is None:
         return nothing
-    first, second = (maxima.distribution(row, _BITS) for row in pair)
+    first, second = maxima.distributions(pair, _BITS)
     if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
         return nothing
     outputs = likely_outputs(first, second, factor)

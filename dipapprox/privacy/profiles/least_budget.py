@@ -99,7 +99,7 @@ def _solved(
     assert found.pair is not None, "without pairs every delta is 0"
     own, bits = LeastFactor(Fraction(1), None, ()), 0
     for bits in maxima.ladder:
-        first, second = (maxima.distribution(row, bits) for row in found.pair)
+        first, second = maxima.distributions(found.pair, bits)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             break
         own = least_factor(first, second, delta)

@@ -97,10 +97,10 @@ def pair_distributions(
         raise UserError(f"eps must be > 0, got {epsilon}")
     states = execute(program, options.merge, options.limits)
     source = open_source(states, epsilon, options)
+    check_row(program, row)
+    check_row(program, adjacent)
     found = []
-    for each in (row, adjacent):
-        check_row(program, each)
-        probabilities = source.distribution(each, options.precision)
+    for probabilities in source.distributions((row, adjacent), options.precision):
         if isinstance(probabilities, NotEnclosed):
             return probabilities
         found.append(tuple(probabilities))

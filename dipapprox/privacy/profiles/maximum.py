@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.language.core import InputRow, Listed
+from dipapprox.language.core import Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
@@ -127,9 +127,9 @@ class Maxima:
         """Why some probability could not be enclosed; None if all could."""
         return self._counter_obstacle or self.parts.obstacle
 
-    def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
-        """Enclose the probability of every output for one input."""
-        return self._rows.distribution(row, bits)
+    def distributions(self, pair: Pair, bits: int) -> Sequence[Probabilities | NotEnclosed]:
+        """Enclose the probability of every output for both inputs."""
+        return self._rows.distributions(pair, bits)
 
     def check_size(self) -> None:
         """Refuse to go through too many pairs.
@@ -198,7 +198,7 @@ class Maxima:
         return self._delta(pair, budget(bits), bits)
 
     def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
-        first, second = (self.distribution(row, bits) for row in pair)
+        first, second = self.distributions(pair, bits)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             return UNIT
         return divergence(first, second, factor)

@@ -155,7 +155,7 @@ class Profiler:
     def _witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None = None
     ) -> Witness | None:
-        first, second = (self.maxima.distribution(row, _WITNESS_BITS) for row in pair)
+        first, second = self.maxima.distributions(pair, _WITNESS_BITS)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             return None
         chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)

@@ -112,7 +112,7 @@ def _pair_divergence(
     maxima: Maxima, pair: Pair, order: Fraction, bits: int
 ) -> tuple[Fraction | None, Fraction | None]:
     """Bound one pair's divergence; (None, None) if it is infinite."""
-    first, second = (maxima.distribution(row, bits) for row in pair)
+    first, second = maxima.distributions(pair, bits)
     if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
         return Fraction(0), None
     if any(p.lower > 0 and not q.upper for p, q in zip(first, second, strict=True)):
