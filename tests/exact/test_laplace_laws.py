@@ -12,7 +12,7 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Star
-from dipapprox.events.reduce import reduce
+from dipapprox.events.reduce import connected_samples, reduce
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.laplace.polyhedra import integrate
@@ -23,7 +23,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, Symbol
 from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
 
 Q = Fraction
@@ -99,7 +99,13 @@ def test_a_guard_and_its_complement_add_up(event: Event, data: st.DataObject) ->
     guards[chosen] = -guards[chosen]
     against = closed_form(Event(event.samples, tuple(guards)))
     del guards[chosen]
-    without = closed_form(Event(event.samples, tuple(guards))) if guards else ONE
+    without = ONE  # the guard may be all that holds the event together
+    for samples, kept in connected_samples(len(event.samples), guards):
+        name: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
+        laws = tuple(event.samples[sample] for sample in samples)
+        without = without * closed_form(
+            Event(laws, tuple(g.renamed(name.__getitem__) for g in kept))
+        )
     assert with_it + against == without
 
 
