@@ -8,6 +8,7 @@ programming over down-sets for small ones; None for the rest.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -61,11 +62,11 @@ def _component_share(order: Order, covers: dict[int, int], component: int) -> Fr
         # No point has two upper covers: Π 1 / |points up to and including p|.
         return Fraction(1, prod(order.below[p].bit_count() + 1 for p in inner))
     if all(covers[p].bit_count() == 1 for p in inner):
-        # No point has two lower covers: the hook-length formula upside down.
-        above = dict.fromkeys(bits(component), 1)
-        for point in inner:
-            for smaller in bits(order.below[point]):
-                above[smaller] += 1
+        # No point has two lower covers: the hook-length formula upside down. Points with more
+        # smaller ones come first, so that a point's own count is complete when it is passed on.
+        above: dict[int, int] = defaultdict(lambda: 1)
+        for point in sorted(inner, key=lambda p: -order.below[p].bit_count()):
+            above[covers[point].bit_length() - 1] += above[point]
         return Fraction(1, prod(above.values()))
     size = component.bit_count()
     if sum(covers[p].bit_count() for p in inner) == size - 1 and size <= _LARGEST_TREE:

@@ -187,10 +187,10 @@ class Order:
             keys |= 1 << point
         result = {}
         for point, mask in self.below.items():
-            further = 0
-            for middle in bits(mask & keys):
-                further |= self.below[middle]
-            result[point] = mask & ~further
+            middles = mask & keys
+            for middle in bits(middles) if middles else ():
+                mask &= ~self.below[middle]
+            result[point] = mask
         return result
 
     def common(self, other: Order) -> Order:
