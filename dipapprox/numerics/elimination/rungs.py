@@ -45,7 +45,7 @@ def double_rungs(tier: Tier) -> list[Rung]:
         case Tier.BALLS:
             return []
         case Tier.AUTO | Tier.FLOAT64:
-            return [Rung(1), Rung(3), Rung(16)]
+            return [Rung(1), Rung(3), Rung(16), Rung(64)]
         case _:
             assert_never(tier)
 
@@ -71,6 +71,7 @@ def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
     return [
         Rung(1, _rounded_up(bits + 40), 5 * bits // 12 + 8),
         Rung(2, _rounded_up(bits + 100), bits // 2 + 20),
+        Rung(4, _rounded_up(bits + 160), bits // 2 + 30),
         Rung(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
     ]
 
