@@ -106,12 +106,35 @@ def test_values_known_by_symmetry_at_the_extremes() -> None:
     assert enclose(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
 
 
-def test_a_long_chain_keeps_its_digits() -> None:
-    """2**-180 is 1e-6 of 1/40!."""
+@pytest.mark.parametrize("tier", list(Tier))
+def test_a_long_chain_keeps_its_digits(tier: Tier) -> None:
+    """2**-180 is 1e-6 of 1/40!; doubles have these digits, too, on panels that are fine enough."""
     chain = Event((gauss(0),) * 40, tuple(less(i, i + 1) for i in range(39)))
-    value = enclose(chain, 180)
+    value = enclose(chain, 180, tier)
     assert Q(1, factorial(40)) in value
     assert value.width * factorial(40) < Q(1, 10**6)
+
+
+@st.composite
+def long_trees(draw: st.DrawFn) -> Event:
+    """Comparisons along a tree of many samples, mostly a chain: probabilities far below 1."""
+    size = draw(st.integers(10, 24))
+    law = st.sampled_from([gauss(0), gauss(0), gauss(1), gauss(0, Q(1, 3)), laplace(0, Q(1, 2))])
+    samples = tuple(draw(law) for _ in range(size))
+    back = st.sampled_from([1, 1, 1, 2, 5])
+    links = [(max(j - draw(back), 0), j) for j in range(1, size)]
+    return Event(samples, tuple(less(i, j) for i, j in links))
+
+
+@given(event=long_trees())
+@settings(deadline=None, max_examples=12)
+def test_doubles_keep_the_digits_of_tiny_probabilities(event: Event) -> None:
+    """Widths are asked that are 2**-24 times the probability."""
+    exact = enclose(event, 180, Tier.BALLS)
+    assert exact.width < exact.lower / 2**50
+    bits = (exact.lower.denominator // exact.lower.numerator).bit_length() + 24
+    value = enclose(event, bits, Tier.FLOAT64)
+    assert value.meets(exact) and value.width <= Q(1, 2**bits)
 
 
 def test_tiers_use_what_they_are_named_after() -> None:
