@@ -64,12 +64,13 @@ def doubles_may_do(known: Enclosure | NotEnclosed, bits: int) -> bool:
 def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
     """The attempts in balls for `bits` correct bits behind the leading one.
 
-    In steps of 64 bits; the first degree is what panels as wide as a scale need.
+    In steps of 64 bits. Panels as wide as a scale need a degree of about half the bits; more cost
+    little, as the algebra drops what is negligible, and high powers need them.
     """
     if tier is Tier.FLOAT64:
         return []
     return [
-        Rung(1, _rounded_up(bits + 40), 5 * bits // 12 + 8),
+        Rung(1, _rounded_up(bits + 40), bits // 2 + 30),
         Rung(2, _rounded_up(bits + 100), bits // 2 + 20),
         Rung(4, _rounded_up(bits + 160), bits // 2 + 30),
         Rung(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),

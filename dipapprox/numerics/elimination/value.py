@@ -10,7 +10,7 @@ represents them; `enclosed_sum` adds up enclosures.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -82,11 +82,11 @@ class Evaluation(Generic[F, V]):
         """
         self._compute(self._needed(plans), limits)
         wanted = {factors for terms in plans for _, factors in terms}
-        fresh = sorted(wanted - self._totals.keys())
+        fresh = _alike_first(wanted - self._totals.keys())
         self._raise(fresh, limits)
-        for batch in _batches(fresh, self._algebra.together):
+        for batch in _batches(list(fresh), self._algebra.together):
             limits.check()
-            totals = self._algebra.product_totals([self._factors(each) for each in batch])
+            totals = self._algebra.product_totals([self._factors(fresh[each]) for each in batch])
             self._totals.update(zip(batch, totals, strict=True))
         return [[(c, self._totals[factors]) for c, factors in terms] for terms in plans]
 
@@ -177,6 +177,26 @@ def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclos
         lower += min(ends)
         upper += max(ends)
     return Enclosure(lower, upper)
+
+
+def _alike_first(products: Collection[Factors]) -> dict[Factors, Factors]:
+    """Reorder products and their factors, so that neighbours begin alike as long as possible.
+
+    A function that occurs with few exponents comes before one that occurs with many.
+    """
+    exponents: dict[int, set[int]] = defaultdict(set)
+    for factors in products:
+        for number, exponent in factors:
+            exponents[number].add(exponent)
+    place = {n: (len(found), n) for n, found in exponents.items()}
+    ordered = (
+        (sorted((*place[number], exponent) for number, exponent in factors), factors)
+        for factors in products
+    )
+    return {
+        factors: tuple((number, exponent) for _, number, exponent in begin)
+        for begin, factors in sorted(ordered)
+    }
 
 
 def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
