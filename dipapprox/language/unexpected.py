@@ -49,7 +49,7 @@ def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]
     if stream.problems.has_any(line_start, line_end if line_end >= 0 else len(text)):
         return
     what = "unexpected end of the text" if token is None else f"unexpected {_quote(token, span)}"
-    hint = _hint(stream.before, token)
+    hint = _hint(stream.before, token, expected)
     if not hint and 0 < len(expected) <= 4:
         hint = "expected " + " or ".join(sorted(_spell(kind) for kind in expected))
     stream.problems.report("syntax error", what, span, hint)
@@ -63,8 +63,8 @@ def _spell(kind: str) -> str:
     return _SPELLINGS.get(kind, f"'{kind.lower()}'")
 
 
-def _hint(before: Any, token: Any) -> str:
-    """Guess what was meant from the token and the one before it."""
+def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
+    """Guess what was meant from the token, the one before it and those that could be used."""
     kind = None if token is None else token.type
     previous = None if before is None else before.type
     word = str(before.value) if previous == "NAME" else ""
@@ -85,6 +85,8 @@ def _hint(before: Any, token: Any) -> str:
             return "write the whole assignment, e.g. 'count <- count + 1'"
         case "TIMES", "TIMES":
             return "powers are written with '^'"
+        case ("RBRACK", "LBRACK") | (_, "COMMA") if kind == "LBRACK" or "RBRACK" in expected:
+            return "arrays have one index: a table is written row by row, x[N*(i-1) + j]"
         case _, "CARET":
             return "powers of powers need brackets"
         case _, "COLON":

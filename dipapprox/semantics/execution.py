@@ -57,8 +57,11 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         BrokenInvariant: If states were lost on the way: a bug.
     """
     run = _Run(program, merge, limits)
-    survivors = run.block(program.body, [run.start()])
-    run.endings.finish(survivors, None)
+    try:
+        survivors = run.block(program.body, [run.start()])
+        run.endings.finish(survivors, None)
+    except LimitReached as reached:
+        raise LimitReached(f"{reached.reason}, before all final states were found") from reached
     if run.endings.diagnostics:
         raise SourceError(sorted(run.endings.diagnostics.values(), key=_place))
     states = tuple(run.final_states())

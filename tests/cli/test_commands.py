@@ -208,7 +208,8 @@ class TestProbability:
             "probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9"
         )
         assert (status, out) == (3, "")
-        assert capsys.readouterr().err.startswith("unknown: time limit")
+        message = "unknown: time limit: 1e-09 s, before all final states were found\n"
+        assert capsys.readouterr().err == message
 
     def test_a_limit_still_prints_one_object(self) -> None:
         words = ("probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9")
