@@ -117,9 +117,9 @@ class Catalogue:
         batches: dict[Conditions, tuple[Column | None, Batch]] = {
             (): (None, Batch(block, self._variables.tables))
         }
-        chosen = range(len(self._states_of)) if outputs is None else outputs
+        wanted = range(len(self._states_of)) if outputs is None else outputs
         found = []
-        for output in chosen:
+        for output in wanted:
             for number in self._states_of[output]:
                 conditions = self._states.states[number].conditions
                 if conditions not in batches:

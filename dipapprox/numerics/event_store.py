@@ -91,12 +91,14 @@ class EventStore:
             return found
         return Enclosure(Fraction(float(self.lower[number])), Fraction(float(self.upper[number])))
 
-    def obstacle(self, numbers: Iterable[int]) -> str | None:
-        """Why one of these events could not be enclosed when it was last tried."""
-        if not self._obstacles:
-            return None
-        reasons = (self._obstacles.get(number) for number in numbers)
-        return next((reason for reason in reasons if reason is not None), None)
+    def obstacle(self, numbers: Iterable[int], bits: int) -> str | None:
+        """Why one of these events is not enclosed to 2**-bits; None if that may still come."""
+        wanted = Fraction(1, 2**bits)
+        hindered = self._obstacles.keys() & set(numbers) if self._obstacles else ()
+        for number in sorted(hindered):
+            if self.enclosure(number).width > wanted:
+                return self._obstacles[number]
+        return None
 
     def _learn(self, number: int, found: Enclosure | NotEnclosed) -> None:
         if isinstance(found, NotEnclosed):

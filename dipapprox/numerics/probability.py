@@ -103,8 +103,9 @@ class OutputProbabilities:
         """Multiply and add up what is known of the events in a row's states."""
         if key in self._known:
             return self._known[key]
-        states = key[1]
-        obstacle = self._store.obstacle(number for _, numbers in states for number in numbers)
+        bits, states = key
+        needed = (number for _, numbers in states for number in numbers)
+        obstacle = self._store.obstacle(needed, bits)
         if obstacle is not None:
             return NotEnclosed(obstacle)
         totals: list[Enclosure | None] = [None] * self._outputs
@@ -200,7 +201,7 @@ class OutputProbabilities:
             high[places] = rounding.product_above(high[places], self._store.upper[factors])
         lower, upper = np.zeros(len(known)), np.zeros(len(known))
         lower[present], upper[present] = low, high
-        return _Solutions(lower, upper, self._store.obstacle(needed))
+        return _Solutions(lower, upper, self._store.obstacle(needed, bits))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -164,6 +164,19 @@ def test_failures_are_values_and_lies_are_noticed() -> None:
         OutputProbabilities(states, HALF, lying, Limits()).distribution(row, 20)
 
 
+def test_what_is_too_fine_does_not_hinder_what_is_coarser() -> None:
+    class Limited(Counting):
+        def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+            return NotEnclosed("too fine") if bits > 45 else super().enclose(event, bits, limits)
+
+    states = states_of("svt_gauss", N=1)
+    row = rows_of(states)[0]
+    source = OutputProbabilities(states, HALF, Limited(), Limits())
+    assert isinstance(source.distribution(row, 30), tuple)
+    assert source.distribution(row, 60) == NotEnclosed("too fine")
+    assert isinstance(source.distribution(row, 31), tuple)
+
+
 STANDARD = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
 
 

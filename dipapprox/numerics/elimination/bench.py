@@ -65,6 +65,11 @@ class Bench:
         self._lost = max(span.lost for span in algebra.grid.spans.values())
         self._forget()
 
+    @property
+    def fullness(self) -> float:
+        """The share of its memory that a bench has used."""
+        return self._evaluation.remembered / self._capacity
+
     def _forget(self) -> None:
         self._evaluation: (
             Evaluation[Sampled, Enclosure | NotEnclosed]

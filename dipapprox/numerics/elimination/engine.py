@@ -194,9 +194,16 @@ class Eliminated:
             best = found[place] = _better(found.get(place), answer)
             if isinstance(best, Enclosure) and best.width <= wanted:
                 done.append(place)
+        self._forget_others(rung)
         if any(isinstance(answer, Enclosure) for answer in answers):
             self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
         return done
+
+    def _forget_others(self, rung: Rung) -> None:
+        """Forget benches, those of the finest rungs first, until they share the memory of one."""
+        others = sorted(self._benches.keys() - {rung}, key=lambda each: (each.bits, each.fineness))
+        while sum(self._benches[each].fullness for each in others) > 1:
+            del self._benches[others.pop()]
 
     def _bench(self, needs: Needs, rung: Rung, bits: int, *, shared: bool) -> Bench | NotEnclosed:
         """Find or make a bench; it serves what the last one did as well, if that costs little."""
