@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial, isqrt
@@ -13,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.algebras import float64, sampled
+from dipapprox.numerics.algebras import restricted_laws, sampled
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.algebras.sampled_laws import LawSamples, Samples
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_enclosure
@@ -278,24 +280,27 @@ def _no_sampling_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled, "UNIT_ROUNDOFF", 0.0)
-    for name in ("restricted_density", "restricted_cdf"):
-        exact = getattr(float64, name)
+    _resample(
+        monkeypatch,
+        lambda law: replace(law, density=_surer(law.density), cdf=_surer(law.cdf)),
+    )
 
-        def perturbed(law, grid, rule, exact=exact):  # type: ignore[no-untyped-def]
-            samples = exact(law, grid, rule)
-            return type(samples)(samples.values, samples.error / 32, samples.majorants)
 
-        monkeypatch.setattr(float64, name, perturbed)
+def _surer(samples: Samples) -> Samples:
+    return replace(samples, error=samples.error / 32)
 
 
 def _small_majorants(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = float64.restricted_survival
+    def smaller(law: LawSamples) -> LawSamples:
+        survival = law.survival
+        return replace(law, survival=replace(survival, majorants=survival.majorants * 0.9))
 
-    def perturbed(law, grid, rule):  # type: ignore[no-untyped-def]
-        samples = exact(law, grid, rule)
-        return type(samples)(samples.values, samples.error, samples.majorants * np.float64(0.9))
+    _resample(monkeypatch, smaller)
 
-    monkeypatch.setattr(float64, "restricted_survival", perturbed)
+
+def _resample(monkeypatch: pytest.MonkeyPatch, change: Callable[[LawSamples], LawSamples]) -> None:
+    exact = restricted_laws.sample_law
+    monkeypatch.setattr(restricted_laws, "sample_law", lambda *panels: change(exact(*panels)))
 
 
 @pytest.mark.parametrize("breakage", [_no_sampling_error, _no_rounding, _small_majorants])
