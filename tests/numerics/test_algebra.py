@@ -18,7 +18,7 @@ from dipapprox.numerics.algebras import restricted_laws, sampled
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.algebras.sampled_laws import LawSamples, Samples
+from dipapprox.numerics.algebras.sampled_laws import Samples
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_enclosure
@@ -280,25 +280,15 @@ def _no_sampling_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled, "UNIT_ROUNDOFF", 0.0)
-    _resample(
-        monkeypatch,
-        lambda law: replace(law, density=_surer(law.density), cdf=_surer(law.cdf)),
-    )
-
-
-def _surer(samples: Samples) -> Samples:
-    return replace(samples, error=samples.error / 32)
+    _change_samples(monkeypatch, lambda law: replace(law, error=law.error / 32))
 
 
 def _small_majorants(monkeypatch: pytest.MonkeyPatch) -> None:
-    def smaller(law: LawSamples) -> LawSamples:
-        survival = law.survival
-        return replace(law, survival=replace(survival, majorants=survival.majorants * 0.9))
-
-    _resample(monkeypatch, smaller)
+    factors = np.array([1.0, 1.0, 0.9])[:, None, None]
+    _change_samples(monkeypatch, lambda law: replace(law, majorants=law.majorants * factors))
 
 
-def _resample(monkeypatch: pytest.MonkeyPatch, change: Callable[[LawSamples], LawSamples]) -> None:
+def _change_samples(monkeypatch: pytest.MonkeyPatch, change: Callable[[Samples], Samples]) -> None:
     exact = restricted_laws.sample_law
     monkeypatch.setattr(restricted_laws, "sample_law", lambda *panels: change(exact(*panels)))
 

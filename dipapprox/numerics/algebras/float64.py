@@ -6,7 +6,7 @@ Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -34,6 +34,7 @@ from dipapprox.numerics.algebras.sampled import (
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 Array = NDArray[np.float64]
+_Function = Callable[[RestrictedLaw], Sampled]
 
 _NODES = 20
 _BATCH = 2**17  # doubles
@@ -49,7 +50,7 @@ class Float64Algebra:
     Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
     """
 
-    __slots__ = ("_half", "_laws", "_rule", "_scratch", "grid")
+    __slots__ = ("_half", "_laws", "_leaves", "_rule", "_scratch", "grid")
 
     def __init__(
         self, grid: Grid, nodes: int = _NODES, ratios: tuple[float, ...] = _RATIOS
@@ -74,6 +75,7 @@ class Float64Algebra:
         self._half = np.array([width / (2 * grid.unit) for width in widths])
         self._scratch: Array | None = None
         self._laws: dict[Distribution, RestrictedLaw] = {}
+        self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
 
     @property
     def together(self) -> int:
@@ -89,19 +91,19 @@ class Float64Algebra:
 
     def density(self, law: Distribution) -> Sampled:
         """The density of the restricted law."""
-        return self._restricted(law).density
+        return self._leaf(RestrictedLaw.density, law)
 
     def cdf(self, law: Distribution) -> Sampled:
         """t -> mass of the restricted law below t."""
-        return self._restricted(law).cdf
+        return self._leaf(RestrictedLaw.cdf, law)
 
     def survival(self, law: Distribution) -> Sampled:
         """t -> mass of the restricted law above t."""
-        return self._restricted(law).survival
+        return self._leaf(RestrictedLaw.survival, law)
 
     def mass(self, law: Distribution) -> Sampled:
         """t -> the total mass of the restricted law."""
-        return self._restricted(law).mass
+        return self._leaf(RestrictedLaw.mass, law)
 
     def restrict(
         self, function: Sampled, lower: Fraction | None, upper: Fraction | None
@@ -246,6 +248,12 @@ class Float64Algebra:
     @property
     def _height(self) -> int:
         return self._nodes + len(self._rule.ratios) + 2
+
+    def _leaf(self, function: _Function, law: Distribution) -> Sampled:
+        key = (function, law)
+        if key not in self._leaves:
+            self._leaves[key] = function(self._restricted(law))
+        return self._leaves[key]
 
     def _restricted(self, law: Distribution) -> RestrictedLaw:
         """Sample a law, and with it those of its family that will be asked for next."""

@@ -36,19 +36,50 @@ _UP = 1 + 2.0**-45
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RestrictedLaw:
-    """The functions of a restricted law on a grid.
+    """A restricted law, sampled on its span of a grid.
 
     Attributes:
-        density: 0 outside the span.
-        cdf: t -> mass below t.
-        survival: t -> mass above t.
-        mass: t -> the total mass.
+        panels: Of the grid.
+        span: Which of them are the law's.
+        layers: See `Sampled`: density, cdf and survival on the span, shape (3, n + R + 2, …).
+        total: Layers of a constant, the total mass; shape (n + R + 2, 1).
+        least: Positive lower bound of all majorants.
     """
 
-    density: Sampled
-    cdf: Sampled
-    survival: Sampled
-    mass: Sampled
+    panels: int
+    span: Span
+    layers: Array
+    total: Array
+    least: float
+
+    def density(self) -> Sampled:
+        """The density on the grid."""
+        nothing = self._nothing()
+        return self._joined(nothing, self.layers[0], nothing)
+
+    def cdf(self) -> Sampled:
+        """t -> mass below t."""
+        return self._joined(self._nothing(), self.layers[1], self.total)
+
+    def survival(self) -> Sampled:
+        """t -> mass above t."""
+        return self._joined(self.total, self.layers[2], self._nothing())
+
+    def mass(self) -> Sampled:
+        """t -> the total mass."""
+        return self._joined(self.total, self.total, self.total)
+
+    def _nothing(self) -> Array:
+        zero = np.zeros_like(self.total)
+        zero[-1] = 1.0
+        return zero
+
+    def _joined(self, before: Array, inside: Array, after: Array) -> Sampled:
+        layers = np.empty((len(inside), self.panels))
+        layers[:, : self.span.first] = before
+        layers[:, self.span.first : self.span.last] = inside
+        layers[:, self.span.last :] = after
+        return Sampled(layers, 1, self.least, True)
 
 
 def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> list[RestrictedLaw]:
@@ -57,51 +88,31 @@ def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> lis
     panels = [_standard_panels(law, grid) for law in laws]
     counts = [len(centers) for centers, _ in panels]
     ends: Integers = np.cumsum(counts)
-    first, last = ends - counts, ends - 1
+    starts = ends - counts
     center, half = (np.array(list(chain(*lists))) for lists in zip(*panels, strict=True))
-    scale = np.repeat([float(law.scale) for law in laws], counts)
     standard = sample_law(family, center, half, rule)
-    left = _beyond(standard.cdf, (0, first), family is not Family.EXPONENTIAL)
-    right = _beyond(standard.survival, (-1, last), family is not Family.REFLECTED_EXPONENTIAL)
-    inside = [
-        _layers(_scaled(standard.density, scale)),
-        _layers(_minus(standard.cdf, left.repeated(counts))),
-        _layers(_minus(standard.survival, right.repeated(counts))),
+    # By function and law: the masses left of the span for the distribution function, right of it
+    # for the survival function.
+    outside, outside_error = np.zeros((2, 3, len(laws)))
+    if family is not Family.EXPONENTIAL:
+        outside[1] = standard.values[1, 0, starts]
+        outside_error[1] = standard.error[1, starts]
+    if family is not Family.REFLECTED_EXPONENTIAL:
+        outside[2] = standard.values[2, -1, ends - 1]
+        outside_error[2] = standard.error[2, ends - 1]
+    scale = np.ones((3, len(laws)))
+    scale[0] = [float(law.scale) for law in laws]
+    layers = _layers(
+        _reduced(standard, *np.repeat([scale, outside, outside_error], counts, axis=2))
+    )
+    totals = _layers(_complement(outside, outside_error, rule))
+    least = min(float(each[..., len(rule.nodes) : -1, :].min()) for each in (layers, totals))
+    return [
+        RestrictedLaw(
+            grid.panels, grid.spans[law], layers[..., start:end], totals[:, k : k + 1], least
+        )
+        for k, (law, start, end) in enumerate(zip(laws, starts, ends, strict=True))
     ]
-    masses = _layers(_complement(left, right, rule))
-    nothing = np.zeros((len(masses), 1))
-    nothing[-1] = 1.0
-    least = min(float(each[len(rule.nodes) : -1].min()) for each in (*inside, masses))
-    found = []
-    for k, law in enumerate(laws):
-        span, own = grid.spans[law], slice(first[k], ends[k])
-        density, cdf, survival = (layers[:, own] for layers in inside)
-        mass = masses[:, k : k + 1]
-        pieces = (
-            (nothing, density, nothing),
-            (nothing, cdf, mass),
-            (mass, survival, nothing),
-            (mass, mass, mass),
-        )
-        found.append(
-            RestrictedLaw(
-                *(Sampled(_on_grid(each, span, grid.panels), 1, least, True) for each in pieces)
-            )
-        )
-    return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Levels:
-    """Constants >= 0: doubles, bounds on their errors, upper bounds of the exact numbers."""
-
-    value: Array
-    error: Array
-    bound: Array
-
-    def repeated(self, counts: list[int]) -> _Levels:
-        """Each as often as given."""
-        return _Levels(*(np.repeat(each, counts) for each in (self.value, self.error, self.bound)))
 
 
 def _standard_panels(law: Distribution, grid: Grid) -> tuple[list[float], list[float]]:
@@ -120,49 +131,34 @@ def _standard_panels(law: Distribution, grid: Grid) -> tuple[list[float], list[f
     return center, half
 
 
-def _beyond(samples: Samples, ends: tuple[int, Integers], supported: bool) -> _Levels:
-    """Read the masses beyond ends of the spans, row and panels; 0 if none is `supported`."""
-    row, panels = ends
-    value, error = samples.values[row, panels] * supported, samples.error[panels] * supported
-    return _Levels(value, error, (value + error) * _UP)
+def _reduced(samples: Samples, scale: Array, level: Array, level_error: Array) -> Samples:
+    """function / scale - level, which is still >= 0; every argument has shape (3, P).
+
+    The scale, the quotient and the difference are rounded once each: a density is divided, the
+    other functions lose a constant. Majorants other than on the panel grow by this constant.
+    """
+    values = samples.values / scale[:, None] - level[:, None]
+    majorants = samples.majorants / scale[:, None] * _UP
+    error = samples.error / scale + level_error + _ROUNDINGS * _U * majorants[:, 0]
+    majorants[:, 1:] += (level + level_error)[:, None] * _UP
+    return Samples(values, error * _UP, majorants)
 
 
-def _complement(left: _Levels, right: _Levels, rule: Rule) -> Samples:
-    """Return the masses between: constants, as if every law had one panel."""
-    outside = left.value + right.value
-    value = np.maximum(1 - outside, 0.0)
-    error = (left.error + right.error + _U * (outside + 0.5)) * _UP
+_ROUNDINGS = np.array([[3.0], [1.0], [1.0]])
+
+
+def _complement(outside: Array, outside_error: Array, rule: Rule) -> Samples:
+    """Return the masses inside: constants, as if every law had one panel."""
+    beyond = outside.sum(axis=0)
+    value = np.maximum(1 - beyond, 0.0)
+    error = (outside_error.sum(axis=0) + _U * (beyond + 0.5)) * _UP
     rows = np.ones((len(rule.points), 1)), np.ones((len(rule.ratios) + 1, 1))
     return Samples(rows[0] * value, error, rows[1] * ((value + error) * _UP))
-
-
-def _scaled(samples: Samples, scale: Array) -> Samples:
-    """function / scale; the scale and the quotient are rounded once each."""
-    majorants = samples.majorants / scale * _UP
-    error = samples.error / scale * _UP + 3 * _U * majorants[0]
-    return Samples(samples.values / scale, error, majorants)
-
-
-def _minus(samples: Samples, level: _Levels) -> Samples:
-    """function - level, which is still >= 0; a majorant other than on the panel grows by level."""
-    majorants = samples.majorants * _UP
-    majorants[1:] += level.bound * _UP
-    error = samples.error + level.error + _U * majorants[0]
-    return Samples(samples.values - level.value, error * _UP, majorants)
 
 
 def _layers(samples: Samples) -> Array:
     """Arrange functions that vanish nowhere as `Sampled` does."""
     majorants = np.maximum(samples.majorants, FLOOR)
-    amplification = 1 + samples.error / majorants[0] * SAFE
-    return np.vstack([samples.values[1:-1], majorants, amplification])
-
-
-def _on_grid(pieces: tuple[Array, Array, Array], span: Span, panels: int) -> Array:
-    """Join layers left of the span, in it and right of it."""
-    before, inside, after = pieces
-    layers = np.empty((len(inside), panels))
-    layers[:, : span.first] = before
-    layers[:, span.first : span.last] = inside
-    layers[:, span.last :] = after
-    return layers
+    amplification = 1 + samples.error / majorants[..., 0, :] * SAFE
+    values = samples.values[..., 1:-1, :]
+    return np.concatenate([values, majorants, amplification[..., None, :]], axis=-2)

@@ -82,12 +82,12 @@ _FARTHEST = 2.0**20  # standard units; the relative errors stay below 1 %
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """A function >= 0 on P panels: computed values, their errors, majorants.
+    """Density, distribution function and survival function on P panels.
 
     Attributes:
-        values: At the left end, the n nodes and the right end, shape (n + 2, P).
-        error: Absolute error of all values of a panel, shape (P,).
-        majorants: On the panel and the R ellipses, shape (R + 1, P); finite or inf.
+        values: At the left end, the n nodes and the right end, shape (3, n + 2, P).
+        error: Absolute error of all values of a panel, shape (3, P).
+        majorants: On the panel and the R ellipses, shape (3, R + 1, P); finite or inf.
     """
 
     values: Array
@@ -95,16 +95,7 @@ class Samples:
     majorants: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LawSamples:
-    """The functions of a law."""
-
-    density: Samples
-    cdf: Samples
-    survival: Samples
-
-
-def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> LawSamples:
+def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
     """Sample the standard law; only Gaussian panels may straddle 0.
 
     Raises:
@@ -114,6 +105,7 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> LawSam
     if not reach.max() <= _FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
     t = half * rule.points[:, None] + center
+    majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
     if family is Family.GAUSSIAN:
         density = exponential(-0.5 * t * t) * _ROOT
         tail = density * mills_ratio(np.abs(t))
@@ -135,35 +127,22 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> LawSam
         straddling = np.zeros_like(right[0])
         ellipses = _exponential_ellipses(mass, center, half, rule)
     body = 1 - tail
-    cdf, survival = np.where(right, body, tail), np.where(right, tail, body)
-    error = 1.01 * relative * density.max(axis=0) + 2 * UNDERFLOW
-    tail_error = 1.01 * tail_relative * tail.max(axis=0) + 2 * UNDERFLOW
+    values = np.stack([density, np.where(right, body, tail), np.where(right, tail, body)])
+    tail_error = tail_relative * tail.max(axis=0)
+    error = np.stack([relative * density.max(axis=0), tail_error, tail_error])
+    error = 1.01 * error + 2 * UNDERFLOW
+    error[1] += _U * right[-1]
+    error[2] += _U * ~right[0]
+    # On the panel, the distribution function is largest at the right end, survival at the left.
+    majorants[0, 0] = np.where(straddling, _ROOT, np.maximum(density[0], density[-1]))
+    majorants[1, 0], majorants[2, 0] = values[1, -1], values[2, 0]
+    majorants[:, 0] += error
+    majorants[:, 0] *= _UP
     mirrored = center < 0
-    return LawSamples(
-        _samples(
-            density,
-            error,
-            np.where(straddling, _ROOT, np.maximum(density[0], density[-1])),
-            ellipses.density,
-        ),
-        _samples(
-            cdf,
-            tail_error + _U * right[-1],
-            cdf[-1],
-            np.where(mirrored, ellipses.survival, ellipses.cdf),
-        ),
-        _samples(
-            survival,
-            tail_error + _U * ~right[0],
-            survival[0],
-            np.where(mirrored, ellipses.cdf, ellipses.survival),
-        ),
-    )
-
-
-def _samples(values: Array, error: Array, largest: Array, ellipses: Array) -> Samples:
-    """Put together what is known; `largest` is the supremum on the panel, within the error."""
-    return Samples(values, error, np.vstack([(largest + error) * _UP, ellipses]))
+    for place, bound in enumerate(ellipses):
+        majorants[place, 1:] = bound
+    majorants[1:, 1:] = np.where(mirrored, majorants[:0:-1, 1:], majorants[1:, 1:])
+    return Samples(values, error, majorants)
 
 
 def _side_mass(family: Family, center: Array) -> float:
@@ -178,38 +157,37 @@ def _side_mass(family: Family, center: Array) -> float:
     return 0.5 if family is Family.LAPLACE else 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ellipses:
-    """Majorants on the ellipses round |c|, each of shape (R, P)."""
-
-    density: Array
-    cdf: Array
-    survival: Array
-
-
 def _arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array]:
-    """Return the cuts x_j, (R, arcs + 1, P), and the largest |Im z| on the arcs, (R, arcs, P)."""
+    """Cut the ellipses round |c|.
+
+    Returns:
+        The cuts x_j, (R, arcs + 1, P), and the largest |Im z| on the arcs of the left half, (R,
+        arcs / 2, P): those of the right half are as high.
+    """
     c = np.abs(center)
     wide = rule.wide[:, None] * (half * (1 + 2.0**-29)) + 2.0**-29 * c
-    left = (rule.high[:, None] * half)[:, None, :] * _HEIGHTS
-    heights = np.concatenate([left, left[:, ::-1]], axis=1)
-    return wide[:, None, :] * _EDGES + c, heights
+    high = rule.high[:, None] * half
+    return wide[:, None, :] * _EDGES + c, high[:, None, :] * _HEIGHTS
+
+
+def _both_halves(left: Array) -> Array:
+    return np.concatenate([left, left[:, ::-1]], axis=1)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _gaussian_ellipses(center: Array, half: Array, rule: Rule) -> _Ellipses:
+def _gaussian_ellipses(center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
+    """Bound the moduli of the density, Φ and 1 - Φ on the ellipses round |c|, each (R, P)."""
     x, y = _arcs(center, half, rule)
-    t, right = np.abs(x), x > 0
-    square = x * x
+    t, right, square = np.abs(x), x > 0, x * x
     bell = growth(-0.5 * square) * _ROOT_ABOVE
     tail = bell / (5 / 6 * t + 2 / 3)
     body = 1 - bell * (2 * (1 - EXCESS)) / (t + np.sqrt(square + 4))
     density = np.maximum(bell[:, :-1], bell[:, 1:])
     density[right[:, 1:] > right[:, :-1]] = _ROOT_ABOVE
     q = growth(0.5 * y * y)
-    excess = q - 1
-    vertical = y * (1 + excess / 3)
-    horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * excess, vertical) * density
+    vertical = _both_halves(y * (1 + (q - 1) / 3))
+    q = _both_halves(q)
+    horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * (q - 1), vertical) * density
     vertical *= density
     vertical *= vertical
 
@@ -219,7 +197,7 @@ def _gaussian_ellipses(center: Array, half: Array, rule: Rule) -> _Ellipses:
         bound: Array = np.sqrt(largest + 2.0**-1000) * _UP  # whatever underflowed is smaller
         return bound
 
-    return _Ellipses(
+    return (
         (density * q).max(axis=1) * _UP,
         modulus(np.where(right, body, tail)[:, 1:]),
         modulus(np.where(right, tail, body)[:, :-1]),
@@ -227,10 +205,13 @@ def _gaussian_ellipses(center: Array, half: Array, rule: Rule) -> _Ellipses:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _exponential_ellipses(mass: float, center: Array, half: Array, rule: Rule) -> _Ellipses:
+def _exponential_ellipses(
+    mass: float, center: Array, half: Array, rule: Rule
+) -> tuple[Array, Array, Array]:
+    """Bound the moduli of m e^-z, 1 - m e^-z and m e^-z on the ellipses round |c|, each (R, P)."""
     x, y = _arcs(center, half, rule)
     tail = mass * growth(-x)
     near, far = tail[:, :-1], tail[:, 1:] * (1 - EXCESS)
     real = np.maximum(1 - far, near - 1)
-    body = np.sqrt((real * real + near * y * y).max(axis=1)) * _UP
-    return _Ellipses(tail[:, 0], body, tail[:, 0])
+    body = np.sqrt((real * real + near * _both_halves(y * y)).max(axis=1)) * _UP
+    return tail[:, 0], body, tail[:, 0]
