@@ -105,7 +105,7 @@ def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> lis
     layers = _layers(
         _reduced(standard, *np.repeat([scale, outside, outside_error], counts, axis=2))
     )
-    totals = _layers(_complement(outside, outside_error, rule))
+    totals = _totals(outside, outside_error, rule)
     least = min(float(each[..., len(rule.nodes) : -1, :].min()) for each in (layers, totals))
     return [
         RestrictedLaw(
@@ -147,13 +147,17 @@ def _reduced(samples: Samples, scale: Array, level: Array, level_error: Array) -
 _ROUNDINGS = np.array([[3.0], [1.0], [1.0]])
 
 
-def _complement(outside: Array, outside_error: Array, rule: Rule) -> Samples:
-    """Return the masses inside: constants, as if every law had one panel."""
+def _totals(outside: Array, outside_error: Array, rule: Rule) -> Array:
+    """Return the layers of the masses inside, constants; shape (n + R + 2, laws)."""
     beyond = outside.sum(axis=0)
     value = np.maximum(1 - beyond, 0.0)
     error = (outside_error.sum(axis=0) + _U * (beyond + 0.5)) * _UP
-    rows = np.ones((len(rule.points), 1)), np.ones((len(rule.ratios) + 1, 1))
-    return Samples(rows[0] * value, error, rows[1] * ((value + error) * _UP))
+    bound = np.maximum((value + error) * _UP, FLOOR)
+    layers = np.empty((len(rule.nodes) + len(rule.ratios) + 2, len(value)))
+    layers[: len(rule.nodes)] = value
+    layers[len(rule.nodes) : -1] = bound
+    layers[-1] = 1 + error / bound * SAFE
+    return layers
 
 
 def _layers(samples: Samples) -> Array:

@@ -79,6 +79,21 @@ _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
 _HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
 _FARTHEST = 2.0**20  # standard units; the relative errors stay below 1 %
 
+# Relative errors as polynomials in T: the coefficients of 1, T and T², each for the density and
+# twice for what is beyond t. In units of u: the argument moves by d = 8 T, which counts T + 1 times
+# (exponentials: once); its square is rounded once, T² / 2; then come the exponential, Mills'
+# ratio, and constants with their products.
+_EXP = RELATIVE / _U
+_GAUSSIAN_ERRORS = (
+    _U
+    * np.array([[_EXP + 4, 2 * _EXP + 14, 2 * _EXP + 14], [8.0, 16.0, 16.0], [9.0, 9.0, 9.0]])[
+        ..., None
+    ]
+)
+_EXPONENTIAL_ERRORS = (
+    _U * np.array([[_EXP + 4, _EXP + 12, _EXP + 12], [8.0, 8.0, 8.0], [0.0, 0.0, 0.0]])[..., None]
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
@@ -105,15 +120,10 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Sample
     if not reach.max() <= _FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
     t = half * rule.points[:, None] + center
-    majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
     if family is Family.GAUSSIAN:
         density = exponential(-0.5 * t * t) * _ROOT
         tail = density * mills_ratio(np.abs(t))
-        # argument: T d; its square: u T² / 2; exponential; constant and product: 3 u; for what is
-        # beyond, the argument: (T + 1) d, Mills' ratio, and one more product
-        relative = reach * (reach + 1) * 2.0**-50 + reach * reach * _U + RELATIVE + 4 * _U
-        tail_relative = (reach + 1) ** 2 * 2.0**-50 + reach * reach * _U + 2 * RELATIVE + 6 * _U
-        right = t > 0
+        coefficients, right = _GAUSSIAN_ERRORS, t > 0
         # An end that is nearer to 0 than its own error may be on the wrong side of it: in
         # proportion, φ(0) is then at most 2^-60 larger than the density there.
         straddling = right[-1] > right[0]
@@ -121,27 +131,30 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Sample
     else:
         mass = _side_mass(family, center)
         density = tail = mass * exponential(-np.abs(t))
-        relative = reach * 2.0**-50 + RELATIVE + 4 * _U
-        tail_relative = relative + 2.0**-50
-        right = np.broadcast_to(center > 0, t.shape)
+        coefficients, right = _EXPONENTIAL_ERRORS, np.broadcast_to(center > 0, t.shape)
         straddling = np.zeros_like(right[0])
         ellipses = _exponential_ellipses(mass, center, half, rule)
-    body = 1 - tail
-    values = np.stack([density, np.where(right, body, tail), np.where(right, tail, body)])
-    tail_error = tail_relative * tail.max(axis=0)
-    error = np.stack([relative * density.max(axis=0), tail_error, tail_error])
-    error = 1.01 * error + 2 * UNDERFLOW
+    values, body = np.empty((3, *t.shape)), 1 - tail
+    values[0] = density
+    values[1] = np.where(right, body, tail)
+    values[2] = np.where(right, tail, body)
+    constant, linear, square = 1.01 * coefficients
+    error = constant + reach * (linear + reach * square)
+    error[0] *= density.max(axis=0)
+    error[1:] *= tail.max(axis=0)
+    error += 2 * UNDERFLOW
     error[1] += _U * right[-1]
     error[2] += _U * ~right[0]
     # On the panel, the distribution function is largest at the right end, survival at the left.
+    majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
     majorants[0, 0] = np.where(straddling, _ROOT, np.maximum(density[0], density[-1]))
     majorants[1, 0], majorants[2, 0] = values[1, -1], values[2, 0]
     majorants[:, 0] += error
     majorants[:, 0] *= _UP
+    majorants[0, 1:], below, above = ellipses
     mirrored = center < 0
-    for place, bound in enumerate(ellipses):
-        majorants[place, 1:] = bound
-    majorants[1:, 1:] = np.where(mirrored, majorants[:0:-1, 1:], majorants[1:, 1:])
+    majorants[1, 1:] = np.where(mirrored, above, below)
+    majorants[2, 1:] = np.where(mirrored, below, above)
     return Samples(values, error, majorants)
 
 
