@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from dipapprox.numerics.precision import precision
@@ -107,14 +107,9 @@ def _partial_weights(nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
     """
     count = len(nodes)
     values = [[arb(-1), *(x.legendre_p(arb(m)) for m in range(count + 1))] for x in nodes]
-    steps = [[row[m + 2] - row[m] for m in range(count)] for row in values]
-    return [
-        [
-            weights[k] * sum((values[k][m + 1] * step[m] for m in range(count)), arb(0)) / 2
-            for k in range(count)
-        ]
-        for step in steps
-    ]
+    steps = arb_mat([[row[m + 2] - row[m] for m in range(count)] for row in values])
+    halves = [[p * w / 2 for p in row[1:-1]] for row, w in zip(values, weights, strict=True)]
+    return (steps * arb_mat(halves).transpose()).tolist()
 
 
 def _upper(value: arb) -> float:

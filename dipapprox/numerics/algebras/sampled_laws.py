@@ -84,15 +84,10 @@ _FARTHEST = 2.0**20  # standard units; the relative errors stay below 1 %
 # (exponentials: once); its square is rounded once, T² / 2; then come the exponential, Mills'
 # ratio, and constants with their products.
 _EXP = RELATIVE / _U
-_GAUSSIAN_ERRORS = (
-    _U
-    * np.array([[_EXP + 4, 2 * _EXP + 14, 2 * _EXP + 14], [8.0, 16.0, 16.0], [9.0, 9.0, 9.0]])[
-        ..., None
-    ]
+_GAUSSIAN_ERRORS = _U * np.array(
+    [(_EXP + 4, 2 * _EXP + 14, 2 * _EXP + 14), (8, 16, 16), (9, 9, 9)],
 )
-_EXPONENTIAL_ERRORS = (
-    _U * np.array([[_EXP + 4, _EXP + 12, _EXP + 12], [8.0, 8.0, 8.0], [0.0, 0.0, 0.0]])[..., None]
-)
+_EXPONENTIAL_ERRORS = _U * np.array([(_EXP + 4, _EXP + 12, _EXP + 12), (8, 8, 8), (0, 0, 0)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +133,7 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Sample
     values[0] = density
     values[1] = np.where(right, body, tail)
     values[2] = np.where(right, tail, body)
-    constant, linear, square = 1.01 * coefficients
+    constant, linear, square = 1.01 * coefficients[..., None]
     error = constant + reach * (linear + reach * square)
     error[0] *= density.max(axis=0)
     error[1:] *= tail.max(axis=0)
