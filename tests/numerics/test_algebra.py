@@ -301,6 +301,22 @@ def test_a_broken_bound_is_caught(
     assert run(6_000, seed=4).violations
 
 
+@each_family
+def test_many_laws_are_what_each_of_them_is_alone(family: Family) -> None:
+    """Laws that are sampled with others, in groups, on one grid."""
+    many = [Distribution(family, Q(k, 3), Q(k % 4 + 1, 2)) for k in range(24)]
+    grid = grid_for(*many)
+    together = Float64Algebra(grid)
+    assert sum(span.last - span.first for span in grid.spans.values()) > 300
+    for law in (*many[:3], *many[-3:]):
+        alone = Float64Algebra(Grid(grid.unit, grid.marks, {law: grid.spans[law]}))
+        for function in ("density", "cdf", "survival", "mass"):
+            sampled_with_others = getattr(together, function)(law)
+            assert np.array_equal(sampled_with_others.layers, getattr(alone, function)(law).layers)
+        mass = total(together, together.density(law))
+        assert 1 - grid.spans[law].lost <= mass.upper and mass.lower <= 1 and mass.width < 1e-13
+
+
 def test_a_batch_is_its_members_side_by_side() -> None:
     law, other = Distribution(Family.GAUSSIAN, Q(0), Q(1)), Distribution(Family.LAPLACE, Q(1), Q(2))
     algebra = Float64Algebra(grid_for(law, other))

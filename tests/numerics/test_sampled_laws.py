@@ -88,9 +88,10 @@ def test_exponential_is_within_its_bound() -> None:
     assert np.isinf(growth(np.array([700.5, 1e9]))).all()
 
 
-def test_mills_ratio_is_within_its_bound() -> None:
-    t = np.random.default_rng(2).uniform(0, 40, 4000)
-    t[:7] = 0.0, 0.25, 1e-300, 39.75, 39.99999999, np.nextafter(40, 0), 40.0
+@pytest.mark.parametrize("farthest", [10.0, 40.0])
+def test_mills_ratio_is_within_its_bound(farthest: float) -> None:
+    t = np.random.default_rng(2).uniform(0, farthest, 2500)
+    t[:5] = 0.0, 0.25, 1e-300, np.nextafter(farthest, 0), farthest
     with precision(200):
         for argument, value in zip(t, mills_ratio(t), strict=True):
             x = arb(float(argument))
@@ -146,6 +147,16 @@ def test_majorants_are_near_the_supremum() -> None:
     for majorants in samples.majorants[1:]:
         bounds = majorants[:3] ** 1000
         assert bounds[1].max() < 2 and bounds[2].max() < 1e3
+
+
+def test_a_panel_is_the_same_alone_and_among_others() -> None:
+    for family in (Family.GAUSSIAN, *SIDE_MASS):
+        center, half = panels(family)
+        together = sample_law(family, center, half, RULE)
+        for p in range(0, 160, 16):
+            alone = sample_law(family, center[p : p + 1], half[p : p + 1], RULE)
+            for name in ("values", "error", "majorants"):
+                assert np.array_equal(getattr(together, name)[..., [p]], getattr(alone, name))
 
 
 def test_rule_integrates_polynomials_exactly() -> None:

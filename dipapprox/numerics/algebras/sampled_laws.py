@@ -21,7 +21,7 @@ symmetric, or mirror images of each other: we may assume c >= 0.
 Cuts. Let the ellipse have the semi-axes A and B. The computed A' is at least A + 2^-30 (c + A), and
 the cuts x_j = fl(c + A' e_j), e_j from -1 to 1, are within 2^-51 (c + A') <= 2^-20 A' of c + A'
 e_j. So the outer cuts enclose the ellipse; and it lies inside the one with the semi-axes A' and B,
-on which |Im z| <= B sqrt(1 - e²) (1 + 2^-18) beyond the computed cut at |e| <= 4/5. Otherwise cuts
+on which |Im z| <= B sqrt(1 - e²) (1 + 2^-18) beyond the computed cut at |e| <= 3/4. Otherwise cuts
 need no error bounds: they are what they are.
 
 Gaussian ellipses. Integrating the density from x to x + iy,
@@ -42,6 +42,10 @@ the latter at most 6 / (5 t + 4), as 9 (t² + 8) >= (t + 8)².
 Exponential ellipses. |m e^-z| is largest at the left end, and
 
     |1 - m e^(-x - iy)|² = (1 - m e^-x)² + 2 m e^-x (1 - cos y) <= (1 - m e^-x)² + m e^-x y².
+
+Rounding. `growth` exceeds the exponential by 2^-30 in proportion, which covers the roundings of its
+argument, at most 700 * 2^-51, or 2^-990 below -690, and of what is made of it. Where a lower bound
+is wanted, the factor 1 - 2^-20 leaves as much, up to 2^-988, which is only taken from 1.
 
 References:
     Z. Birnbaum, An inequality for Mill's ratio, Ann. Math. Statist. 13 (1942);
@@ -73,7 +77,7 @@ _U = 2.0**-53
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
 _ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
 _UP = 1 + 2.0**-40
-_ARCS = 10
+_ARCS = 8
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
 # Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.
 _HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
