@@ -160,9 +160,12 @@ def _cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
 
 def _reaches(family: Family, bits: int) -> tuple[Fraction, Fraction]:
     """How many scales to the left and to the right of its mean a law is kept."""
-    reach = cutoff(family, bits).distance
+    reach, none = cutoff(family, bits).distance, Fraction(0)
     if family in KINKED:
-        return reach * (family in LEFT_SUPPORT), reach * (family in RIGHT_SUPPORT)
+        return (
+            reach if family in LEFT_SUPPORT else none,
+            reach if family in RIGHT_SUPPORT else none,
+        )
     return reach, reach
 
 

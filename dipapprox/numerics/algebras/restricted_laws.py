@@ -135,7 +135,8 @@ def _reduced(samples: Samples, scale: Array, level: Array, level_error: Array) -
     """function / scale - level, which is still >= 0; every argument has shape (3, P).
 
     The scale, the quotient and the difference are rounded once each: a density is divided, the
-    other functions lose a constant. Majorants other than on the panel grow by this constant.
+    other functions lose a constant. No value exceeds the majorant on the panel by more than its
+    error, and that is taken care of by the last factor. The other majorants grow by the constant.
     """
     values = samples.values / scale[:, None] - level[:, None]
     majorants = samples.majorants / scale[:, None] * _UP
