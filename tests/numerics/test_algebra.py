@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial, isqrt
@@ -13,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.algebras import float64, sampled
+from dipapprox.numerics.algebras import restricted_laws, sampled
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.algebras.sampled_laws import Samples
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_enclosure
@@ -278,24 +280,17 @@ def _no_sampling_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled, "UNIT_ROUNDOFF", 0.0)
-    for name in ("restricted_density", "restricted_cdf"):
-        exact = getattr(float64, name)
-
-        def perturbed(law, grid, rule, exact=exact):  # type: ignore[no-untyped-def]
-            samples = exact(law, grid, rule)
-            return type(samples)(samples.values, samples.error / 32, samples.majorants)
-
-        monkeypatch.setattr(float64, name, perturbed)
+    _change_samples(monkeypatch, lambda law: replace(law, error=law.error / 32))
 
 
 def _small_majorants(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = float64.restricted_survival
+    factors = np.array([1.0, 1.0, 0.9])[:, None, None]
+    _change_samples(monkeypatch, lambda law: replace(law, majorants=law.majorants * factors))
 
-    def perturbed(law, grid, rule):  # type: ignore[no-untyped-def]
-        samples = exact(law, grid, rule)
-        return type(samples)(samples.values, samples.error, samples.majorants * np.float64(0.9))
 
-    monkeypatch.setattr(float64, "restricted_survival", perturbed)
+def _change_samples(monkeypatch: pytest.MonkeyPatch, change: Callable[[Samples], Samples]) -> None:
+    exact = restricted_laws.sample_law
+    monkeypatch.setattr(restricted_laws, "sample_law", lambda *panels: change(exact(*panels)))
 
 
 @pytest.mark.parametrize("breakage", [_no_sampling_error, _no_rounding, _small_majorants])
@@ -304,6 +299,22 @@ def test_a_broken_bound_is_caught(
 ) -> None:
     breakage(monkeypatch)
     assert run(6_000, seed=4).violations
+
+
+@each_family
+def test_many_laws_are_what_each_of_them_is_alone(family: Family) -> None:
+    """Laws that are sampled with others, in groups, on one grid."""
+    many = [Distribution(family, Q(k, 3), Q(k % 4 + 1, 2)) for k in range(24)]
+    grid = grid_for(*many)
+    together = Float64Algebra(grid)
+    assert sum(span.last - span.first for span in grid.spans.values()) > 300
+    for law in (*many[:3], *many[-3:]):
+        alone = Float64Algebra(Grid(grid.unit, grid.marks, {law: grid.spans[law]}))
+        for function in ("density", "cdf", "survival", "mass"):
+            sampled_with_others = getattr(together, function)(law)
+            assert np.array_equal(sampled_with_others.layers, getattr(alone, function)(law).layers)
+        mass = total(together, together.density(law))
+        assert 1 - grid.spans[law].lost <= mass.upper and mass.lower <= 1 and mass.width < 1e-13
 
 
 def test_a_batch_is_its_members_side_by_side() -> None:

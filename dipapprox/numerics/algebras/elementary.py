@@ -7,6 +7,7 @@ exp(-ts - s²/2) ds, for all doubles x <= 700 and 0 <= t <= 40,
 
     |exponential(x) - exp(x)| <= 2^-49 exp(x) + 2^-990                                         (1)
     |mills_ratio(t) - M(t)|   <= 2^-49 M(t)                                                    (2)
+    (1 + 2^-30) exp(x) <= growth(x) <= (1 + 2^-21) exp(x) + 2^-988                             (3)
 
 and exp(-t²/2) M(t) / sqrt(2 pi) is the mass that the standard Gaussian puts above t.
 
@@ -22,10 +23,15 @@ and exp(x) lie in [0, 2^-990].
 
 Proof of (2). M is a Laplace transform of a positive function, so |M^(j)| decreases for every j.
 On the cell of half-width h around m the Taylor remainder is at most |M^(n)(m - h)| h^n / n!,
-which a ball series at m - h encloses. The argument t - m is rounded once, so in Horner's scheme
+which balls at m - h enclose; M' = t M - 1 and so M^(n+1) = t M^(n) + n M^(n-1) give all derivatives
+from M. The argument t - m is rounded once, so in Horner's scheme
 the coefficient c_j takes part in at most 3j + 1 roundings: at most 1.01 u Σ (3j + 1) |c_j| h^j.
 The sum of both and of the errors of the stored c_j is enclosed for every cell when the table is
 made, and compared with 2^-49 M(m + h).
+
+Proof of (3). `growth` uses the Taylor polynomial of degree 6, whose remainder is at most |r|^7
+e^max(r, 0) / 7!: relative to e^r at most 0.35^7 e^0.35 / 7! <= 2^-22.4. All other errors are at
+most 8 u as above. The value is raised by a factor 1 + 2^-22 + 2^-28 and by 2^-989.
 
 References:
     N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 5.1 (Horner).
@@ -37,7 +43,7 @@ from functools import cache
 from math import factorial
 
 import numpy as np
-from flint import arb, arb_series, ctx
+from flint import arb
 from numpy.typing import NDArray
 
 from dipapprox.numerics.precision import precision
@@ -47,6 +53,9 @@ Array = NDArray[np.float64]
 RELATIVE = 2.0**-49
 """Bound on the relative error of `exponential` and of `mills_ratio`."""
 
+EXCESS = 2.0**-20
+"""More than `growth` is too large, in proportion: growth(x) (1 - EXCESS) <= exp(x) + 2^-988."""
+
 UNDERFLOW = 2.0**-990
 """Bound on the further absolute error of `exponential`."""
 
@@ -54,19 +63,33 @@ _LOWEST = -690.0
 _HIGHEST = 700.0
 _TAYLOR = [1 / factorial(j) for j in range(14)]  # int / int is correctly rounded
 
-_CELL = 0.25
-_CELLS = 160
-_TERMS = 14
+_CELL = 0.125
+_CELLS = 320
+_NEAR = 80
+_TERMS = 11
 
 
 def exponential(x: Array) -> Array:
     """Return exp(x) within (1); for x > 700 an upper bound is not promised: use `growth`."""
+    return _exponential(x, _TAYLOR)
+
+
+def growth(x: Array) -> Array:
+    """Return an upper bound of exp(x) within (3), and inf for x > 700."""
+    bound = _exponential(x, _TAYLOR[:7])
+    bound *= 1 + (2.0**-22 + 2.0**-28)
+    bound += 2 * UNDERFLOW
+    bound[x > _HIGHEST] = np.inf
+    return bound
+
+
+def _exponential(x: Array, taylor: list[float]) -> Array:
     high, low, inverse = _logarithm_of_two()
     x = np.clip(x, _LOWEST, _HIGHEST)
     k = np.rint(x * inverse)
     r = (x - k * high) - k * low
-    value = r * _TAYLOR[-1]
-    for coefficient in _TAYLOR[-2:0:-1]:
+    value = r * taylor[-1]
+    for coefficient in taylor[-2:0:-1]:
         value += coefficient
         value *= r
     value += 1.0
@@ -74,19 +97,14 @@ def exponential(x: Array) -> Array:
     return value
 
 
-def growth(x: Array) -> Array:
-    """Return an upper bound of exp(x), at most 1e-9 too large in proportion; inf above 700."""
-    bound: Array = np.where(x > _HIGHEST, np.inf, exponential(x) * (1 + 2.0**-40) + 2 * UNDERFLOW)
-    return bound
-
-
 def mills_ratio(t: Array) -> Array:
     """Return M(t) for 0 <= t <= 40 within (2), and M(40) for larger arguments."""
-    table = _mills_table()
+    # Laws are rarely kept beyond 10 standard deviations.
+    table = _mills_table(_NEAR if t.max() <= _CELL * _NEAR else _CELLS)
     t = np.minimum(t, _CELL * _CELLS)
-    cell = np.minimum((t * (1 / _CELL)).astype(np.int64), _CELLS - 1)
+    cell = np.minimum((t * (1 / _CELL)).astype(np.int64), table.shape[1] - 1)
     x = t - (cell + 0.5) * _CELL
-    coefficients = table[:, cell]
+    coefficients = table.take(cell, axis=1)
     value: Array = coefficients[-1] * x
     for row in coefficients[-2:0:-1]:
         value += row
@@ -104,32 +122,30 @@ def _logarithm_of_two() -> tuple[float, float, float]:
 
 
 @cache
-def _mills_table() -> Array:
+def _mills_table(cells: int) -> Array:
     """Taylor coefficients of M at the cells' midpoints, by degree and cell; checked against (2)."""
-    table = np.empty((_TERMS, _CELLS))
-    with precision(128):
-        half = arb(_CELL) / 2
-        powers = [half**j for j in range(_TERMS + 1)]
-        for cell in range(_CELLS):
-            left = _mills_series(arb(cell) * _CELL, _TERMS + 1)
-            middle = _mills_series((arb(cell) + arb(0.5)) * _CELL, _TERMS)
-            right = _mills_series(arb(cell + 1) * _CELL, 1)
+    table = np.empty((_TERMS, cells))
+    with precision(192):
+        powers = [(arb(_CELL) / 2) ** j for j in range(_TERMS + 1)]
+        weights = [arb(1.01) * (3 * j + 1) / 2**53 * power for j, power in enumerate(powers)]
+        left = _mills_series(arb(0), _TERMS + 1)
+        for cell in range(cells):
+            middle = _mills_series(arb(cell + 0.5) * _CELL, _TERMS)
+            right = _mills_series(arb(cell + 1) * _CELL, _TERMS + 1)
             stored = [float(coefficient.mid()) for coefficient in middle]
             error = abs(left[_TERMS]) * powers[_TERMS]
-            for j, (exact, value) in enumerate(zip(middle, stored, strict=True)):
-                error += abs(exact - arb(value)) * powers[j]
-                error += arb(1.01) * (3 * j + 1) * abs(arb(value)) * powers[j] / 2**53
-            assert error <= right[0] * arb(RELATIVE)
+            for exact, value, power, weight in zip(middle, stored, powers, weights, strict=False):
+                error += abs(exact - value) * power + abs(value) * weight
+            assert error <= right[0] * RELATIVE
             table[:, cell] = stored
+            left = right
     return table
 
 
 def _mills_series(point: arb, length: int) -> list[arb]:
-    """M(point + x) = sqrt(pi / 2) exp(s²/2) erfc(s / sqrt 2) as a series in x, s = point + x."""
-    saved, ctx.cap = ctx.cap, length
-    try:
-        s = arb_series([point, 1])
-        series = (s * s / 2).exp() * (s / arb(2).sqrt()).erfc() * (arb.pi() / 2).sqrt()
-        return [series[j] for j in range(length)]
-    finally:
-        ctx.cap = saved
+    """The Taylor coefficients of M, M(s) = sqrt(pi / 2) exp(s²/2) erfc(s / sqrt 2), at a point."""
+    value = (point * point / 2).exp() * (point / arb(2).sqrt()).erfc() * (arb.pi() / 2).sqrt()
+    series = [value, point * value - 1]
+    for n in range(1, length - 1):
+        series.append((point * series[n] + series[n - 1]) / (n + 1))
+    return series

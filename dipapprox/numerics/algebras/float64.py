@@ -6,7 +6,7 @@ Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -20,15 +20,8 @@ from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.monomials import monomial_integrals
 from dipapprox.numerics.algebras.products import power
-from dipapprox.numerics.algebras.restricted_laws import (
-    Sampler,
-    restricted_cdf,
-    restricted_density,
-    restricted_mass,
-    restricted_survival,
-)
+from dipapprox.numerics.algebras.restricted_laws import RestrictedLaw, restricted_laws
 from dipapprox.numerics.algebras.sampled import (
-    FLOOR,
     SAFE,
     Sampled,
     add,
@@ -38,13 +31,16 @@ from dipapprox.numerics.algebras.sampled import (
     multiply_each,
     panel_errors,
 )
-from dipapprox.numerics.algebras.sampled_laws import Samples
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 Array = NDArray[np.float64]
+_Function = Callable[[RestrictedLaw], Sampled]
 
 _NODES = 20
 _BATCH = 2**17  # doubles
+_TOGETHER = 256
+"""Most panels of other laws that are sampled with one; more do not make it faster."""
+
 _RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 
@@ -54,7 +50,7 @@ class Float64Algebra:
     Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
     """
 
-    __slots__ = ("_half", "_leaves", "_rule", "_scratch", "grid")
+    __slots__ = ("_half", "_laws", "_leaves", "_rule", "_scratch", "grid")
 
     def __init__(
         self, grid: Grid, nodes: int = _NODES, ratios: tuple[float, ...] = _RATIOS
@@ -78,7 +74,8 @@ class Float64Algebra:
         self._rule: Rule = legendre_rule(nodes, ratios)
         self._half = np.array([width / (2 * grid.unit) for width in widths])
         self._scratch: Array | None = None
-        self._leaves: dict[tuple[Sampler, Distribution], Sampled] = {}
+        self._laws: dict[Distribution, RestrictedLaw] = {}
+        self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
 
     @property
     def together(self) -> int:
@@ -94,19 +91,19 @@ class Float64Algebra:
 
     def density(self, law: Distribution) -> Sampled:
         """The density of the restricted law."""
-        return self._leaf(restricted_density, law)
+        return self._leaf(RestrictedLaw.density, law)
 
     def cdf(self, law: Distribution) -> Sampled:
         """t -> mass of the restricted law below t."""
-        return self._leaf(restricted_cdf, law)
+        return self._leaf(RestrictedLaw.cdf, law)
 
     def survival(self, law: Distribution) -> Sampled:
         """t -> mass of the restricted law above t."""
-        return self._leaf(restricted_survival, law)
+        return self._leaf(RestrictedLaw.survival, law)
 
     def mass(self, law: Distribution) -> Sampled:
         """t -> the total mass of the restricted law."""
-        return self._leaf(restricted_mass, law)
+        return self._leaf(RestrictedLaw.mass, law)
 
     def restrict(
         self, function: Sampled, lower: Fraction | None, upper: Fraction | None
@@ -252,16 +249,21 @@ class Float64Algebra:
     def _height(self) -> int:
         return self._nodes + len(self._rule.ratios) + 2
 
-    def _leaf(self, sampler: Sampler, law: Distribution) -> Sampled:
-        key = (sampler, law)
+    def _leaf(self, function: _Function, law: Distribution) -> Sampled:
+        key = (function, law)
         if key not in self._leaves:
-            self._leaves[key] = self._pack(sampler(law, self.grid, self._rule))
+            self._leaves[key] = function(self._restricted(law))
         return self._leaves[key]
 
-    def _pack(self, samples: Samples) -> Sampled:
-        zero = samples.majorants[:, :1] == 0
-        majorants = np.where(zero, 0.0, np.maximum(samples.majorants, FLOOR))
-        sup = np.maximum(majorants[:, 0], FLOOR)
-        amplification = 1 + samples.error / sup * SAFE
-        layers = np.vstack([samples.values.T, majorants.T, amplification])
-        return Sampled(layers, 1, float(majorants[majorants > 0].min()), True)
+    def _restricted(self, law: Distribution) -> RestrictedLaw:
+        """Sample a law, and with it those of its family that will be asked for next."""
+        if law not in self._laws:
+            laws, panels = [law], 0
+            for other, span in self.grid.spans.items():
+                if other.family is law.family and other not in self._laws and other != law:
+                    panels += span.last - span.first
+                    if panels > _TOGETHER:
+                        break
+                    laws.append(other)
+            self._laws.update(zip(laws, restricted_laws(laws, self.grid, self._rule), strict=True))
+        return self._laws[law]

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import inf, lcm
+from typing import NamedTuple
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.numerics.densities import KINKED, LEFT_SUPPORT, RIGHT_SUPPORT
@@ -51,27 +53,24 @@ class Grid:
     """Panels [boundaries[p], boundaries[p + 1]] and every law's span among them.
 
     Attributes:
-        boundaries: Exact, strictly increasing; at least two.
-        spans: The laws that may be used on the grid. Means of all but Gaussian laws are boundaries.
         unit: A common denominator of the boundaries.
-        marks: The boundaries times `unit`: integers, for bulk work.
+        marks: The boundaries times `unit`: integers, strictly increasing; at least two.
+        spans: The laws that may be used on the grid. Means of all but Gaussian laws are boundaries.
     """
 
-    boundaries: tuple[Fraction, ...]
+    unit: int
+    marks: tuple[int, ...]
     spans: Mapping[Distribution, Span]
-    unit: int = field(init=False)
-    marks: tuple[int, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        unit = lcm(*{mark.denominator for mark in self.boundaries})
-        marks = tuple(mark.numerator * (unit // mark.denominator) for mark in self.boundaries)
-        object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "marks", marks)
+    @property
+    def boundaries(self) -> tuple[Fraction, ...]:
+        """The boundaries, exact; made anew whenever they are asked for."""
+        return tuple(Fraction(mark, self.unit) for mark in self.marks)
 
     @property
     def panels(self) -> int:
         """The number of panels."""
-        return len(self.boundaries) - 1
+        return len(self.marks) - 1
 
     def index(self, point: Fraction) -> int:
         """Return the index of the boundary at `point`, or the nearest end if it lies outside.
@@ -79,10 +78,11 @@ class Grid:
         Raises:
             ValueError: If the point is inside the grid but not a boundary.
         """
-        place = bisect_left(self.boundaries, point)
-        if place == len(self.boundaries):
+        mark = point * self.unit
+        place = bisect_left(self.marks, mark)
+        if place == len(self.marks):
             return self.panels
-        if place > 0 and self.boundaries[place] != point:
+        if place > 0 and self.marks[place] != mark:
             raise ValueError(f"{point} is not a boundary of the grid")
         return place
 
@@ -106,23 +106,28 @@ def build_grid(
     Returns:
         The grid, or why there is none: samples too far apart for their scales.
     """
-    kept = {law: _cutoff_interval(law, bits) for law in laws}
-    left = min(low for low, _ in kept.values())
-    right = max(high for _, high in kept.values())
-    kinks = {law.mean for law in kept if law.family in KINKED}
-    inside = {point for point in points if left < point < right}
+    intervals = {law: _cutoff_interval(law, bits) for law in laws}
+    cuts = [*points, *(law.mean for law in intervals if law.family in KINKED)]
+    # Integers over one denominator: fractions take much longer to compare, to add and to halve.
+    marks = chain(cuts, *intervals.values())
+    common = lcm(*(mark.denominator for mark in marks))
+
+    def units(mark: Fraction) -> int:
+        return mark.numerator * (common // mark.denominator)
+
+    kept = {law: (units(low), units(high)) for law, (low, high) in intervals.items()}
+    left, right = min(low for low, _ in kept.values()), max(high for _, high in kept.values())
+    inside = {mark for mark in map(units, cuts) if left < mark < right}
     try:
         shapes = [_Shape.of(law, bits, fineness) for law in kept]
-        span = float(right - left)
+        span = (right - left) / common
     except OverflowError:
         return NotEnclosed("the samples' scales or means are beyond the range of doubles")
     if min(shape.scale for shape in shapes) < span * 2.0**-200:
         return NotEnclosed("the samples' scales are too far apart")
-    # Integers over one denominator: fractions take much longer to add and to halve.
-    first = {left, right} | kinks | inside
-    unit = lcm(*(mark.denominator for mark in first)) << _HALVINGS
     # Depth first from the left, so that the boundaries come out in order.
-    stack = sorted((mark.numerator * (unit // mark.denominator) for mark in first), reverse=True)
+    unit = common << _HALVINGS
+    stack = [mark << _HALVINGS for mark in sorted({left, right} | inside, reverse=True)]
     boundaries = [stack.pop()]
     while stack:
         low, high = boundaries[-1], stack[-1]
@@ -136,13 +141,12 @@ def build_grid(
             continue
         if len(boundaries) + len(stack) > max_panels + 1:
             return NotEnclosed(f"the samples' scales and means need more than {max_panels} panels")
-    marks = tuple(Fraction(mark, unit) for mark in boundaries)
-    lost = Fraction(2, 2**bits)
-    spans = {
-        law: Span(bisect_right(marks, low) - 1, bisect_left(marks, high), lost)
-        for law, (low, high) in kept.items()
-    }
-    return Grid(marks, spans)
+    finer, lost = unit // common, Fraction(2, 2**bits)
+    spans = {}
+    for law, (low, high) in kept.items():
+        first, last = bisect_right(boundaries, low * finer), bisect_left(boundaries, high * finer)
+        spans[law] = Span(first - 1, last, lost)
+    return Grid(unit, tuple(boundaries), spans)
 
 
 _HALVINGS = 12
@@ -156,14 +160,16 @@ def _cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
 
 def _reaches(family: Family, bits: int) -> tuple[Fraction, Fraction]:
     """How many scales to the left and to the right of its mean a law is kept."""
-    reach = cutoff(family, bits).distance
+    reach, none = cutoff(family, bits).distance, Fraction(0)
     if family in KINKED:
-        return reach * (family in LEFT_SUPPORT), reach * (family in RIGHT_SUPPORT)
+        return (
+            reach if family in LEFT_SUPPORT else none,
+            reach if family in RIGHT_SUPPORT else none,
+        )
     return reach, reach
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(NamedTuple):
     """What the choice of widths needs to know of a law, in doubles: nothing here is proved."""
 
     mean: float
@@ -190,11 +196,12 @@ _GAUSSIAN, _EXPONENTIAL = (0.9, 0.18), (1.9, 0.16)
 
 
 def _narrow_enough(shapes: list[_Shape], start: float, width: float) -> bool:
-    for shape in shapes:
-        left, right = shape.mean - start - width, start - shape.mean
-        beyond = max(left, right, 0.0) / shape.scale
-        reach = shape.left if left > right else shape.right
-        most = min(shape.width + shape.slope * beyond, max(beyond, shape.edge))
-        if beyond < reach and width > shape.scale * most:
+    for mean, scale, left, right, widest, slope, edge in shapes:
+        before, after = mean - start - width, start - mean
+        distance, reach = (before, left) if before > after else (after, right)
+        beyond = distance / scale if distance > 0 else 0.0
+        if beyond < reach and (
+            width > scale * (widest + slope * beyond) or width > scale * max(beyond, edge)
+        ):
             return False
     return True

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from dipapprox.numerics.precision import precision
@@ -42,6 +42,7 @@ class Rule:
 
     Attributes:
         nodes: x_j, shape (n,); each within 2 u |x_j| of the exact one.
+        points: -1, the nodes, 1.
         from_left: The transpose of W with the column of weights appended, shape (n, n + 1).
         from_right: The same for integrals from x_j to 1, shape (n, n + 1).
         norm: Upper bound of λ and of 2.
@@ -53,6 +54,7 @@ class Rule:
     """
 
     nodes: Array
+    points: Array
     from_left: Array
     from_right: Array
     norm: float
@@ -80,8 +82,10 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
             for k in range(count + 1)
         )
         radii = [arb(ratio) for ratio in ratios]
+        places = [float(node.mid()) for node in nodes]
         return Rule(
-            nodes=np.array([float(node.mid()) for node in nodes]),
+            nodes=np.array(places),
+            points=np.array([-1.0, *places, 1.0]),
             from_left=np.array([[float(entry.mid()) for entry in row] for row in rows]),
             from_right=np.array([[float(entry.mid()) for entry in row] for row in mirrored]),
             norm=norm,
@@ -103,14 +107,9 @@ def _partial_weights(nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
     """
     count = len(nodes)
     values = [[arb(-1), *(x.legendre_p(arb(m)) for m in range(count + 1))] for x in nodes]
-    steps = [[row[m + 2] - row[m] for m in range(count)] for row in values]
-    return [
-        [
-            weights[k] * sum((values[k][m + 1] * step[m] for m in range(count)), arb(0)) / 2
-            for k in range(count)
-        ]
-        for step in steps
-    ]
+    steps = arb_mat([[row[m + 2] - row[m] for m in range(count)] for row in values])
+    halves = [[p * w / 2 for p in row[1:-1]] for row, w in zip(values, weights, strict=True)]
+    return (steps * arb_mat(halves).transpose()).tolist()
 
 
 def _upper(value: arb) -> float:

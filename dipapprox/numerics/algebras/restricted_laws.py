@@ -1,95 +1,121 @@
 """Restricted laws, sampled on all panels of a grid (see `grid` for what restriction means).
 
-With F the distribution function, a and b the span's ends, F(a) and 1 - F(b) from balls:
+With F the distribution function, a and b the span's ends:
 
               left of the span     on the span        right of it
     density   0                    F'(t)              0
     cdf       0                    F(t) - F(a)        F(b) - F(a)
     survival  F(b) - F(a)          F(b) - F(t)        0
     mass      F(b) - F(a)          F(b) - F(a)        F(b) - F(a)
+
+F(a) and 1 - F(b) are what is sampled at these ends; for one-sided laws one of them is 0. The laws
+are those of one family: in standard units they are one law, on the panels of all their spans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
-from dipapprox.distributions import MIRRORED, Distribution
-from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.distributions import Distribution, Family
+from dipapprox.numerics.algebras.grid import Grid, Span
 from dipapprox.numerics.algebras.legendre import Rule
-from dipapprox.numerics.algebras.sampled_laws import Samples, sample_cdf, sample_density
-from dipapprox.numerics.densities import STANDARD_LAWS
-from dipapprox.numerics.precision import precision, to_ball
+from dipapprox.numerics.algebras.sampled import FLOOR, SAFE, Sampled
+from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
 
 Array = NDArray[np.float64]
-Sampler = Callable[[Distribution, Grid, Rule], Samples]
+Integers = NDArray[np.int64]
 
 _U = 2.0**-53
 _UP = 1 + 2.0**-45
 
 
-def restricted_density(law: Distribution, grid: Grid, rule: Rule) -> Samples:
-    """Sample the density of the restricted law."""
-    scale = float(law.scale)
-    inner = sample_density(law.family, *_standard_panels(law, grid), rule)
-    values = inner.values / scale
-    # The scale and the quotient are rounded once each.
-    error = inner.error / scale * _UP + 3 * _U * values.max(axis=1)
-    inside = Samples(values, error, inner.majorants / scale * _UP)
-    return _on_grid(law, grid, inside, _NOTHING, _NOTHING)
+@dataclass(frozen=True, slots=True, eq=False)
+class RestrictedLaw:
+    """A restricted law, sampled on its span of a grid.
+
+    Attributes:
+        panels: Of the grid.
+        span: Which of them are the law's.
+        layers: See `Sampled`: density, cdf and survival on the span, shape (3, n + R + 2, …).
+        total: Layers of a constant, the total mass; shape (n + R + 2, 1).
+        least: Positive lower bound of all majorants.
+    """
+
+    panels: int
+    span: Span
+    layers: Array
+    total: Array
+    least: float
+
+    def density(self) -> Sampled:
+        """The density on the grid."""
+        nothing = self._nothing()
+        return self._joined(nothing, self.layers[0], nothing)
+
+    def cdf(self) -> Sampled:
+        """t -> mass below t."""
+        return self._joined(self._nothing(), self.layers[1], self.total)
+
+    def survival(self) -> Sampled:
+        """t -> mass above t."""
+        return self._joined(self.total, self.layers[2], self._nothing())
+
+    def mass(self) -> Sampled:
+        """t -> the total mass."""
+        return self._joined(self.total, self.total, self.total)
+
+    def _nothing(self) -> Array:
+        zero = np.zeros_like(self.total)
+        zero[-1] = 1.0
+        return zero
+
+    def _joined(self, before: Array, inside: Array, after: Array) -> Sampled:
+        layers = np.empty((len(inside), self.panels))
+        layers[:, : self.span.first] = before
+        layers[:, self.span.first : self.span.last] = inside
+        layers[:, self.span.last :] = after
+        return Sampled(layers, 1, self.least, True)
 
 
-def restricted_cdf(law: Distribution, grid: Grid, rule: Rule) -> Samples:
-    """Sample t -> mass of the restricted law below t."""
-    left, mass, _ = _masses(law, grid)
-    inner = sample_cdf(law.family, *_standard_panels(law, grid), rule)
-    return _on_grid(law, grid, _minus(inner, left), _NOTHING, mass)
-
-
-def restricted_survival(law: Distribution, grid: Grid, rule: Rule) -> Samples:
-    """Sample t -> mass of the restricted law above t: 1 - F(t) is F(-t) of the mirrored law."""
-    _, mass, right = _masses(law, grid)
-    center, half = _standard_panels(law, grid)
-    inner = sample_cdf(MIRRORED[law.family], -center, half, rule)
-    mirrored = Samples(inner.values[:, ::-1], inner.error, inner.majorants)
-    return _on_grid(law, grid, _minus(mirrored, right), mass, _NOTHING)
-
-
-def restricted_mass(law: Distribution, grid: Grid, rule: Rule) -> Samples:
-    """Sample the total mass of the restricted law."""
-    _, mass, _ = _masses(law, grid)
-    panels = grid.panels
-    return Samples(
-        np.full((panels, len(rule.nodes)), mass.value),
-        np.full(panels, mass.error),
-        np.full((panels, len(rule.ratios) + 1), mass.bound),
+def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> list[RestrictedLaw]:
+    """Sample restricted laws of one family, at least one."""
+    family = laws[0].family
+    panels = [_standard_panels(law, grid) for law in laws]
+    counts = [len(centers) for centers, _ in panels]
+    ends: Integers = np.cumsum(counts)
+    starts = ends - counts
+    center, half = (np.array(list(chain(*lists))) for lists in zip(*panels, strict=True))
+    standard = sample_law(family, center, half, rule)
+    # By function and law: the masses left of the span for the distribution function, right of it
+    # for the survival function.
+    outside, outside_error = np.zeros((2, 3, len(laws)))
+    if family is not Family.EXPONENTIAL:
+        outside[1] = standard.values[1, 0, starts]
+        outside_error[1] = standard.error[1, starts]
+    if family is not Family.REFLECTED_EXPONENTIAL:
+        outside[2] = standard.values[2, -1, ends - 1]
+        outside_error[2] = standard.error[2, ends - 1]
+    scale = np.ones((3, len(laws)))
+    scale[0] = [float(law.scale) for law in laws]
+    layers = _layers(
+        _reduced(standard, *np.repeat([scale, outside, outside_error], counts, axis=2))
     )
+    totals = _totals(outside, outside_error, rule)
+    least = min(float(each[..., len(rule.nodes) : -1, :].min()) for each in (layers, totals))
+    return [
+        RestrictedLaw(
+            grid.panels, grid.spans[law], layers[..., start:end], totals[:, k : k + 1], least
+        )
+        for k, (law, start, end) in enumerate(zip(laws, starts, ends, strict=True))
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """A constant >= 0: a double, a bound on its error, an upper bound of the exact number."""
-
-    value: float
-    error: float
-    bound: float
-
-    @classmethod
-    def of(cls, ball: arb) -> _Level:
-        value = max(float(ball.mid()), 0.0)
-        error = float(abs(ball - arb(value)).upper()) * _UP
-        return cls(value, error, (value + error) * _UP)
-
-
-_NOTHING = _Level(0.0, 0.0, 0.0)
-
-
-def _standard_panels(law: Distribution, grid: Grid) -> tuple[Array, Array]:
+def _standard_panels(law: Distribution, grid: Grid) -> tuple[list[float], list[float]]:
     """Centres and half-widths of the span's panels in standard units, correctly rounded.
 
     Python divides integers with one rounding: over a common denominator d, with mean = m / n and
@@ -98,49 +124,46 @@ def _standard_panels(law: Distribution, grid: Grid) -> tuple[Array, Array]:
     span = grid.spans[law]
     marks, denominator = grid.marks[span.first : span.last + 1], grid.unit
     (m, n), (s, t) = law.mean.as_integer_ratio(), law.scale.as_integer_ratio()
-    below, shift, wide = 2 * denominator * n * s, 2 * denominator * m, 2 * denominator * s
-    center = [((low + high) * n - shift) * t / below for low, high in pairwise(marks)]
+    below, wide = 2 * denominator * n * s, 2 * denominator * s
+    factor, shift = n * t, 2 * denominator * m * t
+    center = [((low + high) * factor - shift) / below for low, high in pairwise(marks)]
     half = [(high - low) * t / wide for low, high in pairwise(marks)]
-    return np.array(center), np.array(half)
+    return center, half
 
 
-def _masses(law: Distribution, grid: Grid) -> tuple[_Level, _Level, _Level]:
-    """Mass left of the span, in it, right of it."""
-    span = grid.spans[law]
-    standard = STANDARD_LAWS[law.family]
-    with precision(128):
-        low, high = (
-            to_ball((grid.boundaries[end] - law.mean) / law.scale)
-            for end in (span.first, span.last)
-        )
-        left, right = standard.cdf(low, -1), standard.survival(high, 1)
-        return _Level.of(left), _Level.of(1 - left - right), _Level.of(right)
+def _reduced(samples: Samples, scale: Array, level: Array, level_error: Array) -> Samples:
+    """function / scale - level, which is still >= 0; every argument has shape (3, P).
+
+    The scale, the quotient and the difference are rounded once each: a density is divided, the
+    other functions lose a constant. No value exceeds the majorant on the panel by more than its
+    error, and that is taken care of by the last factor. The other majorants grow by the constant.
+    """
+    values = samples.values / scale[:, None] - level[:, None]
+    majorants = samples.majorants / scale[:, None] * _UP
+    error = samples.error / scale + level_error + _ROUNDINGS * _U * majorants[:, 0]
+    majorants[:, 1:] += (level + level_error)[:, None] * _UP
+    return Samples(values, error * _UP, majorants)
 
 
-def _minus(samples: Samples, level: _Level) -> Samples:
-    """function - level, which is still >= 0; a majorant other than on the panel grows by level."""
-    growth = np.full(samples.majorants.shape[1], level.bound)
-    growth[0] = 0.0
-    values = samples.values - level.value
-    error = samples.error + level.error + _U * np.abs(values).max(axis=1)
-    return Samples(values, error * _UP, (samples.majorants + growth) * _UP)
+_ROUNDINGS = np.array([[3.0], [1.0], [1.0]])
 
 
-def _on_grid(
-    law: Distribution, grid: Grid, inside: Samples, left: _Level, right: _Level
-) -> Samples:
-    span = grid.spans[law]
-    before, after = span.first, grid.panels - span.last
+def _totals(outside: Array, outside_error: Array, rule: Rule) -> Array:
+    """Return the layers of the masses inside, constants; shape (n + R + 2, laws)."""
+    beyond = outside.sum(axis=0)
+    value = np.maximum(1 - beyond, 0.0)
+    error = (outside_error.sum(axis=0) + _U * (beyond + 0.5)) * _UP
+    bound = np.maximum((value + error) * _UP, FLOOR)
+    layers = np.empty((len(rule.nodes) + len(rule.ratios) + 2, len(value)))
+    layers[: len(rule.nodes)] = value
+    layers[len(rule.nodes) : -1] = bound
+    layers[-1] = 1 + error / bound * SAFE
+    return layers
 
-    def extend(inner: Array, first: float, last: float) -> Array:
-        ends = [
-            np.full((count, *inner.shape[1:]), level)
-            for count, level in ((before, first), (after, last))
-        ]
-        return np.concatenate([ends[0], inner, ends[1]])
 
-    return Samples(
-        extend(inside.values, left.value, right.value),
-        extend(inside.error, left.error, right.error),
-        extend(inside.majorants, left.bound, right.bound),
-    )
+def _layers(samples: Samples) -> Array:
+    """Arrange functions that vanish nowhere as `Sampled` does."""
+    majorants = np.maximum(samples.majorants, FLOOR)
+    amplification = 1 + samples.error / majorants[..., 0, :] * SAFE
+    values = samples.values[..., 1:-1, :]
+    return np.concatenate([values, majorants, amplification[..., None, :]], axis=-2)

@@ -2,34 +2,50 @@
 
 A panel is the interval [c - h, c + h] in standard units; z = c + h w maps the reference interval
 [-1, 1] onto it, and each Bernstein ellipse of the rule (`legendre.Rule`) onto an ellipse round
-it. The first majorant column bounds the function on the panel itself, the others on the ellipses.
+it. The density, the distribution function and 1 minus it, the survival function, come from the
+same exponentials, on many panels at once: commonly those of all laws of a grid.
 
-Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h the computed node t = fl(c +
+Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h the computed point t = fl(c +
 fl(h x)) is within 2^-50 T of the exact one; moving an argument by d <= 2^-40 changes the
 functions by factors within exp(± d (T + 1)), because the hazard rate of any law here is at most |t|
 + 1.
 
 Laplace and one-sided panels lie on one side of 0, with the law's mass m on that side: the density
-is m e^-|t|, the distribution function m e^-|t| on the left, 1 - m e^-|t| on the right.
+and what is beyond t are m e^-|t|.
 
-Modulus of the Gaussian distribution function. Integrating the density from x to x + iy,
+On the panel itself the functions are monotone, but for the Gaussian density round 0: their suprema
+are the values at an end. On an ellipse they are those of the modulus on its boundary, by the
+maximum principle, and the boundary is cut into arcs at equidistant real parts. All laws here are
+symmetric, or mirror images of each other: we may assume c >= 0.
+
+Cuts. Let the ellipse have the semi-axes A and B. The computed A' is at least A + 2^-30 (c + A), and
+the cuts x_j = fl(c + A' e_j), e_j from -1 to 1, are within 2^-51 (c + A') <= 2^-20 A' of c + A'
+e_j. So the outer cuts enclose the ellipse; and it lies inside the one with the semi-axes A' and B,
+on which |Im z| <= B sqrt(1 - e²) (1 + 2^-18) beyond the computed cut at |e| <= 3/4. Otherwise cuts
+need no error bounds: they are what they are.
+
+Gaussian ellipses. Integrating the density from x to x + iy,
 
     Φ(x + iy) = Φ(x) + φ(x) ∫_0^y e^(s²/2) (sin(xs) + i cos(xs)) ds,
 
 and with q = exp(y²/2), D = y (1 + (q - 1) / 3) >= ∫_0^y e^(s²/2) ds (compare power series),
 
-    |Φ(x + iy)|² <= (Φ(x) + φ(x) min(|x| (q - 1), D))² + (φ(x) D)²,   as |sin xs| <= |x| s.
+    |Φ(x + iy)|² <= (Φ(x) + φ(x) min(|x| (q - 1), D))² + (φ(x) D)²,   as |sin xs| <= |x| s,
 
-Here Φ(x) is bounded by elementary bounds of Mills' ratio (Birnbaum; Sampford), for t >= 0
+likewise for 1 - Φ, and |φ(x + iy)| = φ(x) q. Here Φ(x) is bounded by elementary bounds of Mills'
+ratio (Birnbaum; Sampford), for t >= 0
 
-    2 / (t + sqrt(t² + 4))  <=  M(t) = (1 - Φ(t)) / φ(t)  <=  4 / (3 t + sqrt(t² + 8)).
+    2 / (t + sqrt(t² + 4))  <=  M(t) = (1 - Φ(t)) / φ(t)  <=  4 / (3 t + sqrt(t² + 8)),
 
-Modulus of that right branch:
+the latter at most 6 / (5 t + 4), as 9 (t² + 8) >= (t + 8)².
+
+Exponential ellipses. |m e^-z| is largest at the left end, and
 
     |1 - m e^(-x - iy)|² = (1 - m e^-x)² + 2 m e^-x (1 - cos y) <= (1 - m e^-x)² + m e^-x y².
 
-Both are maximised over arcs of the ellipse's boundary, cut at equidistant Re w; the maximum
-modulus principle takes them inside.
+Rounding. `growth` exceeds the exponential by 2^-30 in proportion, which covers the roundings of its
+argument, at most 700 * 2^-51, or 2^-990 below -690, and of what is made of it. Where a lower bound
+is wanted, the factor 1 - 2^-20 leaves as much, up to 2^-988, which is only taken from 1.
 
 References:
     Z. Birnbaum, An inequality for Mill's ratio, Ann. Math. Statist. 13 (1942);
@@ -46,6 +62,7 @@ from numpy.typing import NDArray
 from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.algebras.elementary import (
+    EXCESS,
     RELATIVE,
     UNDERFLOW,
     exponential,
@@ -58,21 +75,33 @@ Array = NDArray[np.float64]
 
 _U = 2.0**-53
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
-_ARCS = 10
-_EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)
-# Largest |Im w| / b on each arc of the left half: sqrt(1 - c²) at its right end, 1 next to 0.
-_HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-39)
+_ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
+_UP = 1 + 2.0**-40
+_ARCS = 8
+_EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
+# Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.
+_HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
 _FARTHEST = 2.0**20  # standard units; the relative errors stay below 1 %
+
+# Relative errors as polynomials in T: the coefficients of 1, T and T², each for the density and
+# twice for what is beyond t. In units of u: the argument moves by d = 8 T, which counts T + 1 times
+# (exponentials: once); its square is rounded once, T² / 2; then come the exponential, Mills'
+# ratio, and constants with their products.
+_EXP = RELATIVE / _U
+_GAUSSIAN_ERRORS = _U * np.array(
+    [(_EXP + 4, 2 * _EXP + 14, 2 * _EXP + 14), (8, 16, 16), (9, 9, 9)],
+)
+_EXPONENTIAL_ERRORS = _U * np.array([(_EXP + 4, _EXP + 12, _EXP + 12), (8, 8, 8), (0, 0, 0)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """A function >= 0 on P panels: computed node values, their errors, majorants.
+    """Density, distribution function and survival function on P panels.
 
     Attributes:
-        values: Shape (P, n).
-        error: Absolute error of all values of a panel, shape (P,).
-        majorants: On the panel and the R ellipses, shape (P, R + 1); finite or inf.
+        values: At the left end, the n nodes and the right end, shape (3, n + 2, P).
+        error: Absolute error of all values of a panel, shape (3, P).
+        majorants: On the panel and the R ellipses, shape (3, R + 1, P); finite or inf.
     """
 
     values: Array
@@ -80,50 +109,51 @@ class Samples:
     majorants: Array
 
 
-def _check_reach(reach: Array) -> None:
-    """Insist that a grid is as narrow as its construction promises: bounds depend on it."""
+def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
+    """Sample the standard law; only Gaussian panels may straddle 0.
+
+    Raises:
+        BrokenInvariant: If a panel is too far from 0 for the bounds, or outside the law's support.
+    """
+    reach = np.abs(center) + half
     if not reach.max() <= _FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
-
-
-def sample_density(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
-    """Sample the standard density; only Gaussian panels may straddle 0."""
-    t = _nodes(center, half, rule)
-    reach = np.abs(center) + half
-    _check_reach(reach)
+    t = half * rule.points[:, None] + center
     if family is Family.GAUSSIAN:
-        values = exponential(-0.5 * t * t) * _ROOT
-        # argument: T d; its square: u T² / 2; exponential; constant and product: 3 u
-        relative = reach * (reach + 1) * 2.0**-50 + reach * reach * _U + RELATIVE + 4 * _U
-        majorants = _gaussian_density_majorants(center, half, rule)
+        density = exponential(-0.5 * t * t) * _ROOT
+        tail = density * mills_ratio(np.abs(t))
+        coefficients, right = _GAUSSIAN_ERRORS, t > 0
+        # An end that is nearer to 0 than its own error may be on the wrong side of it: in
+        # proportion, φ(0) is then at most 2^-60 larger than the density there.
+        straddling = right[-1] > right[0]
+        ellipses = _gaussian_ellipses(center, half, rule)
     else:
         mass = _side_mass(family, center)
-        values = mass * exponential(-np.abs(t))
-        relative = reach * 2.0**-50 + RELATIVE + 4 * _U
-        wide = np.append(1.0, rule.wide)
-        nearest = np.abs(center)[:, None] - half[:, None] * wide
-        majorants = mass * growth(-nearest + 2.0**-48 * (reach[:, None] + half[:, None] * wide))
-    error = 1.01 * relative * values.max(axis=1) + 2 * UNDERFLOW
-    return Samples(values, error, majorants)
-
-
-def sample_cdf(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
-    """Sample the standard distribution function; only Gaussian panels may straddle 0."""
-    t = _nodes(center, half, rule)
-    reach = np.abs(center) + half
-    _check_reach(reach)
-    if family is Family.GAUSSIAN:
-        tail = _gaussian_tail(np.abs(t))
-        relative = (reach + 1) ** 2 * 2.0**-50 + reach * reach * _U + 2 * RELATIVE + 6 * _U
-        majorants = _gaussian_cdf_majorants(center, half, rule)
-    else:
-        mass = _side_mass(family, center)
-        tail = mass * exponential(-np.abs(t))
-        relative = (reach + 1) * 2.0**-50 + RELATIVE + 4 * _U
-        majorants = _exponential_cdf_majorants(mass, center, half, rule)
-    right = t > 0
-    values = np.where(right, 1 - tail, tail)
-    error = 1.01 * relative * tail.max(axis=1) + 2 * UNDERFLOW + _U * right.any(axis=1)
+        density = tail = mass * exponential(-np.abs(t))
+        coefficients, right = _EXPONENTIAL_ERRORS, np.broadcast_to(center > 0, t.shape)
+        straddling = np.zeros_like(right[0])
+        ellipses = _exponential_ellipses(mass, center, half, rule)
+    values, body = np.empty((3, *t.shape)), 1 - tail
+    values[0] = density
+    values[1] = np.where(right, body, tail)
+    values[2] = np.where(right, tail, body)
+    constant, linear, square = 1.01 * coefficients[..., None]
+    error = constant + reach * (linear + reach * square)
+    error[0] *= density.max(axis=0)
+    error[1:] *= tail.max(axis=0)
+    error += 2 * UNDERFLOW
+    error[1] += _U * right[-1]
+    error[2] += _U * ~right[0]
+    # On the panel, the distribution function is largest at the right end, survival at the left.
+    majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
+    majorants[0, 0] = np.where(straddling, _ROOT, np.maximum(density[0], density[-1]))
+    majorants[1, 0], majorants[2, 0] = values[1, -1], values[2, 0]
+    majorants[:, 0] += error
+    majorants[:, 0] *= _UP
+    majorants[0, 1:], below, above = ellipses
+    mirrored = center < 0
+    majorants[1, 1:] = np.where(mirrored, above, below)
+    majorants[2, 1:] = np.where(mirrored, below, above)
     return Samples(values, error, majorants)
 
 
@@ -139,76 +169,61 @@ def _side_mass(family: Family, center: Array) -> float:
     return 0.5 if family is Family.LAPLACE else 1.0
 
 
-def _nodes(center: Array, half: Array, rule: Rule) -> Array:
-    return center[:, None] + half[:, None] * rule.nodes
-
-
-def _gaussian_tail(t: Array) -> Array:
-    """Mass above t >= 0, with relative error 2 RELATIVE + 5 u + t² u / 2, or absolute UNDERFLOW."""
-    return exponential(-0.5 * t * t) * mills_ratio(t) * _ROOT
-
-
-def _gaussian_density_majorants(center: Array, half: Array, rule: Rule) -> Array:
-    """max over c = cos of exp(-((m + h a c)² - h² b² (1 - c²)) / 2): a concave quadratic in c."""
-    m = np.abs(center)[:, None]
-    a, b = np.append(1.0, rule.wide), np.append(0.0, rule.high)
-    wide, high = half[:, None] * a, half[:, None] * b
-    squares = wide * wide + high * high
-    inside = 0.5 * high * high * (1 - np.minimum(m * m / squares, 1.0))
-    # The vertex is outside [-1, 1]: the end nearest to 0. Near a tie both values agree.
-    end = -0.5 * (m - wide) ** 2
-    exponent = np.where(m * wide > squares * (1 + 2.0**-40), end, inside)
-    return 0.4 * growth(exponent + 2.0**-45 * (m + wide) ** 2)
-
-
-def _arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-    """Cut the ellipses in standard units.
+def _arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array]:
+    """Cut the ellipses round |c|.
 
     Returns:
-        The ends of the arcs, (P, R + 1, arcs + 1), what they may be wrong by, (P, R + 1, 1), and
-        the heights of the left half of the arcs, those of the right half are equal.
+        The cuts x_j, (R, arcs + 1, P), and the largest |Im z| on the arcs of the left half, (R,
+        arcs / 2, P): those of the right half are as high.
     """
-    wide = half[:, None] * np.append(1.0, rule.wide)
-    high = half[:, None] * np.append(0.0, rule.high)
-    slack = 2.0**-48 * (np.abs(center)[:, None] + wide)[..., None]
-    edges = center[:, None, None] + wide[..., None] * _EDGES
-    return edges, slack, high[..., None] * _HEIGHTS
+    c = np.abs(center)
+    wide = rule.wide[:, None] * (half * (1 + 2.0**-29)) + 2.0**-29 * c
+    high = rule.high[:, None] * half
+    return wide[:, None, :] * _EDGES + c, high[:, None, :] * _HEIGHTS
 
 
-def _gaussian_cdf_majorants(center: Array, half: Array, rule: Rule) -> Array:
-    edges, slack, y = _arcs(center, half, rule)
-    near, far = np.maximum(np.abs(edges) - slack, 0.0), np.abs(edges) + slack
-    # Within the slack of an edge exp(-x²/2) is at least `least` and at most `most`.
-    bell = exponential(-0.5 * near * near)
-    most = bell * (1 + 2.0**-40) + 2 * UNDERFLOW
-    least = np.maximum(bell * (1 - 2.0**-40) - 2 * UNDERFLOW, 0.0) * (1 - 2.1 * far * slack)
-    above = least * (_ROOT * (1 - 2.0**-40)) * 2 / (far + np.sqrt(far * far + 4))
-    below = most * (_ROOT * (1 + 2.0**-40)) * 4 / (3 * near + np.sqrt(near * near + 8))
-    cdf = np.where(edges + slack > 0, 1 - above, below)[..., 1:] * (1 + 2.0**-40)
-    straddling = (edges[..., :-1] <= 0) & (edges[..., 1:] >= 0)
-    density = 0.4 * np.where(straddling, 1.0, np.maximum(most[..., :-1], most[..., 1:]))
-    excess = growth(0.5 * y * y) - 1
-    vertical = y * (1 + excess / 3)
-    excess, vertical = (np.concatenate([v, v[..., ::-1]], axis=-1) for v in (excess, vertical))
-    farthest = np.maximum(far[..., :-1], far[..., 1:])
-    with np.errstate(invalid="ignore", over="ignore"):
-        real = cdf + density * np.minimum(farthest * np.maximum(excess, 0.0), vertical)
-        imaginary = density * vertical
-        largest = np.maximum(real, imaginary)  # > 0: squares of the quotients do not underflow
-        modulus = largest * np.sqrt((real / largest) ** 2 + (imaginary / largest) ** 2)
-        modulus = modulus.max(axis=-1)
-    bound: Array = modulus * (1 + 2.0**-40)
-    return bound
+def _both_halves(left: Array) -> Array:
+    return np.concatenate([left, left[:, ::-1]], axis=1)
 
 
-def _exponential_cdf_majorants(mass: float, center: Array, half: Array, rule: Rule) -> Array:
-    edges, slack, y = _arcs(center, half, rule)
-    low, high = edges[..., :-1] - slack, edges[..., 1:] + slack
-    y = np.concatenate([y, y[..., ::-1]], axis=-1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        near, far = mass * growth(-low), mass * exponential(-high) * (1 - 2.0**-40)
-        real = np.maximum(np.abs(1 - far), np.abs(near - 1))
-        right = np.sqrt(real * real + near * y * y).max(axis=-1) * (1 + 2.0**-40)
-    left = mass * growth(high.max(axis=-1))
-    bound: Array = np.where(center[:, None] > 0, right, left)
-    return bound
+@np.errstate(over="ignore", invalid="ignore")
+def _gaussian_ellipses(center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
+    """Bound the moduli of the density, Φ and 1 - Φ on the ellipses round |c|, each (R, P)."""
+    x, y = _arcs(center, half, rule)
+    t, right, square = np.abs(x), x > 0, x * x
+    bell = growth(-0.5 * square) * _ROOT_ABOVE
+    tail = bell / (5 / 6 * t + 2 / 3)
+    body = 1 - bell * (2 * (1 - EXCESS)) / (t + np.sqrt(square + 4))
+    density = np.maximum(bell[:, :-1], bell[:, 1:])
+    density[right[:, 1:] > right[:, :-1]] = _ROOT_ABOVE
+    q = growth(0.5 * y * y)
+    vertical = _both_halves(y * (1 + (q - 1) / 3))
+    q = _both_halves(q)
+    horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * (q - 1), vertical) * density
+    vertical *= density
+    vertical *= vertical
+
+    def modulus(real: Array) -> Array:
+        real = real + horizontal
+        largest = (real * real + vertical).max(axis=1)
+        bound: Array = np.sqrt(largest + 2.0**-1000) * _UP  # whatever underflowed is smaller
+        return bound
+
+    return (
+        (density * q).max(axis=1) * _UP,
+        modulus(np.where(right, body, tail)[:, 1:]),
+        modulus(np.where(right, tail, body)[:, :-1]),
+    )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _exponential_ellipses(
+    mass: float, center: Array, half: Array, rule: Rule
+) -> tuple[Array, Array, Array]:
+    """Bound the moduli of m e^-z, 1 - m e^-z and m e^-z on the ellipses round |c|, each (R, P)."""
+    x, y = _arcs(center, half, rule)
+    tail = mass * growth(-x)
+    near, far = tail[:, :-1], tail[:, 1:] * (1 - EXCESS)
+    real = np.maximum(1 - far, near - 1)
+    body = np.sqrt((real * real + near * _both_halves(y * y)).max(axis=1)) * _UP
+    return tail[:, 0], body, tail[:, 0]

@@ -155,7 +155,8 @@ _SHARED = 256
 _shared_algebra = lru_cache(maxsize=16)(_algebra)
 """Grids in doubles for few laws, with the node values of these, which take longer to prove than to
 use: inputs, runs and, as events have normal forms, values of epsilon share them. A function takes
-at most 60 kB, so that all of them stay below 50 MB; commonly it is 1 MB."""
+at most 60 kB and a law at most seven times as much, so that all of them stay below 90 MB; commonly
+it is 1 MB."""
 
 
 def forget_grids() -> None:
