@@ -6,12 +6,13 @@ import os
 import sys
 from math import prod
 from pathlib import Path
+from typing import assert_never
 
 from dipapprox.checking.rows import MOST_ROWS
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
-from dipapprox.privacy.certificate import ProgramText, certify
+from dipapprox.privacy.certificate import Certificate, ProgramText, certify
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
 from dipapprox.privacy.decisions.decision import Decision, Ruling
 from dipapprox.privacy.options import Options
@@ -37,59 +38,64 @@ def write(
     path: Path,
     file: Path,
     program: Program,
-    verdict: Verdict,
+    found: Verdict | Decision,
     selection: PairSelection,
     options: Options,
 ) -> None:
-    """Write the certificate of a verdict; of Unknown there is none, which is said.
+    """Write the certificate of a verdict or decision; if it can have none, say so.
 
     Raises:
         UserError: If the program's file has changed, or the certificate cannot be written.
     """
-    if verdict.answer is Answer.UNKNOWN:
-        print("no certificate: the verdict is Unknown", file=sys.stderr)
-        return
-    source = _source(program, file)
-    try:
-        text = certify(program, source, verdict, selection, options).to_json()
-    except LimitReached as limit:
-        print(f"no certificate: {limit.reason}", file=sys.stderr)
-        return
-    _write(path, text)
-    if verdict.answer is Answer.DP and isinstance(selection, AllPairs):
-        _warn(program)
-
-
-def write_decision(
-    path: Path,
-    file: Path,
-    program: Program,
-    decision: Decision,
-    selection: PairSelection,
-    options: Options,
-) -> None:
-    """Write the certificate of a decision; of one without exact evidence there is none.
-
-    Raises:
-        UserError: If the program's file has changed, or the certificate cannot be written.
-    """
-    missing = without_evidence(decision)
+    missing = _without_evidence(found)
     if missing is not None:
         print(f"no certificate: {missing}", file=sys.stderr)
         return
-    source = _source(program, file)
+    source = ProgramText(program.name, language_of(file), read_text(file))
     try:
-        text = certify_decision(program, source, decision, selection, options).to_json()
+        text = _certified(program, source, found, selection, options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
     _write(path, text)
-    if decision.ruling is Ruling.PRIVATE and isinstance(selection, AllPairs):
+    if _is_private(found) and isinstance(selection, AllPairs):
         _warn(program)
 
 
-def _source(program: Program, file: Path) -> ProgramText:
-    return ProgramText(program.name, language_of(file), read_text(file))
+def _without_evidence(found: Verdict | Decision) -> str | None:
+    match found:
+        case Verdict():
+            return "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
+        case Decision():
+            return without_evidence(found)
+        case _:
+            assert_never(found)
+
+
+def _certified(
+    program: Program,
+    source: ProgramText,
+    found: Verdict | Decision,
+    selection: PairSelection,
+    options: Options,
+) -> Certificate:
+    match found:
+        case Verdict():
+            return certify(program, source, found, selection, options)
+        case Decision():
+            return certify_decision(program, source, found, selection, options)
+        case _:
+            assert_never(found)
+
+
+def _is_private(found: Verdict | Decision) -> bool:
+    match found:
+        case Verdict():
+            return found.answer is Answer.DP
+        case Decision():
+            return found.ruling is Ruling.PRIVATE
+        case _:
+            assert_never(found)
 
 
 def _write(path: Path, text: str) -> None:

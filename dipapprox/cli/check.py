@@ -15,13 +15,14 @@ from dipapprox.checking.check import check
 from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.checking.result import CheckResult, Outcome, claim_text
 from dipapprox.cli import arguments
-from dipapprox.cli.output import show, show_json
+from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.report import interval
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 
-EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: 3}
+EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
 _STYLES = {Outcome.CONFIRMED: "green", Outcome.REFUTED: "red", Outcome.NOT_CONFIRMED: "yellow"}
 
@@ -50,34 +51,31 @@ class CheckCommand:
     json: bool
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "check",
         help="check a certificate by another route",
         description="Check a certificate that `verify` or `decide` wrote with --certificate.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    parser.add_argument("file", metavar="CERT", help="a certificate (JSON)")
+    parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
     arguments.add_limits(parser)
     arguments.add_output(parser)
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> CheckCommand:
     """Turn words into values."""
-    return CheckCommand(Path(words.file), arguments.limits_of(words), words.json)
+    return CheckCommand(words.file, arguments.limits_of(words), words.json)
 
 
 def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
     result = check(read_text(command.file, _LARGEST_FILE), command.limits)
-    if command.json:
-        show_json(console, result.to_dict())
-    else:
-        show(console, _report(result))
+    show_answer(console, result, _report, json=command.json)
     return EXIT_STATUS[result.outcome]
 
 

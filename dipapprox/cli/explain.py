@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
-from pathlib import Path
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import (
@@ -23,10 +23,10 @@ from dipapprox.cli.explanation_view import (
     unfinished_fields,
 )
 from dipapprox.cli.output import show_json, write
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.errors import LimitReached, was_interrupted
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
-from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
 from dipapprox.privacy.verifier import INTERRUPTED
@@ -54,8 +54,7 @@ exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interru
 class ExplainCommand:
     """The command line, read."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     epsilon: Fraction
     input: str | None
     closed_form: bool
@@ -66,18 +65,19 @@ class ExplainCommand:
     json: bool
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "explain",
         help="show final states, guards, dependencies and integrals",
         description="Show final states, guards, dependencies, and integrals before and after\n"
         "optimisation.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
+    add_program(parser)
     parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
     parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")
     parser.add_argument(
@@ -91,7 +91,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     arguments.add_limits(parser)
     arguments.add_output(parser)
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> ExplainCommand:
@@ -101,8 +100,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
         UserError: If a value is malformed or out of range.
     """
     return ExplainCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         epsilon=arguments.epsilon_of(words),
         input=words.input,
         closed_form=words.closed_form,
@@ -116,7 +114,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
 
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
-    program = load(command.file, command.parameters)
+    program = command.program.load()
     if command.closed_form:
         return run_closed_forms(
             program,

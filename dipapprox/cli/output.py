@@ -10,11 +10,11 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console, RenderableType
 
@@ -28,6 +28,26 @@ def show(console: Console, *renderables: RenderableType) -> None:
         for renderable in renderables:
             console.print(renderable, markup=False, highlight=False, emoji=False)
     write(console, capture.get())
+
+
+class Answer(Protocol):
+    """What can be reported as JSON."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of the object."""
+
+
+Found = TypeVar("Found", bound=Answer)
+
+
+def show_answer(
+    console: Console, answer: Found, report: Callable[[Found], RenderableType], *, json: bool
+) -> None:
+    """Write an answer: as one JSON object, or as `report` lays it out for people."""
+    if json:
+        show_json(console, answer.to_dict())
+    else:
+        show(console, report(answer))
 
 
 def show_json(console: Console, fields: dict[str, object]) -> None:
