@@ -16,7 +16,14 @@ from rich.console import Console
 
 from dipapprox.cli import arguments
 from dipapprox.cli.command import Status
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
+from dipapprox.errors import (
+    INTERRUPTED,
+    NO_MEMORY,
+    BrokenInvariant,
+    LimitReached,
+    UserError,
+    was_interrupted,
+)
 
 _EPILOG = """examples:
   dipapprox examples                                what there is; svt_gauss is one of them
@@ -73,16 +80,16 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
     except LimitReached as limit:
         return _fail(f"unknown: {limit.reason}", Status.UNKNOWN)
     except KeyboardInterrupt:
-        return _fail("interrupted", Status.INTERRUPTED)
+        return _fail(INTERRUPTED, Status.INTERRUPTED)
     except RecursionError:
         return _fail("error: the program is nested too deeply", Status.BAD_INPUT)
     except MemoryError:
-        return _fail("unknown: memory limit: no memory left", Status.UNKNOWN)
+        return _fail(f"unknown: {NO_MEMORY}", Status.UNKNOWN)
     except BrokenInvariant as bug:
         return _fail(f"internal invariant failed: {bug} (a bug, please report)", Status.UNKNOWN)
     except Exception as bug:
         if was_interrupted(bug):
-            return _fail("interrupted", Status.INTERRUPTED)
+            return _fail(INTERRUPTED, Status.INTERRUPTED)
         if os.environ.get("DIPAPPROX_DEBUG"):
             raise
         message = f"internal error: {type(bug).__name__}: {bug}"

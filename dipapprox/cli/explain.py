@@ -12,7 +12,7 @@ from itertools import islice, product
 from rich.console import Console
 
 from dipapprox.cli import arguments
-from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import (
@@ -24,12 +24,11 @@ from dipapprox.cli.explanation_view import (
 )
 from dipapprox.cli.output import show_json, write
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
-from dipapprox.errors import LimitReached, was_interrupted
+from dipapprox.errors import EarlyEnd
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
-from dipapprox.privacy.verifier import INTERRUPTED
 from dipapprox.semantics.execution import execute
 
 _MOST_ROWS = 1_000
@@ -126,37 +125,25 @@ def run(command: ExplainCommand, console: Console) -> int:
             console=console,
         )
     rows = _rows(program) if command.input is None else [parse_row(command.input, program)]
-    try:
+    fields: dict[str, object] = {}
+    text = ""
+    with EarlyEnd() as end:
         states = execute(program, command.merge, command.limits)
         explanation = explain(states, command.epsilon, rows, command.strategy, command.limits)
         if command.json:
             fields = as_fields(explanation)
         else:
             text = _FORMATS[command.format](explanation) + "\n"
-    except LimitReached as limit:
-        return _stopped(command, program, console, limit.reason, 3)
-    except MemoryError:
-        return _stopped(command, program, console, "memory limit: no memory left", 3)
-    except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
-            raise
-        return _stopped(command, program, console, INTERRUPTED, 130)
+    if end.reason is not None:
+        fields = unfinished_fields(program, command.merge, command.epsilon, end.reason)
     if command.json:
         show_json(console, fields)
-    else:
+    elif end.reason is None:
         write(console, text)
-    return 0
-
-
-def _stopped(
-    command: ExplainCommand, program: Program, console: Console, reason: str, status: int
-) -> int:
-    """Say why there is no explanation, as JSON too if that is asked for."""
-    if command.json:
-        fields = unfinished_fields(program, command.merge, command.epsilon, reason)
-        show_json(console, fields)
-    print(f"unknown: {reason}", file=sys.stderr)
-    return status
+    if end.reason is None:
+        return 0
+    print(f"unknown: {end.reason}", file=sys.stderr)
+    return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
 
 
 def _rows(program: Program) -> Iterator[InputRow]:
