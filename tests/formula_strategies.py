@@ -8,13 +8,12 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,
     Function,
-    Name,
     Negation,
-    Number,
     Operation,
     Operator,
 )
