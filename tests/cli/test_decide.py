@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.decisions import decider, violation
 from dipapprox.privacy.options import Options
+from dipapprox.semantics.state import FinalStates
 from tests.cli.running import enclosure, run, run_json
 
 DIPC = Path(__file__).parents[2] / "programs" / "dipc"
@@ -115,10 +117,8 @@ def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bug_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that contradicts the exact forms."""
 
-    def lying(*arguments: object) -> object:
-        (states, epsilon, options) = arguments
-        assert isinstance(options, Options)
-        return honest(states, epsilon * 3, options)  # type: ignore  # handed through
+    def lying(states: FinalStates, epsilon: Fraction, options: Options) -> OutputProbabilities:
+        return honest(states, epsilon * 3, options)
 
     honest = violation.open_probabilities
     monkeypatch.setattr(violation, "open_probabilities", lying)

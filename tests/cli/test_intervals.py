@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
 from importlib.resources import files as package_files
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from dipapprox.cli.progress import Reporter
+from dipapprox.language.core import InputRow
+from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.intervals.claim_text import is_formula
 from tests.cli.running import enclosure, run, run_json
@@ -124,10 +127,10 @@ def test_an_interrupt_says_what_remains(monkeypatch: pytest.MonkeyPatch) -> None
     original = OutputProbabilities.table
     calls = iter(range(100))
 
-    def table(self: OutputProbabilities, *arguments: object) -> object:
+    def table(self: OutputProbabilities, rows: Sequence[InputRow], bits: int) -> Bounds:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return original(self, *arguments)  # type: ignore[arg-type]  # handed through
+        return original(self, rows, bits)
 
     monkeypatch.setattr(OutputProbabilities, "table", table)
     status, fields = run_json("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial, isqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +16,12 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.numerics.algebras import float64, sampled
+from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
+from dipapprox.numerics.algebras.legendre import Rule
+from dipapprox.numerics.algebras.sampled_laws import Samples
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_enclosure
@@ -24,7 +29,8 @@ from dipapprox.numerics.tails import tail_mass
 from tests.numerics.soundness import run
 
 Q = Fraction
-Algebra = Float64Algebra | BallAlgebra
+Algebra = FunctionAlgebra[Any, Enclosure | NotEnclosed]
+"""Either of the two; their functions are different things."""
 
 
 def grid_for(
@@ -48,8 +54,8 @@ scales = st.fractions(min_value=Q(1, 50), max_value=30, max_denominator=50)
 laws = st.builds(Distribution, st.sampled_from(list(STANDARD_LAWS)), rationals, scales)
 
 
-def total(algebra: Algebra, function: object) -> Enclosure:
-    (result,) = algebra.totals([function])  # type: ignore[list-item]
+def total(algebra: Algebra, function: Any) -> Enclosure:
+    (result,) = algebra.totals([function])
     assert isinstance(result, Enclosure)
     return result
 
@@ -235,10 +241,7 @@ def test_combination_is_linear(
     algebra = make(grid_for(law))
     parts = [algebra.density(law), algebra.product(algebra.density(law), algebra.cdf(law))]
     functions = [parts[k % 2] for k in range(len(weights))]
-    combined = total(
-        algebra,
-        algebra.combine(list(zip(weights, functions, strict=True))),  # type: ignore[arg-type]
-    )
+    combined = total(algebra, algebra.combine(list(zip(weights, functions, strict=True))))
     sums = [total(algebra, part) for part in parts]
     low = sum(min(w * sums[k % 2].lower, w * sums[k % 2].upper) for k, w in enumerate(weights))
     high = sum(max(w * sums[k % 2].lower, w * sums[k % 2].upper) for k, w in enumerate(weights))
@@ -255,10 +258,10 @@ def test_separable_split_gives_the_binomial(make: Callable[[Grid], Algebra]) -> 
     terms = []
     for k in range(count + 1):
         low = algebra.product(density, algebra.power(cdf, k)) if k else density
-        inner = algebra.from_left(low)  # type: ignore[arg-type]
+        inner = algebra.from_left(low)
         high = algebra.power(cdf, count - k) if k < count else algebra.constant(Q(1))
-        upper = algebra.product(density, high)  # type: ignore[arg-type]
-        terms.append(((-1) ** k * comb(count, k), algebra.product(inner, upper)))  # type: ignore
+        upper = algebra.product(density, high)
+        terms.append(((-1) ** k * comb(count, k), algebra.product(inner, upper)))
     value = total(algebra, algebra.combine(terms))
     exact = Q(1, (count + 1) * (count + 2))
     assert value.lower <= exact <= value.upper + (count + 2) * grid.spans[law].lost
@@ -279,23 +282,23 @@ def _no_sampling_error(monkeypatch: pytest.MonkeyPatch) -> None:
 def _no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled, "UNIT_ROUNDOFF", 0.0)
     for name in ("restricted_density", "restricted_cdf"):
-        exact = getattr(float64, name)
-
-        def perturbed(law, grid, rule, exact=exact):  # type: ignore[no-untyped-def]
-            samples = exact(law, grid, rule)
-            return type(samples)(samples.values, samples.error / 32, samples.majorants)
-
-        monkeypatch.setattr(float64, name, perturbed)
+        _replace(monkeypatch, name, lambda samples: replace(samples, error=samples.error / 32))
 
 
 def _small_majorants(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = float64.restricted_survival
+    _replace(
+        monkeypatch,
+        "restricted_survival",
+        lambda samples: replace(samples, majorants=samples.majorants * 0.9),
+    )
 
-    def perturbed(law, grid, rule):  # type: ignore[no-untyped-def]
-        samples = exact(law, grid, rule)
-        return type(samples)(samples.values, samples.error, samples.majorants * np.float64(0.9))
 
-    monkeypatch.setattr(float64, "restricted_survival", perturbed)
+def _replace(
+    monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Samples], Samples]
+) -> None:
+    """Change what a sampler of restricted laws returns."""
+    exact: Callable[[Distribution, Grid, Rule], Samples] = getattr(float64, name)
+    monkeypatch.setattr(float64, name, lambda law, grid, rule: change(exact(law, grid, rule)))
 
 
 @pytest.mark.parametrize("breakage", [_no_sampling_error, _no_rounding, _small_majorants])

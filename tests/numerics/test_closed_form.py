@@ -46,8 +46,9 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
     assert 1 in found + other
     (guard,) = event.guards
-    mean = float(guard.constant + sum(c * event.samples[s].mean for s, c in guard.terms))  # type: ignore[index]
-    deviation = math.sqrt(sum((c * event.samples[s].scale) ** 2 for s, c in guard.terms))  # type: ignore[index]
+    terms = [(guard.coefficient(k), law) for k, law in enumerate(event.samples)]
+    mean = float(guard.constant + sum(c * law.mean for c, law in terms))
+    deviation = math.sqrt(sum((c * law.scale) ** 2 for c, law in terms))
     expected = math.erfc(mean / deviation / math.sqrt(2)) / 2
     slack = Fraction(1e-13)
     assert found.lower - slack <= Fraction(expected) <= found.upper + slack

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from flint import acb, arb
+from numpy.typing import NDArray
 
 from dipapprox.distributions import Family
 from dipapprox.numerics.algebras.elementary import (
@@ -14,9 +17,11 @@ from dipapprox.numerics.algebras.elementary import (
     growth,
     mills_ratio,
 )
-from dipapprox.numerics.algebras.legendre import legendre_rule
-from dipapprox.numerics.algebras.sampled_laws import sample_cdf, sample_density
+from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
+from dipapprox.numerics.algebras.sampled_laws import Samples, sample_cdf, sample_density
 from dipapprox.numerics.precision import precision
+
+Doubles = NDArray[np.float64]
 
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 RULE = legendre_rule(8, RATIOS)
@@ -27,7 +32,7 @@ SIDE_MASS = {
 }
 
 
-def panels(family: Family) -> tuple[np.ndarray, np.ndarray]:
+def panels(family: Family) -> tuple[Doubles, Doubles]:
     """Panels of all sizes and places; on one side of 0 if not Gaussian, on the support."""
     generator = np.random.default_rng(7)
     half = 10 ** generator.uniform(-4, 0.3, 160)
@@ -53,7 +58,10 @@ def cdf(family: Family, z: acb, side: float) -> acb:
     return 1 - pdf(family, z, side) if side > 0 else pdf(family, z, side)
 
 
-CASES = [
+Sampler = Callable[[Family, Doubles, Doubles, Rule], Samples]
+Exact = Callable[[Family, acb, float], acb]
+
+CASES: list[tuple[Family, Sampler, Exact]] = [
     (family, sample, exact)
     for family in (Family.GAUSSIAN, *SIDE_MASS)
     for sample, exact in ((sample_density, pdf), (sample_cdf, cdf))
@@ -83,7 +91,7 @@ def test_mills_ratio_is_within_its_bound() -> None:
 
 
 @pytest.mark.parametrize(("family", "sample", "exact"), CASES)
-def test_values_are_within_their_errors(family, sample, exact) -> None:  # type: ignore[no-untyped-def]
+def test_values_are_within_their_errors(family: Family, sample: Sampler, exact: Exact) -> None:
     center, half = panels(family)
     samples = sample(family, center, half, RULE)
     with precision(160):
@@ -103,7 +111,7 @@ def test_values_are_within_their_errors(family, sample, exact) -> None:  # type:
 
 
 @pytest.mark.parametrize(("family", "sample", "exact"), CASES)
-def test_majorants_hold_on_the_ellipses(family, sample, exact) -> None:  # type: ignore[no-untyped-def]
+def test_majorants_hold_on_the_ellipses(family: Family, sample: Sampler, exact: Exact) -> None:
     center, half = panels(family)
     majorants = sample(family, center, half, RULE).majorants
     angles = np.random.default_rng(5).uniform(0, 1, 6)

@@ -49,8 +49,8 @@ def noisy_max(count: int) -> Program:
     return load(PROGRAMS / "dipc" / "nmax2.dpg", {"N": Fraction(count)})
 
 
-def ask(asked: Program, claim: Claim, **options: object) -> Verdict:
-    return verify(asked, claim, AllPairs(), replace(Options(), **options))  # type: ignore[arg-type]
+def ask(asked: Program, claim: Claim, engine: Engine = Engine.AUTO, **bits: int) -> Verdict:
+    return verify(asked, claim, AllPairs(), replace(Options(engine=engine), **bits))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])
