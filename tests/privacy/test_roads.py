@@ -127,7 +127,7 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]  # no rows
+    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]  # only asked for cells
     # Doubles or integers, now these, now those.
     ask = partial(tables.cells, bits=40 if len(name) % 2 else 100)
     largest = largest_delta(plan, program.inputs, ask, Limits())

@@ -100,7 +100,7 @@ def test_budgets_with_large_denominators_are_confirmed(
 
 @pytest.mark.parametrize(("name", "question", "kind"), HARD)
 def test_every_kind_of_proof_is_confirmed(name: str, question: dict[str, str], kind: str) -> None:
-    fields = decision_certificate(name, **question)  # type: ignore[arg-type]  # no settings
+    fields = decision_certificate(name, **question)  # type: ignore[arg-type]  # texts; none is `settings`
     assert fields["verdict"] == "private"
     kinds = {each["proof"]["kind"] for each in fields["evidence"]["inequalities"]}
     assert kind in kinds
@@ -259,7 +259,7 @@ def certified(body: str, **question: str) -> CheckResult:
     """Decide, certify and check through the public functions."""
     text = COIN + body
     program = dipapprox.parse(text)
-    decision = dipapprox.decide(program, **question)  # type: ignore[arg-type]  # no flags or options
+    decision = dipapprox.decide(program, **question)  # type: ignore[arg-type]  # texts; none is another argument
     return dipapprox.check(dipapprox.certify(program, text, decision).to_json())
 
 
