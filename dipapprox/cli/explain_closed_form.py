@@ -17,7 +17,7 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.decisions.closed_form import as_latex, as_text
-from dipapprox.privacy.notation import valuation, valuation_text
+from dipapprox.privacy.notation import parameter_fields, valuation, valuation_text
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -128,7 +128,7 @@ def _fields(
     outputs = () if states is None else states.outputs()
     return {
         "program": program.name,
-        "params": {name: str(value) for name, value in program.parameters.items()},
+        "params": parameter_fields(program.parameters),
         "closed_forms": [
             {
                 "input": valuation(program.inputs, row),

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console, RenderableType
 
 from dipapprox.errors import UserError
+from dipapprox.privacy.result import Result
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
@@ -30,14 +31,7 @@ def show(console: Console, *renderables: RenderableType) -> None:
     write(console, capture.get())
 
 
-class Answer(Protocol):
-    """What can be reported as JSON."""
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of the object."""
-
-
-Found = TypeVar("Found", bound=Answer)
+Found = TypeVar("Found", bound=Result)
 
 
 def show_answer(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +16,7 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.search import ProbabilitySource
 from dipapprox.privacy.sources import open_source
 from dipapprox.semantics.execution import execute
@@ -33,7 +33,7 @@ class OutputProbability:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputDistribution:
+class OutputDistribution(Result):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
@@ -76,10 +76,6 @@ class OutputDistribution:
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def _repr_html_(self) -> str:
         rows = []
