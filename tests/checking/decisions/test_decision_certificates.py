@@ -15,7 +15,15 @@ from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.certificate import text_hash
-from tests.checking.certified import PROGRAMS, Fields, at, places, replaced, signed
+from tests.checking.certified import (
+    PROGRAMS,
+    Fields,
+    at,
+    check_changes_are_noticed,
+    places,
+    replaced,
+    signed,
+)
 from tests.checking.decisions.decided import decision_certificate
 from tests.checking.test_schemas import validator
 from tests.cli.running import run, run_json
@@ -230,20 +238,7 @@ def test_another_program_is_refuted_whoever_renews_its_hash(
 
 @pytest.mark.parametrize("which", ["private", "violated", "sparse"])
 def test_any_changed_character_is_noticed(which: str, request: pytest.FixtureRequest) -> None:
-    text = json.dumps(request.getfixturevalue(which))
-    draw = random.Random(which)
-    for _ in range(30):
-        place = draw.randrange(len(text))
-        changed = text[:place] + draw.choice('0123456789abcxyz ",[]-') + text[place + 1 :]
-        try:
-            same = json.loads(changed) == json.loads(text)
-        except json.JSONDecodeError:
-            same = False
-        try:
-            outcome = check(changed).outcome
-        except UserError:
-            continue  # not a certificate any more
-        assert outcome is (Outcome.CONFIRMED if same else Outcome.REFUTED), place
+    check_changes_are_noticed(request.getfixturevalue(which), which, 30)
 
 
 # --- what cannot be confirmed, or not be written ------------------------------------------------
