@@ -25,8 +25,8 @@ from tests.checking.certified import (
     signed,
 )
 from tests.checking.decisions.decided import decision_certificate
-from tests.checking.test_schemas import validator
 from tests.cli.running import run, run_json
+from tests.schemas import validator
 from tests.test_decisions import ALL, Expectation
 
 QUICK = [
