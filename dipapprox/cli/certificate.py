@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import assert_never
@@ -12,7 +13,7 @@ from dipapprox.checking.rows import MOST_ROWS
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
-from dipapprox.privacy.certificate import Certificate, ProgramText, certify
+from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
 from dipapprox.privacy.decisions.decision import Decision, Ruling
 from dipapprox.privacy.options import Options
@@ -47,64 +48,37 @@ def write(
     Raises:
         UserError: If the program's file has changed, or the certificate cannot be written.
     """
-    missing = _without_evidence(found)
+    match found:
+        case Verdict():
+            missing = "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
+            private, certified = found.answer is Answer.DP, partial(certify, verdict=found)
+        case Decision():
+            missing = without_evidence(found)
+            private = found.ruling is Ruling.PRIVATE
+            certified = partial(certify_decision, decision=found)
+        case _:
+            assert_never(found)
     if missing is not None:
         print(f"no certificate: {missing}", file=sys.stderr)
         return
     source = ProgramText(program.name, language_of(file), read_text(file))
     try:
-        text = _certified(program, source, found, selection, options).to_json()
+        text = certified(program, source, selection=selection, options=options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
     _write(path, text)
-    if _is_private(found) and isinstance(selection, AllPairs):
+    if private and isinstance(selection, AllPairs):
         _warn(program)
 
 
-def _without_evidence(found: Verdict | Decision) -> str | None:
-    match found:
-        case Verdict():
-            return "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
-        case Decision():
-            return without_evidence(found)
-        case _:
-            assert_never(found)
-
-
-def _certified(
-    program: Program,
-    source: ProgramText,
-    found: Verdict | Decision,
-    selection: PairSelection,
-    options: Options,
-) -> Certificate:
-    match found:
-        case Verdict():
-            return certify(program, source, found, selection, options)
-        case Decision():
-            return certify_decision(program, source, found, selection, options)
-        case _:
-            assert_never(found)
-
-
-def _is_private(found: Verdict | Decision) -> bool:
-    match found:
-        case Verdict():
-            return found.answer is Answer.DP
-        case Decision():
-            return found.ruling is Ruling.PRIVATE
-        case _:
-            assert_never(found)
-
-
 def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f"{path.name}.partial")
+    unfinished = path.with_name(f"{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         raise UserError(f"--certificate: cannot write '{path}': {error.strerror}") from None
 
 
