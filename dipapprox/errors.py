@@ -8,6 +8,7 @@ a value, not an exception. Everything else is a bug and may propagate.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 from dipapprox.source import Diagnostic
 
@@ -62,3 +63,43 @@ def was_interrupted(error: BaseException) -> bool:
             return True
         seen = seen.__cause__ or seen.__context__
     return False
+
+
+NO_MEMORY = "memory limit: no memory left"
+INTERRUPTED = "interrupted"
+
+
+class EarlyEnd:
+    """A context in which a limit, lack of memory or Ctrl-C ends the block, but not the program.
+
+        with EarlyEnd() as end:
+            ...  # what may take long; what it found by then stays
+        if end.reason is not None:
+            ...  # the answer is Unknown
+
+    Attributes:
+        reason: Why the block ended early; None if it did not.
+    """
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was Ctrl-C."""
+        return self.reason == INTERRUPTED
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        match error:
+            case LimitReached():
+                self.reason = error.reason
+            case MemoryError():
+                self.reason = NO_MEMORY
+            case KeyboardInterrupt() | SystemError() if was_interrupted(error):
+                self.reason = INTERRUPTED
+            case _:
+                return False
+        return True

@@ -5,16 +5,16 @@ from __future__ import annotations
 import decimal
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,
     Function,
-    Name,
     Negation,
-    Number,
     Operation,
     Operator,
 )
@@ -61,6 +61,23 @@ def write(formula: Formula) -> str:
             return f"{function.value}({write(argument)})"
 
 
+Real = TypeVar("Real", Fraction, Decimal)
+
+
+def _operated(x: Real, operator: Operator, y: Real) -> Real:
+    match operator:
+        case Operator.ADD:
+            return x + y
+        case Operator.SUBTRACT:
+            return x - y
+        case Operator.MULTIPLY:
+            return x * y
+        case Operator.DIVIDE:
+            return x / y
+        case Operator.POWER:
+            return x**y if y else type(x)(1)
+
+
 def exact(formula: Formula, epsilon: Fraction) -> Fraction | None:
     """Evaluate a rational formula; None if it divides by 0."""
     match formula:
@@ -75,17 +92,7 @@ def exact(formula: Formula, epsilon: Fraction) -> Fraction | None:
             x, y = exact(left, epsilon), exact(right, epsilon)
             if x is None or y is None or (operator is Operator.DIVIDE and y == 0):
                 return None
-            match operator:
-                case Operator.ADD:
-                    return x + y
-                case Operator.SUBTRACT:
-                    return x - y
-                case Operator.MULTIPLY:
-                    return x * y
-                case Operator.DIVIDE:
-                    return x / y
-                case Operator.POWER:
-                    return x**y if y else Fraction(1)
+            return _operated(x, operator, y)
         case Call():
             raise AssertionError("not rational")
 
@@ -110,18 +117,7 @@ def _rounded(formula: Formula, epsilon: Decimal) -> Decimal:
         case Negation(operand):
             return -_rounded(operand, epsilon)
         case Operation(left, operator, right):
-            x, y = _rounded(left, epsilon), _rounded(right, epsilon)
-            match operator:
-                case Operator.ADD:
-                    return x + y
-                case Operator.SUBTRACT:
-                    return x - y
-                case Operator.MULTIPLY:
-                    return x * y
-                case Operator.DIVIDE:
-                    return x / y
-                case Operator.POWER:
-                    return x**y if y else Decimal(1)
+            return _operated(_rounded(left, epsilon), operator, _rounded(right, epsilon))
         case Call(function, argument):
             value_ = _rounded(argument, epsilon)
             match function:

@@ -57,6 +57,11 @@ class Expectation:
         return decide(program, question, select(which, program), Options())
 
 
+def _setting(text: str) -> tuple[str, str]:
+    name, value = text.split("=", 1)
+    return name.strip(), value.strip()
+
+
 def expectations(path: Path) -> list[Expectation]:
     """The lines of a program's header."""
     text = path.read_text(encoding="utf-8")
@@ -68,11 +73,7 @@ def expectations(path: Path) -> list[Expectation]:
             path,
             match[1],
             match[2],
-            dict(
-                (part.strip() for part in setting.split("=", 1))  # type: ignore[misc]
-                for setting in (match[3] or "").split(",")
-                if setting.strip()
-            ),
+            dict(_setting(setting) for setting in (match[3] or "").split(",") if setting.strip()),
         )
         for match in found
     ]

@@ -36,7 +36,7 @@ def test_every_public_name_is_what_its_module_defines() -> None:
 
 def test_other_names_are_refused() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'verrify'"):
-        _ = dipapprox.verrify  # type: ignore[attr-defined]
+        _ = dipapprox.verrify
 
 
 def test_a_command_loads_only_what_it_needs() -> None:

@@ -44,7 +44,7 @@ from dipapprox.checking.findings import Findings
 from dipapprox.checking.record import Record, read_fields, read_json
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.checking.values import Stuck
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
@@ -74,7 +74,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:
-        reason = "memory limit: no memory left"
+        reason = NO_MEMORY
     except (NoBounds, Stuck) as obstacle:
         reason = str(obstacle)
     if findings.differences:

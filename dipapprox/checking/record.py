@@ -131,11 +131,7 @@ def read_fields(content: object) -> Record:
     """
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError("this is not a certificate of dipapprox", f'"format" is "{FORMAT}"')
-    if content.get("version") != VERSION or isinstance(content.get("version"), bool):
-        raise UserError(
-            f"the certificate has format version {content.get('version')!r:.40}",
-            f"this dipapprox reads version {VERSION}",
-        )
+    read_version(content, VERSION)
     top = read_object(
         content, "the certificate", "format", "version", "program", "params", "claim", "pairs",
         "verdict", "delta_enclosure", "evidence", "computed", "digest",
@@ -166,6 +162,16 @@ def read_fields(content: object) -> Record:
         precision=read_whole(computed.get("precision"), "computed.precision"),
         digest=read_text(top["digest"], "digest"),
     )
+
+
+def read_version(content: Mapping[str, object], known: int) -> None:
+    """Refuse a certificate of another version of its format."""
+    version = content.get("version")
+    if version != known or isinstance(version, bool):
+        raise UserError(
+            f"the certificate has format version {version!r:.40}",
+            f"this dipapprox reads version {known}",
+        )
 
 
 def read_program(item: object) -> tuple[ProgramText, str]:

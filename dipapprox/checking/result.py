@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from html import escape
 from typing import assert_never
 
 from dipapprox.checking.decisions.claim import DecisionClaim
@@ -15,7 +13,8 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.epsilons import closed_interval, interval_words
-from dipapprox.privacy.notation import ends
+from dipapprox.privacy.notation import ends, html_table, parameter_fields
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer
 
 
@@ -28,7 +27,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Result):
     """The result of checking one certificate.
 
     Attributes:
@@ -68,7 +67,7 @@ class CheckResult:
             "differences": list(self.differences),
             "reason": self.reason,
             "program": self.program,
-            "params": {name: str(value) for name, value in self.parameters.items()},
+            "params": parameter_fields(self.parameters),
             **_claim_fields(self.claim),
             "verdict": self.answer.value,
             "pairs": self.pairs,
@@ -80,10 +79,6 @@ class CheckResult:
             "seconds": round(self.seconds, 6),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
     def _repr_html_(self) -> str:
         rows = {
             "certificate": f"{self.program}: {self.answer.value}",
@@ -92,12 +87,7 @@ class CheckResult:
             "differences": "; ".join(self.differences) or None,
             "reason": self.reason,
         }
-        cells = (
-            f"<tr><th>{name}</th><td>{escape(value)}</td></tr>"
-            for name, value in rows.items()
-            if value is not None
-        )
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(rows.items())
 
 
 def claim_text(claim: Claim | DecisionClaim) -> str:

@@ -15,11 +15,15 @@ from typing import Any
 from rich.console import Console
 
 from dipapprox.cli import arguments
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
-
-BAD_INPUT = 2
-UNKNOWN = 3
-INTERRUPTED = 130
+from dipapprox.cli.command import Status
+from dipapprox.errors import (
+    INTERRUPTED,
+    NO_MEMORY,
+    BrokenInvariant,
+    LimitReached,
+    UserError,
+    was_interrupted,
+)
 
 _EPILOG = """examples:
   dipapprox examples                                what there is; svt_gauss is one of them
@@ -63,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         parsed = build_parser(words).parse_args(words)
     except SystemExit as end:  # argparse has printed help, the version or the usage
-        return end.code if isinstance(end.code, int) else BAD_INPUT
+        return end.code if isinstance(end.code, int) else Status.BAD_INPUT
     return run(parsed, Console(highlight=False))
 
 
@@ -72,25 +76,25 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
     try:
         return int(parsed.run(parsed.read(parsed), console))
     except UserError as error:
-        return _fail(error.render(), BAD_INPUT)
+        return _fail(error.render(), Status.BAD_INPUT)
     except LimitReached as limit:
-        return _fail(f"unknown: {limit.reason}", UNKNOWN)
+        return _fail(f"unknown: {limit.reason}", Status.UNKNOWN)
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return _fail(INTERRUPTED, Status.INTERRUPTED)
     except RecursionError:
-        return _fail("error: the program is nested too deeply", BAD_INPUT)
+        return _fail("error: the program is nested too deeply", Status.BAD_INPUT)
     except MemoryError:
-        return _fail("unknown: memory limit: no memory left", UNKNOWN)
+        return _fail(f"unknown: {NO_MEMORY}", Status.UNKNOWN)
     except BrokenInvariant as bug:
-        return _fail(f"internal invariant failed: {bug} (a bug, please report)", UNKNOWN)
+        return _fail(f"internal invariant failed: {bug} (a bug, please report)", Status.UNKNOWN)
     except Exception as bug:
         if was_interrupted(bug):
-            return _fail("interrupted", INTERRUPTED)
+            return _fail(INTERRUPTED, Status.INTERRUPTED)
         if os.environ.get("DIPAPPROX_DEBUG"):
             raise
         message = f"internal error: {type(bug).__name__}: {bug}"
         hint = "a bug, please report; DIPAPPROX_DEBUG=1 shows where"
-        return _fail(f"{message} ({hint})", UNKNOWN)
+        return _fail(f"{message} ({hint})", Status.UNKNOWN)
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:

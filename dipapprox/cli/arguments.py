@@ -8,9 +8,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.errors import UserError
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.privacy.intervals.claim_text import read_epsilon
@@ -43,22 +41,16 @@ def join_negative_values(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
-def add_program(parser: argparse.ArgumentParser) -> None:
-    """Add FILE and its parameters."""
-    parser.add_argument("file", type=_file, metavar="FILE", help="a program (.dpg, or .dip)")
-    parser.add_argument(
-        "-p",
-        "--param",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
-    )
-
-
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_epsilon(parser: argparse.ArgumentParser) -> None:
+    """Add --eps, one number."""
+    parser.add_argument(
+        "--eps", required=True, metavar="E", help="the program's ε, exact: 1/2, 0.5"
+    )
 
 
 def add_pairs(parser: argparse.ArgumentParser) -> None:
@@ -130,6 +122,11 @@ def add_structure(group: argparse._ActionsContainer) -> None:
         const="none",
         help="the same as --optimizer none: nested integrals as the program writes them",
     )
+    add_merging(group)
+
+
+def add_merging(group: argparse._ActionsContainer) -> None:
+    """Add --no-merge."""
     group.add_argument(
         "--no-merge", action="store_true", help="keep every final state, as the papers count them"
     )
@@ -152,24 +149,6 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         metavar="MB",
         help="resident memory (default: 60%% of the machine's)",
     )
-
-
-def parameters_of(arguments: argparse.Namespace) -> dict[str, Fraction]:
-    """Read the -p flags.
-
-    Raises:
-        UserError: If one is not NAME=VALUE, or a name comes twice.
-    """
-    parameters: dict[str, Fraction] = {}
-    for text in arguments.param:
-        name, equals, value = text.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise UserError(f"-p needs NAME=VALUE, got '{text}'", "for example -p N=25")
-        if name in parameters:
-            raise UserError(f"parameter '{name}' is set twice")
-        parameters[name] = parse_rational(value, f"parameter '{name}'")
-    return parameters
 
 
 def epsilon_of(arguments: argparse.Namespace) -> Fraction:
@@ -213,13 +192,6 @@ def options_of(arguments: argparse.Namespace, max_precision: int) -> Options:
 def _default_memory() -> int:
     """Return a share of the physical memory in MiB."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE) >> 20
-
-
-def _file(text: str) -> str:
-    # An empty path would mean the current directory.
-    if not text:
-        raise argparse.ArgumentTypeError("the file name is empty")
-    return text
 
 
 def _positive_int(text: str) -> int:

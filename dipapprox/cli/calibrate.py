@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
-from dipapprox.cli.output import show, show_json
+from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.profile_report import calibration_report
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.errors import UserError
-from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.profiles.calibration import calibrate
-
-UNKNOWN = 3
 
 _EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01
@@ -39,8 +36,7 @@ exit status: 0 done, 2 bad input or usage, 3 no such pair of ε found, 130 inter
 class CalibrateCommand:
     """The command line, read."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     budget: Fraction
     delta: Fraction
     width: Fraction
@@ -49,18 +45,19 @@ class CalibrateCommand:
     json: bool
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "calibrate",
         help="find a certified ε next to a refuted one",
         description="Find a certified ε next to a refuted one: run with the first the program\n"
         "meets the claim, with the second, slightly larger one it does not.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
+    add_program(parser)
     parser.add_argument("--eps-prv", required=True, metavar="P", help="the claimed budget")
     parser.add_argument("--delta", required=True, metavar="D", help="the claimed δ in [0, 1]")
     parser.add_argument(
@@ -73,7 +70,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     arguments.add_computing(parser)
     arguments.add_max_precision(parser)
     arguments.add_output(parser)
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> CalibrateCommand:
@@ -89,8 +85,7 @@ def read(words: argparse.Namespace) -> CalibrateCommand:
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
     return CalibrateCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         budget=budget,
         delta=delta,
         width=width,
@@ -102,7 +97,7 @@ def read(words: argparse.Namespace) -> CalibrateCommand:
 
 def run(command: CalibrateCommand, console: Console) -> int:
     """Calibrate, report on `console`, and return the exit status."""
-    program = load(command.file, command.parameters)
+    program = command.program.load()
     selection = select(command.pairs, program)
     with Reporter() as reporter:
         found = calibrate(
@@ -114,8 +109,5 @@ def run(command: CalibrateCommand, console: Console) -> int:
             command.width,
             reporter,
         )
-    if command.json:
-        show_json(console, found.to_dict())
-    else:
-        show(console, calibration_report(found))
-    return 0 if found.reason is None else UNKNOWN
+    show_answer(console, found, calibration_report, json=command.json)
+    return 0 if found.reason is None else Status.UNKNOWN

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from math import prod
 from pathlib import Path
+from typing import assert_never
 
 from dipapprox.checking.rows import MOST_ROWS
 from dipapprox.errors import LimitReached, UserError
@@ -37,68 +39,46 @@ def write(
     path: Path,
     file: Path,
     program: Program,
-    verdict: Verdict,
+    found: Verdict | Decision,
     selection: PairSelection,
     options: Options,
 ) -> None:
-    """Write the certificate of a verdict; of Unknown there is none, which is said.
+    """Write the certificate of a verdict or decision; if it can have none, say so.
 
     Raises:
         UserError: If the program's file has changed, or the certificate cannot be written.
     """
-    if verdict.answer is Answer.UNKNOWN:
-        print("no certificate: the verdict is Unknown", file=sys.stderr)
-        return
-    source = _source(program, file)
-    try:
-        text = certify(program, source, verdict, selection, options).to_json()
-    except LimitReached as limit:
-        print(f"no certificate: {limit.reason}", file=sys.stderr)
-        return
-    _write(path, text)
-    if verdict.answer is Answer.DP and isinstance(selection, AllPairs):
-        _warn(program)
-
-
-def write_decision(
-    path: Path,
-    file: Path,
-    program: Program,
-    decision: Decision,
-    selection: PairSelection,
-    options: Options,
-) -> None:
-    """Write the certificate of a decision; of one without exact evidence there is none.
-
-    Raises:
-        UserError: If the program's file has changed, or the certificate cannot be written.
-    """
-    missing = without_evidence(decision)
+    match found:
+        case Verdict():
+            missing = "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
+            private, certified = found.answer is Answer.DP, partial(certify, verdict=found)
+        case Decision():
+            missing = without_evidence(found)
+            private = found.ruling is Ruling.PRIVATE
+            certified = partial(certify_decision, decision=found)
+        case _:
+            assert_never(found)
     if missing is not None:
         print(f"no certificate: {missing}", file=sys.stderr)
         return
-    source = _source(program, file)
+    source = ProgramText(program.name, language_of(file), read_text(file))
     try:
-        text = certify_decision(program, source, decision, selection, options).to_json()
+        text = certified(program, source, selection=selection, options=options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
     _write(path, text)
-    if decision.ruling is Ruling.PRIVATE and isinstance(selection, AllPairs):
+    if private and isinstance(selection, AllPairs):
         _warn(program)
 
 
-def _source(program: Program, file: Path) -> ProgramText:
-    return ProgramText(program.name, language_of(file), read_text(file))
-
-
 def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f"{path.name}.partial")
+    unfinished = path.with_name(f"{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         raise UserError(f"--certificate: cannot write '{path}': {error.strerror}") from None
 
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console, RenderableType
 
 from dipapprox.checking.check import check
 from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.checking.result import CheckResult, Outcome, claim_text
 from dipapprox.cli import arguments
-from dipapprox.cli.output import show, show_json
-from dipapprox.cli.report import interval
+from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.output import show_answer
+from dipapprox.cli.report import interval, panel
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
+from dipapprox.privacy.notation import parameters_text
 from dipapprox.privacy.verdict import Answer
 
-EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: 3}
+EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
 _STYLES = {Outcome.CONFIRMED: "green", Outcome.REFUTED: "red", Outcome.NOT_CONFIRMED: "yellow"}
 
@@ -50,66 +50,60 @@ class CheckCommand:
     json: bool
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "check",
         help="check a certificate by another route",
         description="Check a certificate that `verify` or `decide` wrote with --certificate.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    parser.add_argument("file", metavar="CERT", help="a certificate (JSON)")
+    parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
     arguments.add_limits(parser)
     arguments.add_output(parser)
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> CheckCommand:
     """Turn words into values."""
-    return CheckCommand(Path(words.file), arguments.limits_of(words), words.json)
+    return CheckCommand(words.file, arguments.limits_of(words), words.json)
 
 
 def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
     result = check(read_text(command.file, _LARGEST_FILE), command.limits)
-    if command.json:
-        show_json(console, result.to_dict())
-    else:
-        show(console, _report(result))
+    show_answer(console, result, _report, json=command.json)
     return EXIT_STATUS[result.outcome]
 
 
 def _report(result: CheckResult) -> RenderableType:
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column()
-    facts.add_row("states", _statement(result))
+    headline = f"{result.program}: the certificate is {result.outcome.value}"
+    return panel(headline, result.outcome.value, _STYLES[result.outcome], _facts(result))
+
+
+def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
+    yield "states", _statement(result)
     if result.parameters:
-        facts.add_row("parameters", ", ".join(f"{n} = {v}" for n, v in result.parameters.items()))
+        yield "parameters", parameters_text(result.parameters)
     for difference in result.differences:
-        facts.add_row("false", difference)
+        yield "false", difference
     if result.reason is not None:
-        facts.add_row("reason", result.reason)
+        yield "reason", result.reason
     if result.delta_enclosure is not None:
         label = "δ of this pair" if result.answer is Answer.NOT_DP else "largest δ"
-        facts.add_row(label, interval(result.delta_enclosure))
-        facts.add_row(
-            "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
-        )
+        yield label, interval(result.delta_enclosure)
+        yield "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
     elif isinstance(result.claim, DecisionClaim) and result.rows:
         derived = f"closed forms of {result.rows} inputs, ordered pairs: {result.pairs}"
         if result.inequalities is not None:
             derived += f", inequalities: {result.inequalities}"
-        facts.add_row("derived", derived)
+        yield "derived", derived
     for exception in result.shared:
-        facts.add_row("shared", exception)
+        yield "shared", exception
     bits = f"{result.precision} bits, " if result.precision else ""
-    facts.add_row("computed", f"{bits}{result.seconds:.3g} s")
-    style = _STYLES[result.outcome]
-    headline = Text(f"{result.program}: the certificate is {result.outcome.value}", f"bold {style}")
-    return Panel(Group(headline, facts), title=result.outcome.value, border_style=style)
+    yield "computed", f"{bits}{result.seconds:.3g} s"
 
 
 def _statement(result: CheckResult) -> str:

@@ -9,6 +9,7 @@ import shtab
 from rich.console import Console
 
 from dipapprox.cli.app import build_parser
+from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write
 
 _EXAMPLES = """examples:
@@ -36,18 +37,18 @@ class CompletionCommand:
     shell: str
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "completion",
         help="print a completion script for a shell",
         description="Print a script that completes commands and flags in a shell.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> CompletionCommand:

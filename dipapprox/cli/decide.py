@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.claims import add_certificate, claimed_pairs
+from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.decide_report import decision_report
-from dipapprox.cli.output import certificates, show, show_json
+from dipapprox.cli.output import certificates, show_answer
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
-from dipapprox.language.load import load, read_program
+from dipapprox.language.load import read_program
 from dipapprox.language.printer import print_program
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decider import decide
@@ -24,15 +24,8 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DEFAULT_WIDTH, DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import count_selected
-from dipapprox.privacy.pairs.selection import select
 
-INTERRUPTED = 130
-"""The exit status after Ctrl-C: 128 + SIGINT."""
-
-EXIT_STATUS = {Ruling.PRIVATE: 0, Ruling.VIOLATED: 1, Ruling.UNKNOWN: 3}
-
-_VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
+EXIT_STATUS = {Ruling.PRIVATE: 0, Ruling.VIOLATED: 1, Ruling.UNKNOWN: Status.UNKNOWN}
 
 _DISCRETISED = "private as discretised by 'disc': finer outputs could tell more"
 
@@ -51,8 +44,7 @@ exit status: 0 private, 1 violated, 2 bad input or usage, 3 unknown, 130 interru
 class DecideCommand:
     """The command line, read."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     question: DecisionQuestion
     pairs: str
     options: Options
@@ -60,18 +52,19 @@ class DecideCommand:
     certificate: Path | None
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "decide",
         help="decide privacy for every ε of an interval, or for all ε > 0",
         description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
         "of an interval: exactly, for Laplace and discrete noise of scales a / eps.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
+    add_program(parser)
     parser.add_argument(
         "--budget", default="1", metavar="T", help="the claimed budget is T * ε (default: 1)"
     )
@@ -102,18 +95,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="W",
         help="how narrowly ends of violated ranges and the least δ are enclosed (default: 1e-9)",
     )
-    parser.add_argument(
-        "--no-merge", action="store_true", help="keep every final state, as the papers count them"
-    )
+    arguments.add_merging(parser)
     arguments.add_limits(parser)
     arguments.add_output(parser)
-    parser.add_argument(
-        "--certificate",
-        type=Path,
-        metavar="OUT",
-        help="write a record of private or violated that `dipapprox check` can check",
-    )
-    parser.set_defaults(read=read, run=run)
+    add_certificate(parser, "private or violated")
 
 
 def read(words: argparse.Namespace) -> DecideCommand:
@@ -131,8 +116,7 @@ def read(words: argparse.Namespace) -> DecideCommand:
         least_delta=words.least_delta,
     )
     return DecideCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         question=question,
         pairs=words.pairs,
         options=Options(merge=not words.no_merge, limits=arguments.limits_of(words)),
@@ -145,23 +129,18 @@ def run(command: DecideCommand, console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
     if command.certificate is not None:
         certificates().check_place(command.certificate)
-    program = load(command.file, command.parameters)
-    selection = select(command.pairs, program)
-    if count_selected(program, selection) == 0:
-        print(_VACUOUS, file=sys.stderr)
+    program = command.program.load()
+    selection = claimed_pairs(command.pairs, program)
     with Reporter() as reporter:
         decision = decide(program, command.question, selection, command.options, reporter)
-    if decision.ruling is Ruling.PRIVATE and _discretises(command.file):
+    if decision.ruling is Ruling.PRIVATE and _discretises(command.program.path):
         decision = replace(decision, detail=_DISCRETISED)
     if command.certificate is not None:
-        certificates().write_decision(
-            command.certificate, command.file, program, decision, selection, command.options
+        certificates().write(
+            command.certificate, command.program.path, program, decision, selection, command.options
         )
-    if command.json:
-        show_json(console, decision.to_dict())
-    else:
-        show(console, decision_report(decision))
-    return INTERRUPTED if decision.interrupted else EXIT_STATUS[decision.ruling]
+    show_answer(console, decision, decision_report, json=command.json)
+    return Status.INTERRUPTED if decision.interrupted else EXIT_STATUS[decision.ruling]
 
 
 def _discretises(path: Path) -> bool:

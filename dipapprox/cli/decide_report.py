@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from dipapprox.cli.report import count, interval, seconds
+from dipapprox.cli.report import count, interval, pair_table, panel, seconds
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.decimals import rounded_down
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decision import Decision, LeastUniformDelta, Ruling, Violation
 from dipapprox.privacy.decisions.epsilons import interval_words
-from dipapprox.privacy.notation import valuation_text
+from dipapprox.privacy.notation import parameters_text, valuation_text
 
 STYLES = {Ruling.PRIVATE: "green", Ruling.VIOLATED: "red", Ruling.UNKNOWN: "yellow"}
 
@@ -24,51 +24,49 @@ _HEADLINES = {
     Ruling.UNKNOWN: "not decided",
 }
 
-_MOST_ROWS = 20
 _LONGEST_FORMULA = 400
 _PLACES = 9
 
 
 def decision_report(decision: Decision) -> RenderableType:
     """Lay out a decision: panel, then the violation."""
-    parts: list[RenderableType] = [_panel(decision)]
+    ruling = decision.ruling
+    parts: list[RenderableType] = [
+        panel(_headline(decision), ruling.value, STYLES[ruling], _facts(decision))
+    ]
     if decision.violation is not None:
         parts.append(_violation(decision, decision.violation))
     return Group(*parts)
 
 
-def _panel(decision: Decision) -> Panel:
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column()
+def _facts(decision: Decision) -> Iterator[tuple[str, str]]:
     budget = "ε" if decision.budget == 1 else f"{decision.budget} ε"
-    facts.add_row(
-        "claim", f"({budget}, {decision.delta.text})-DP for {interval_words(decision.epsilons)}"
-    )
+    claimed = f"({budget}, {decision.delta.text})-DP"
+    yield "claim", f"{claimed} for {interval_words(decision.epsilons)}"
     if decision.parameters:
-        parameters = ", ".join(f"{name} = {v}" for name, v in decision.parameters.items())
-        facts.add_row("parameters", parameters)
+        yield "parameters", parameters_text(decision.parameters)
     if decision.cause is not None:
-        facts.add_row("reason", f"{decision.cause.value}: {decision.detail}")
+        yield "reason", f"{decision.cause.value}: {decision.detail}"
     elif decision.detail:
-        facts.add_row("note", decision.detail)
+        yield "note", decision.detail
     if decision.violated_on is not None:
-        facts.add_row("violated for", ranges_text(decision.violated_on))
+        yield "violated for", ranges_text(decision.violated_on)
     elif decision.violation is not None and decision.violation.ranges is not None:
-        facts.add_row("violated for", f"{ranges_text(decision.violation.ranges)} by this witness")
+        yield "violated for", f"{ranges_text(decision.violation.ranges)} by this witness"
     if decision.least_delta is not None:
-        facts.add_row("least δ", _least(decision, decision.least_delta))
+        yield "least δ", _least(decision, decision.least_delta)
     pairs, outputs = count(decision.pairs, "ordered pair"), count(len(decision.outputs), "output")
     word = "inequality" if decision.inequalities == 1 else "inequalities"
     inequalities = f"{decision.inequalities} {word}, {decision.distinct} distinct"
-    facts.add_row("checked", f"{pairs}, {outputs}, {inequalities}")
-    facts.add_row("computed", f"{decision.engine}, {seconds(decision.seconds)}")
-    style = STYLES[decision.ruling]
+    yield "checked", f"{pairs}, {outputs}, {inequalities}"
+    yield "computed", f"{decision.engine}, {seconds(decision.seconds)}"
+
+
+def _headline(decision: Decision) -> str:
     words = _HEADLINES[decision.ruling]
     if decision.ruling is Ruling.PRIVATE:
         words += f" for {interval_words(decision.epsilons)}"
-    headline = Text(f"{decision.program}: {words}", style=f"bold {style}")
-    return Panel(Group(headline, facts), title=decision.ruling.value, border_style=style)
+    return f"{decision.program}: {words}"
 
 
 def ranges_text(ranges: tuple[NegativeRange, ...]) -> str:
@@ -112,18 +110,8 @@ def _least(decision: Decision, least: LeastUniformDelta) -> str:
 def _violation(decision: Decision, violation: Violation) -> RenderableType:
     first = valuation_text(decision.inputs, violation.input)
     second = valuation_text(decision.inputs, violation.adjacent)
-    table = Table(title=f"Witness at ε = {violation.epsilon}", title_justify="left")
-    table.add_column("output")
-    table.add_column(f"Pr[·] for input {first}", overflow="fold")
-    table.add_column(f"Pr[·] for adjacent {second}", overflow="fold")
-    for row in violation.rows[:_MOST_ROWS]:
-        table.add_row(
-            valuation_text(decision.output_cells, row.output),
-            interval(row.probability),
-            interval(row.adjacent_probability),
-        )
-    if len(violation.rows) > _MOST_ROWS:
-        table.add_row(f"… {len(violation.rows) - _MOST_ROWS} more", "", "")
+    title = f"Witness at ε = {violation.epsilon}"
+    table = pair_table(title, (first, second), decision.output_cells, violation.rows)
     factor = "e^ε" if decision.budget == 1 else f"e^({decision.budget} ε)"
     lines = [
         f"Pr[O | input] in {interval(violation.left)} > "

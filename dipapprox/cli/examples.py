@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
+from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, write, write_new
 from dipapprox.errors import UserError
 from dipapprox.highlighting import DpgLexer
@@ -36,25 +37,25 @@ class ExamplesCommand:
     copy: Path | None
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "examples",
         help="show the programs that come with dipapprox",
         description="List the programs that come with dipapprox, print one, or copy it.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
-    parser.add_argument("--copy", metavar="FOLDER", help="copy it there instead")
-    parser.set_defaults(read=read, run=run)
+    parser.add_argument("--copy", type=Path, metavar="FOLDER", help="copy it there instead")
 
 
 def read(words: argparse.Namespace) -> ExamplesCommand:
     if words.copy is not None and words.name is None:
         raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
-    return ExamplesCommand(words.name, None if words.copy is None else Path(words.copy))
+    return ExamplesCommand(words.name, words.copy)
 
 
 def run(command: ExamplesCommand, console: Console) -> int:

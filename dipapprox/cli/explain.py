@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
-from pathlib import Path
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.explanation_view import (
@@ -23,13 +23,12 @@ from dipapprox.cli.explanation_view import (
     unfinished_fields,
 )
 from dipapprox.cli.output import show_json, write
-from dipapprox.errors import LimitReached, was_interrupted
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
+from dipapprox.errors import EarlyEnd
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
-from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
-from dipapprox.privacy.verifier import INTERRUPTED
 from dipapprox.semantics.execution import execute
 
 _MOST_ROWS = 1_000
@@ -54,8 +53,7 @@ exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interru
 class ExplainCommand:
     """The command line, read."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     epsilon: Fraction
     input: str | None
     closed_form: bool
@@ -66,18 +64,19 @@ class ExplainCommand:
     json: bool
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "explain",
         help="show final states, guards, dependencies and integrals",
         description="Show final states, guards, dependencies, and integrals before and after\n"
         "optimisation.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
+    add_program(parser)
     parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
     parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")
     parser.add_argument(
@@ -91,7 +90,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     arguments.add_limits(parser)
     arguments.add_output(parser)
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> ExplainCommand:
@@ -101,8 +99,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
         UserError: If a value is malformed or out of range.
     """
     return ExplainCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         epsilon=arguments.epsilon_of(words),
         input=words.input,
         closed_form=words.closed_form,
@@ -116,7 +113,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
 
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
-    program = load(command.file, command.parameters)
+    program = command.program.load()
     if command.closed_form:
         return run_closed_forms(
             program,
@@ -128,37 +125,25 @@ def run(command: ExplainCommand, console: Console) -> int:
             console=console,
         )
     rows = _rows(program) if command.input is None else [parse_row(command.input, program)]
-    try:
+    fields: dict[str, object] = {}
+    text = ""
+    with EarlyEnd() as end:
         states = execute(program, command.merge, command.limits)
         explanation = explain(states, command.epsilon, rows, command.strategy, command.limits)
         if command.json:
             fields = as_fields(explanation)
         else:
             text = _FORMATS[command.format](explanation) + "\n"
-    except LimitReached as limit:
-        return _stopped(command, program, console, limit.reason, 3)
-    except MemoryError:
-        return _stopped(command, program, console, "memory limit: no memory left", 3)
-    except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
-            raise
-        return _stopped(command, program, console, INTERRUPTED, 130)
+    if end.reason is not None:
+        fields = unfinished_fields(program, command.merge, command.epsilon, end.reason)
     if command.json:
         show_json(console, fields)
-    else:
+    elif end.reason is None:
         write(console, text)
-    return 0
-
-
-def _stopped(
-    command: ExplainCommand, program: Program, console: Console, reason: str, status: int
-) -> int:
-    """Say why there is no explanation, as JSON too if that is asked for."""
-    if command.json:
-        fields = unfinished_fields(program, command.merge, command.epsilon, reason)
-        show_json(console, fields)
-    print(f"unknown: {reason}", file=sys.stderr)
-    return status
+    if end.reason is None:
+        return 0
+    print(f"unknown: {end.reason}", file=sys.stderr)
+    return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
 
 
 def _rows(program: Program) -> Iterator[InputRow]:

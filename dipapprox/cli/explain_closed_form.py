@@ -8,23 +8,21 @@ from itertools import islice, product
 
 from rich.console import Console
 
+from dipapprox.cli.command import Status
 from dipapprox.cli.output import show_json, write
-from dipapprox.errors import LimitReached, UserError, was_interrupted
+from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.decisions.closed_form import as_latex, as_text
-from dipapprox.privacy.notation import valuation, valuation_text
-from dipapprox.privacy.verifier import INTERRUPTED
+from dipapprox.privacy.notation import parameter_fields, valuation, valuation_text
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
 _MOST_ROWS = 16
 """Inputs that are shown when none is named."""
-
-_UNKNOWN, _INTERRUPTED = 3, 130
 
 
 def run_closed_forms(
@@ -57,30 +55,27 @@ def run_closed_forms(
     if layout not in _LAYOUTS:
         raise UserError(f"closed forms are written as {' or '.join(_LAYOUTS)}, not as {layout}")
     rows = [row] if row is not None else _rows(program)
-    reason, status, found = None, 0, []
+    missing: NotEnclosed | None = None
+    found = []
     states: FinalStates | None = None
-    try:
+    with EarlyEnd() as end:
         states = execute(program, merge, limits)
         source = ExactDistributions(states, None, limits)
         for each in rows:
             forms = source.distribution(each)
             if isinstance(forms, NotEnclosed):
-                reason, status = forms.reason, _UNKNOWN
+                missing = forms
                 break
             found.append((each, forms))
-    except LimitReached as limit:
-        reason, status = limit.reason, _UNKNOWN
-    except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
-            raise
-        reason, status = INTERRUPTED, _INTERRUPTED
+    reason = end.reason if missing is None else missing.reason
     if json:
         show_json(console, _fields(program, states, found, reason))
     elif found and states is not None:
         write(console, _LAYOUTS[layout](program, states, found))
-    if reason is not None:
-        print(f"unknown: {reason}", file=sys.stderr)
-    return status
+    if reason is None:
+        return 0
+    print(f"unknown: {reason}", file=sys.stderr)
+    return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
 
 
 _Forms = Sequence[tuple[InputRow, tuple[ExponentialRatio, ...]]]
@@ -133,7 +128,7 @@ def _fields(
     outputs = () if states is None else states.outputs()
     return {
         "program": program.name,
-        "params": {name: str(value) for name, value in program.parameters.items()},
+        "params": parameter_fields(program.parameters),
         "closed_forms": [
             {
                 "input": valuation(program.inputs, row),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dipapprox.cli.explanation import ExplainedState, Explanation
 from dipapprox.integrals import plan as plans
 from dipapprox.language.core import Program
-from dipapprox.privacy.notation import valuation, valuation_text
+from dipapprox.privacy.notation import parameter_fields, parameters_text, valuation, valuation_text
 
 _MOST_STATES = 50
 """States shown in full as text; JSON has all of them."""
@@ -78,7 +78,7 @@ def unfinished_fields(
     averages = ("average_guards", "average_depth", "average_depth_unoptimised")
     return {
         "program": program.name,
-        "params": {name: str(value) for name, value in program.parameters.items()},
+        "params": parameter_fields(program.parameters),
         "merged": merged,
         "reason": reason,
         "final_states": None,
@@ -115,7 +115,7 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
 def _headline(explanation: Explanation) -> str:
     program = explanation.states.program
     how = "merged" if explanation.states.merged else "not merged"
-    parameters = ", ".join(f"{name} = {value}" for name, value in program.parameters.items())
+    parameters = parameters_text(program.parameters)
     shown = f" ({parameters})" if parameters else ""
     number = explanation.final_states
     return f"{program.name}{shown}: {number} final state{'' if number == 1 else 's'}, {how}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_new
 from dipapprox.errors import UserError
 
@@ -33,15 +34,16 @@ class NewCommand:
     template: str
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "new",
         help="write a program to start from",
         description="Write a commented program to start from: NAME.dpg.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
     parser.add_argument("name", metavar="NAME", help="of the file, with or without .dpg")
     parser.add_argument(
@@ -50,7 +52,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="svt",
         help="what to start from (default: %(default)s)",
     )
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> NewCommand:

@@ -10,15 +10,16 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console, RenderableType
 
 from dipapprox.errors import UserError
+from dipapprox.privacy.result import Result
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
@@ -28,6 +29,19 @@ def show(console: Console, *renderables: RenderableType) -> None:
         for renderable in renderables:
             console.print(renderable, markup=False, highlight=False, emoji=False)
     write(console, capture.get())
+
+
+Found = TypeVar("Found", bound=Result)
+
+
+def show_answer(
+    console: Console, answer: Found, report: Callable[[Found], RenderableType], *, json: bool
+) -> None:
+    """Write an answer: as one JSON object, or as `report` lays it out for people."""
+    if json:
+        show_json(console, answer.to_dict())
+    else:
+        show(console, report(answer))
 
 
 def show_json(console: Console, fields: dict[str, object]) -> None:

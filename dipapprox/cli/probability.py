@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show, show_json
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.report import distribution_report
-from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational, parse_row
 from dipapprox.privacy.options import LARGEST_PRECISION, Options
 from dipapprox.privacy.probabilities import output_distribution
@@ -27,16 +26,12 @@ _EXAMPLES = """examples:
 exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
 """
 
-INTERRUPTED = 130
-"""The exit status after Ctrl-C: 128 + SIGINT."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityCommand:
     """The command line, read."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     epsilon: Fraction
     input: str
     options: Options
@@ -44,20 +39,19 @@ class ProbabilityCommand:
     json: bool
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "probability",
         help="enclose the probability of every output for one input",
         description="Enclose the probability of every output for one input.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
-    parser.add_argument(
-        "--eps", required=True, metavar="E", help="the program's ε, exact: 1/2, 0.5"
-    )
+    add_program(parser)
+    arguments.add_epsilon(parser)
     parser.add_argument(
         "--input",
         default="",
@@ -72,7 +66,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     arguments.add_computing(parser)
     arguments.add_output(parser)
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> ProbabilityCommand:
@@ -83,8 +76,7 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
     """
     width = words.relative_width
     return ProbabilityCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         epsilon=arguments.epsilon_of(words),
         input=words.input,
         options=arguments.options_of(words, LARGEST_PRECISION),
@@ -95,7 +87,7 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
 
 def run(command: ProbabilityCommand, console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
-    program = load(command.file, command.parameters)
+    program = command.program.load()
     row = parse_row(command.input, program)
     result = output_distribution(
         program, command.epsilon, row, command.options, command.relative_width
@@ -107,4 +99,4 @@ def run(command: ProbabilityCommand, console: Console) -> int:
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)
-    return INTERRUPTED if result.interrupted else 3
+    return Status.INTERRUPTED if result.interrupted else Status.UNKNOWN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from io import StringIO
@@ -13,14 +12,15 @@ from pathlib import Path
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show, show_json, write
 from dipapprox.cli.plot import plot_curve
 from dipapprox.cli.profile_report import profile_report
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.questions import add_question, question_of
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
-from dipapprox.language.load import load
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.selection import select
@@ -33,8 +33,6 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.profiles.question import OnCurve, Question
-
-UNKNOWN = 3
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for a budget
@@ -51,8 +49,7 @@ exit status: 0 done, 2 bad input or usage, 3 the width asked for was not reached
 class ProfileCommand:
     """The command line, read."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     epsilon: Fraction
     question: Question
     pairs: str
@@ -62,20 +59,19 @@ class ProfileCommand:
     plot: Path | None
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "profile",
         help="find the tightest guarantee: least δ, least ε_prv, whole curves",
         description="Enclose the tightest privacy guarantee of a program at one ε.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
-    parser.add_argument(
-        "--eps", required=True, metavar="E", help="the program's ε, exact: 1/2, 0.5"
-    )
+    add_program(parser)
+    arguments.add_epsilon(parser)
     add_question(parser)
     arguments.add_pairs(parser)
     arguments.add_computing(parser)
@@ -83,9 +79,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     arguments.add_output(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     parser.add_argument(
-        "--plot", metavar="FILE", help="draw the curve into FILE.svg, .png or .pdf (matplotlib)"
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
     )
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> ProfileCommand:
@@ -98,27 +96,25 @@ def read(words: argparse.Namespace) -> ProfileCommand:
         raise UserError("--json and --csv exclude each other")
     epsilon = arguments.epsilon_of(words)
     question = question_of(words, epsilon)
-    plot = None if words.plot is None else Path(words.plot)
-    if plot is not None:
+    if words.plot is not None:
         if not isinstance(question, OnCurve):
             raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
-        picture_format(plot)
+        picture_format(words.plot)
     return ProfileCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         epsilon=epsilon,
         question=question,
         pairs=words.pairs,
         options=arguments.options_of(words, words.max_precision),
         json=words.json,
         csv=words.csv,
-        plot=plot,
+        plot=words.plot,
     )
 
 
 def run(command: ProfileCommand, console: Console) -> int:
     """Answer on `console`, and return the exit status."""
-    program = load(command.file, command.parameters)
+    program = command.program.load()
     selection = select(command.pairs, program)
     with Reporter() as reporter:
         answer = profile(
@@ -132,7 +128,7 @@ def run(command: ProfileCommand, console: Console) -> int:
         write(console, as_csv(answer))
     else:
         show(console, profile_report(answer))
-    return 0 if answer.run.reason is None else UNKNOWN
+    return 0 if answer.run.reason is None else Status.UNKNOWN
 
 
 def as_csv(answer: ProfileAnswer) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 from dipapprox.cli.report import interval
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.notation import valuation_text
+from dipapprox.privacy.notation import parameters_text, valuation_text
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import (
@@ -85,7 +85,7 @@ def _panel(run: Run, headline: str, rows: Iterable[tuple[str, str]]) -> Panel:
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
     if run.parameters:
-        facts.add_row("parameters", ", ".join(f"{k} = {v}" for k, v in run.parameters.items()))
+        facts.add_row("parameters", parameters_text(run.parameters))
     for name, value in rows:
         facts.add_row(name, Text(value))
     if run.reason is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from types import TracebackType
 from typing import Protocol, Self
 
 _PATIENCE = 1.0
@@ -56,11 +55,6 @@ class Reporter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()

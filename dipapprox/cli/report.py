@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from dipapprox.language.core import Cell
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.notation import valuation_text
+from dipapprox.privacy.notation import parameters_text, valuation_text
 from dipapprox.privacy.probabilities import OutputDistribution
-from dipapprox.privacy.verdict import Answer, Verdict, Witness
+from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
 
 STYLES = {Answer.DP: "green", Answer.NOT_DP: "red", Answer.UNKNOWN: "yellow"}
 _MOST_ROWS = 20
@@ -25,37 +32,41 @@ def interval(enclosure: Enclosure) -> str:
 
 def verdict_report(verdict: Verdict) -> RenderableType:
     """Lay out a verdict: panel, then the witness."""
-    parts: list[RenderableType] = [_panel(verdict)]
+    parts: list[RenderableType] = [verdict_panel(verdict, _facts(verdict))]
     if verdict.witness is not None:
         parts.append(_witness_table(verdict, verdict.witness))
     return Group(*parts)
 
 
-def _panel(verdict: Verdict) -> Panel:
-    claim = verdict.claim
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column()
-    facts.add_row(
-        "claim",
-        f"(ε_prv, δ) = ({verdict.budget_text}, {verdict.delta_text}), "
-        f"program run at ε = {claim.epsilon}",
-    )
+def verdict_panel(verdict: Verdict | IntervalVerdict, facts: Iterable[tuple[str, str]]) -> Panel:
+    """Frame the headline of a verdict and what is known."""
+    headline = f"{verdict.program}: {HEADLINES[verdict.answer]}"
+    return panel(headline, verdict.answer.value, STYLES[verdict.answer], facts)
+
+
+def panel(headline: str, title: str, style: str, facts: Iterable[tuple[str, str]]) -> Panel:
+    """Frame a headline and what is known, as names and values."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for name, value in facts:
+        grid.add_row(name, value)
+    words = Text(headline, style=f"bold {style}")
+    return Panel(Group(words, grid), title=title, border_style=style)
+
+
+def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    claimed = f"(ε_prv, δ) = ({verdict.budget_text}, {verdict.delta_text})"
+    yield "claim", f"{claimed}, program run at ε = {verdict.claim.epsilon}"
     if verdict.parameters:
-        parameters = ", ".join(f"{name} = {v}" for name, v in verdict.parameters.items())
-        facts.add_row("parameters", parameters)
+        yield "parameters", parameters_text(verdict.parameters)
     if verdict.reason is not None:
-        facts.add_row("reason", verdict.reason)
+        yield "reason", verdict.reason
     if verdict.delta_enclosure is not None:
         what = "δ of this pair" if verdict.answer is Answer.NOT_DP else "largest δ"
-        facts.add_row(what, interval(verdict.delta_enclosure))
-    facts.add_row("checked", _checked(verdict))
-    facts.add_row(
-        "computed", f"{verdict.engine}, {verdict.precision} bits, {seconds(verdict.seconds)}"
-    )
-    style = STYLES[verdict.answer]
-    headline = Text(f"{verdict.program}: {HEADLINES[verdict.answer]}", style=f"bold {style}")
-    return Panel(Group(headline, facts), title=verdict.answer.value, border_style=style)
+        yield what, interval(verdict.delta_enclosure)
+    yield "checked", _checked(verdict)
+    yield "computed", f"{verdict.engine}, {verdict.precision} bits, {seconds(verdict.seconds)}"
 
 
 HEADLINES = {
@@ -85,28 +96,35 @@ def seconds(spent: float) -> str:
 
 def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:
     certain = verdict.answer is Answer.NOT_DP
+    title = "Witness: these outputs are too likely" if certain else "Closest pair"
     first = valuation_text(verdict.inputs, witness.input)
     second = valuation_text(verdict.inputs, witness.adjacent)
-    title = "Witness" if certain else "Closest pair"
-    table = Table(title=f"{title}: these outputs are too likely" if certain else title)
-    table.title_justify = "left"
-    table.add_column("output")
-    table.add_column(f"Pr[·] for input {first}", overflow="fold")
-    table.add_column(f"Pr[·] for adjacent {second}", overflow="fold")
-    for row in witness.rows[:_MOST_ROWS]:
-        table.add_row(
-            valuation_text(verdict.output_cells, row.output),
-            interval(row.probability),
-            interval(row.adjacent_probability),
-        )
-    if len(witness.rows) > _MOST_ROWS:
-        table.add_row(f"… {len(witness.rows) - _MOST_ROWS} more", "", "")
+    table = pair_table(title, (first, second), verdict.output_cells, witness.rows)
     relation = f" > {verdict.delta_text} = δ" if certain else ""
     total = Text(
         f"Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
         f"{interval(witness.delta_enclosure)}{relation}"
     )
     return Group(table, total)
+
+
+def pair_table(
+    title: str, pair: tuple[str, str], cells: tuple[Cell, ...], rows: Sequence[WitnessRow]
+) -> Table:
+    """Lay out the first outputs of a witness, with their probabilities for its two inputs."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("output")
+    table.add_column(f"Pr[·] for input {pair[0]}", overflow="fold")
+    table.add_column(f"Pr[·] for adjacent {pair[1]}", overflow="fold")
+    for row in rows[:_MOST_ROWS]:
+        table.add_row(
+            valuation_text(cells, row.output),
+            interval(row.probability),
+            interval(row.adjacent_probability),
+        )
+    if len(rows) > _MOST_ROWS:
+        table.add_row(f"… {len(rows) - _MOST_ROWS} more", "", "")
+    return table
 
 
 def distribution_report(distribution: OutputDistribution) -> RenderableType:

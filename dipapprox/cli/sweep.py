@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.sweep_report import count_cases, summary_report
@@ -20,8 +21,6 @@ from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import Sweep
 from dipapprox.experiments.sweep.worker import WorkerLost
-
-INTERRUPTED = 130
 
 _EXAMPLES = """examples:
   dipapprox sweep grid.toml --out results.jsonl --jobs 2
@@ -63,30 +62,37 @@ class SweepCommand:
     plot: Path | None
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "sweep",
         help="run a grid of cases, resumably; show what came out",
         description="Run all cases of a grid in processes of their own and write one line of\n"
         "JSON for each.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    parser.add_argument("spec", nargs="?", metavar="SPEC", help="a TOML file that describes a grid")
-    parser.add_argument("--out", metavar="FILE", help="the results file, made or continued")
+    parser.add_argument(
+        "spec", nargs="?", type=Path, metavar="SPEC", help="a TOML file that describes a grid"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the results file, made or continued"
+    )
     arguments.add_jobs(parser, "cases at the same time (default: %(default)s)")
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="run the cases on this Dask cluster (tcp://host:port)"
     )
-    parser.add_argument("--summary", metavar="FILE", help="show a results file, run nothing")
+    parser.add_argument(
+        "--summary", type=Path, metavar="FILE", help="show a results file, run nothing"
+    )
     parser.add_argument(
         "--plot",
+        type=Path,
         metavar="FOLDER",
         help="with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG",
     )
-    parser.set_defaults(read=read, run=run)
 
 
 def read(words: argparse.Namespace) -> SweepCommand:
@@ -106,12 +112,12 @@ def read(words: argparse.Namespace) -> SweepCommand:
     elif words.plot is not None:
         raise UserError("--plot goes with --summary")
     return SweepCommand(
-        spec=None if words.spec is None else Path(words.spec),
-        out=None if words.out is None else Path(words.out),
-        summary=None if words.summary is None else Path(words.summary),
+        spec=words.spec,
+        out=words.out,
+        summary=words.summary,
         jobs=words.jobs,
         cluster=words.cluster,
-        plot=None if words.plot is None else Path(words.plot),
+        plot=words.plot,
     )
 
 
@@ -131,7 +137,7 @@ def run(command: SweepCommand, console: Console) -> int:
                 "the same command goes on from there",
                 file=sys.stderr,
             )
-            return INTERRUPTED
+            return Status.INTERRUPTED
         except WorkerLost as lost:
             raise LimitReached(
                 f"{lost}; {sweep.before + sweep.done} cases are kept in {command.out}"

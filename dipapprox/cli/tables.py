@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
 from dipapprox.experiments.machine import describe_machine
@@ -42,23 +43,25 @@ class TablesCommand:
     out: Path | None
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "tables",
         help="rerun the papers' tables, published numbers beside ours",
         description="Rerun every row of the papers' tables and print ours beside the published\n"
         "verdict, structure and time.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
     parser.add_argument(
         "names", nargs="*", metavar="TABLE", help="1 … 8, dipc-1 … dipc-8 (default: all)"
     )
     parser.add_argument("--quick", action="store_true", help="only rows that take little time")
-    parser.add_argument("--out", metavar="FOLDER", help="write tables.md and CSV files there, too")
-    parser.set_defaults(read=read, run=run)
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write tables.md and CSV files there, too"
+    )
 
 
 def read(words: argparse.Namespace) -> TablesCommand:
@@ -70,7 +73,7 @@ def read(words: argparse.Namespace) -> TablesCommand:
     return TablesCommand(
         names=check_names(words.names),
         quick=words.quick,
-        out=None if words.out is None else Path(words.out),
+        out=words.out,
     )
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
-from dipapprox.cli.claims import add_claim
-from dipapprox.cli.output import certificates, show, show_json
+from dipapprox.cli.claims import add_certificate, add_claim, claimed_pairs
+from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.output import certificates, show_answer
+from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.language.load import load
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.claim_text import (
     AnyClaim,
@@ -29,8 +27,7 @@ from dipapprox.privacy.intervals.claim_text import (
     read_claim,
 )
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.privacy.pairs.adjacency import PairSelection
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 
@@ -42,12 +39,7 @@ else:
     interval_report = Deferred("dipapprox.cli.interval_report")
     verifier = Deferred("dipapprox.privacy.intervals.verifier")
 
-INTERRUPTED = 130
-"""The exit status after Ctrl-C: 128 + SIGINT."""
-
-EXIT_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: 3}
-
-_VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
+EXIT_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -63,8 +55,7 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 class VerifyCommand:
     """The command line, read: numbers are exact, values not yet checked against the program."""
 
-    file: Path
-    parameters: Mapping[str, Fraction]
+    program: ProgramFile
     claim: AnyClaim
     pairs: str
     options: Options
@@ -72,29 +63,24 @@ class VerifyCommand:
     certificate: Path | None
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "verify",
         help="decide whether a program is differentially private",
         description="Decide whether a program is (eps_prv, delta)-differentially private.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        read=read,
+        run=run,
     )
-    arguments.add_program(parser)
+    add_program(parser)
     add_claim(parser)
     arguments.add_pairs(parser)
     arguments.add_computing(parser)
     arguments.add_max_precision(parser)
     arguments.add_output(parser)
-    parser.add_argument(
-        "--certificate",
-        type=Path,
-        metavar="OUT",
-        help="write a record of DP or Not_DP that `dipapprox check` can check",
-    )
-    parser.set_defaults(read=read, run=run)
+    add_certificate(parser, "DP or Not_DP")
 
 
 def read(words: argparse.Namespace) -> VerifyCommand:
@@ -104,8 +90,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
         UserError: If a value is malformed or out of range.
     """
     return VerifyCommand(
-        file=Path(words.file),
-        parameters=arguments.parameters_of(words),
+        program=program_of(words),
         claim=read_claim(words.eps, words.eps_prv, words.delta),
         pairs=words.pairs,
         options=arguments.options_of(words, words.max_precision),
@@ -120,10 +105,8 @@ def run(command: VerifyCommand, console: Console) -> int:
         certificates().check_place(command.certificate)
         if not isinstance(command.claim, Claim):
             raise UserError("--certificate needs one eps and a claim of rational numbers")
-    program = load(command.file, command.parameters)
-    selection = select(command.pairs, program)
-    if count_selected(program, selection) == 0:
-        print(_VACUOUS, file=sys.stderr)
+    program = command.program.load()
+    selection = claimed_pairs(command.pairs, program)
     if isinstance(command.claim, IntervalClaim):
         return _run_interval(command, command.claim, program, selection, console)
     with Reporter() as reporter:
@@ -138,13 +121,10 @@ def run(command: VerifyCommand, console: Console) -> int:
                 assert_never(command.claim)
     if command.certificate is not None:
         certificates().write(
-            command.certificate, command.file, program, verdict, selection, command.options
+            command.certificate, command.program.path, program, verdict, selection, command.options
         )
-    if command.json:
-        show_json(console, verdict.to_dict())
-    else:
-        show(console, verdict_report(verdict))
-    return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
+    show_answer(console, verdict, verdict_report, json=command.json)
+    return Status.INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
 
 
 def _run_interval(
@@ -164,8 +144,5 @@ def _run_interval(
             command.options,
             reporter,
         )
-    if command.json:
-        show_json(console, verdict.to_dict())
-    else:
-        show(console, interval_report.interval_report(verdict))
-    return INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
+    show_answer(console, verdict, interval_report.interval_report, json=command.json)
+    return Status.INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]

@@ -1,4 +1,4 @@
-"""Expressions of the surface syntax tree; `ast` hands all of it on.
+"""Expressions of the surface syntax tree; `ast` hands all of it on, `formula` shares the leaves.
 
 Numbers, finite values, random variables, conditions and weights share one grammar. Sums,
 products, comparisons, `and` and `or` are flat (as many operands as were written side by side).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dipapprox.language import ast
@@ -157,36 +157,37 @@ class CallChecker:
     def _weight(self, node: ast.Expression) -> None:
         """Check a weight: made of finite numbers, eps and exp(…)."""
         match node:
-            case ast.Name(name) if name == EPSILON:
-                pass
             case ast.Call(name, arguments) if name == EXPONENTIAL:
                 if len(arguments) != 1:
                     self._error("type error", f"'{EXPONENTIAL}' takes 1 argument", node.span)
                 for argument in arguments:
                     self._weight(argument)
-            case ast.Sum(operands) | ast.Product(operands):
-                for operand in operands:
-                    self._weight(operand)
-            case ast.Negative(operand):
-                self._weight(operand)
-            case ast.Power(base, exponent):
-                self._weight(base)
-                self._operands.number(exponent, "an exponent", static=True)
             case _:
-                self._operands.number(node, "a weight")
+                self._in_eps(node, self._weight, "a weight", static=False)
 
     def _scale(self, node: ast.Expression) -> None:
         """Check the names of a scale; its form is checked when the parameters are known."""
+        self._in_eps(node, self._scale, "a scale", static=True)
+
+    def _in_eps(
+        self,
+        node: ast.Expression,
+        part: Callable[[ast.Expression], None],
+        where: str,
+        *,
+        static: bool,
+    ) -> None:
+        """Check arithmetic with eps and finite numbers: its parts by `part`, numbers as told."""
         match node:
             case ast.Name(name) if name == EPSILON:
                 pass
             case ast.Sum(operands) | ast.Product(operands):
                 for operand in operands:
-                    self._scale(operand)
+                    part(operand)
             case ast.Negative(operand):
-                self._scale(operand)
+                part(operand)
             case ast.Power(base, exponent):
-                self._scale(base)
+                part(base)
                 self._operands.number(exponent, "an exponent", static=True)
             case _:
-                self._operands.number(node, where="a scale", static=True)
+                self._operands.number(node, where, static=static)

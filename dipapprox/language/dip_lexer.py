@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from ply import lex
 
 from dipapprox.language.diagnosis import Diagnosis, shorten
-from dipapprox.language.lexer import check_name, read_decimal
+from dipapprox.language.lexer import begin, check_name, read_number
 from dipapprox.language.tokens import DEEPEST_BLOCKS, MOST_TOKENS
 from dipapprox.source import SourceFile, Span
 
@@ -52,12 +51,7 @@ class _Rules:
 
     def t_NUMBER(self, t: Any) -> Any:
         r"""\d+(\.\d*)?([eE][+-]?\d+)?"""
-        value = read_decimal(t.value.replace(".", ".0", 1) if t.value[-1] == "." else t.value)
-        if value is None:
-            span = Span(t.lexer.source, t.lexpos, t.lexer.lexpos)
-            message = f"number '{shorten(t.value)}' is too long or too extreme"
-            t.lexer.problems.report("value error", message, span)
-        t.value = Fraction(0) if value is None else value
+        read_number(t, t.value.replace(".", ".0", 1) if t.value[-1] == "." else t.value)
         return t
 
     def t_NAME(self, t: Any) -> Any:
@@ -87,10 +81,7 @@ def read_dip_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
     Raises:
         SourceError: With all that is misspelled, or if the text is too long or too deep.
     """
-    lexer = _blank_lexer().clone()
-    lexer.source = source
-    lexer.problems = problems
-    lexer.input(source.text)
+    lexer = begin(_blank_lexer(), source, problems)
     tokens: list[Any] = []
     depth = 0
     while (token := lexer.token()) is not None:

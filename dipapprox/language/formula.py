@@ -7,6 +7,17 @@
 Precedence from loosest to tightest: + -, * /, sign, ^; all but ^ group to the left. Numbers are
 exact: 0.1 is 1/10. A formula is parsed by precedence climbing; every node knows its span, so that
 errors of syntax and of evaluation point at their place.
+
+The leaves are those of programs (`ast_expressions`); what stands above them differs:
+
+- The tree is closed: every node is a formula. An expression of a program may have truth values,
+  draws, choices and comparisons anywhere below, and a checker behind it that tells them apart;
+  a formula has none, and whoever evaluates one matches on all there is.
+- Operations are binary. Programs keep sums and products flat, as they were written, to print them
+  again; formulas are never printed, and are evaluated in four ways, each the shorter for it.
+- Exponents are formulas, sqrt and log are functions, "1." and ".5" are numbers. In programs, which
+  must come down to linear forms and exponential ratios, none of this is allowed.
+- Messages speak of a flag's text and its names, and stop at the first fault.
 """
 
 from __future__ import annotations
@@ -15,9 +26,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from fractions import Fraction
 
 from dipapprox.errors import SourceError
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.lexer import read_decimal
 from dipapprox.source import Diagnostic, SourceFile, Span
@@ -39,22 +50,6 @@ class Operator(Enum):
     MULTIPLY = "*"
     DIVIDE = "/"
     POWER = "^"
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """An exact number."""
-
-    value: Fraction
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """`eps` or `delta`."""
-
-    name: str
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +80,7 @@ class Call:
 
 
 Formula = Number | Name | Negation | Operation | Call
+"""Names are `eps` and `delta`."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"

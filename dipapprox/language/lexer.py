@@ -106,15 +106,8 @@ class _Rules:
 
     def t_NUMBER(self, t: Any) -> Any:
         r"""\d+(\.\d+)?([eE][+-]?\d+)?"""
-        value = read_decimal(t.value)
-        if value is None:
-            t.lexer.problems.report(
-                "value error",
-                f"number '{shorten(t.value)}' is too long or too extreme",
-                Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
-                f"at most {_MOST_DIGITS} digits before and after the point are allowed",
-            )
-        t.value = Fraction(0) if value is None else value
+        hint = f"at most {_MOST_DIGITS} digits before and after the point are allowed"
+        read_number(t, t.value, hint)
         return t
 
     def t_NAME(self, t: Any) -> Any:
@@ -184,11 +177,29 @@ def _blank_lexer() -> Any:
 
 def make_lexer(source: SourceFile, problems: Diagnosis) -> Any:
     """Return a PLY lexer at the start of `source`; `token()` gives None at the end."""
-    lexer = _blank_lexer().clone()
+    return begin(_blank_lexer(), source, problems)
+
+
+def begin(blank: Any, source: SourceFile, problems: Diagnosis) -> Any:
+    """Return a copy of a PLY lexer at the start of `source`."""
+    lexer = blank.clone()
     lexer.source = source
     lexer.problems = problems
     lexer.input(source.text)
     return lexer
+
+
+def read_number(t: Any, text: str, hint: str = "") -> None:
+    """Give a token the number that `text` says; report one that is absurdly large."""
+    value = read_decimal(text)
+    if value is None:
+        t.lexer.problems.report(
+            "value error",
+            f"number '{shorten(t.value)}' is too long or too extreme",
+            Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
+            hint,
+        )
+    t.value = Fraction(0) if value is None else value
 
 
 def check_name(t: Any) -> None:

@@ -1,4 +1,4 @@
-"""Text to exact values: rationals, parameters, input rows; and back."""
+"""Text, and numbers of Python, to exact values: rationals, parameters, input rows; and back."""
 
 from __future__ import annotations
 
@@ -47,6 +47,24 @@ def parse_rational(text: str, what: str) -> Fraction:
         raise UserError(f"{what} has a zero denominator: '{shorten(text)}'")
     quotient = values[0] / values[1] if len(values) == 2 else values[0]
     return -quotient if negative else quotient
+
+
+def exact_rational(value: object, what: str) -> Fraction:
+    """Take a number that a Python program gives.
+
+    Args:
+        value: What was given.
+        what: What it is for; begins the message.
+
+    Raises:
+        UserError: If it is neither an int nor a Fraction: 0.1 is not 1/10.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise UserError(
+            f"{what} must be an int or a Fraction, got {value!r}",
+            "write Fraction('0.1') for 0.1",
+        )
+    return Fraction(value)
 
 
 def parse_row(text: str, program: Program) -> InputRow:

@@ -30,55 +30,28 @@ from flint import arb
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.delegation import Delegating
+from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
 
 _ATTEMPTS = 4
 
 
-class ClosedForms:
+class ClosedForms(Delegating):
     """A method that answers what it can in closed form and leaves the rest to another.
 
     Args:
         method: For all other events; the reports name it, unless it was never asked.
     """
 
-    def __init__(self, method: Method) -> None:
-        self._method = method
-        self._answered = False
-        self._asked = False
-
     @property
     def name(self) -> str:
         """The word in reports: what has answered."""
         return "closed form" if self._answered and not self._asked else self._method.name
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event]; the batch of one."""
-        return self.enclose_many((event,), bits, limits)[0]
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose_many`."""
-        own: dict[int, Enclosure | NotEnclosed] = {}
-        rest: list[int] = []
-        for place, event in enumerate(events):
-            closed = enclose_closed_form(event, bits)
-            if closed is None:
-                rest.append(place)
-            else:
-                own[place] = closed
-                self._answered = True
-        parts: list[tuple[Sequence[int], Answers]] = [
-            (list(own), Answers.of(list(own.values()))),
-        ]
-        if rest:
-            self._asked = True
-            others = self._method.enclose_many([events[k] for k in rest], bits, limits)
-            parts.append((rest, others))
-        return Answers.joined(parts, len(events))
+    def _own(self, event: Connected, bits: int, limits: Limits) -> Enclosure | None:
+        return enclose_closed_form(event, bits)
 
 
 def enclose_closed_form(event: Connected, bits: int) -> Enclosure | None:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,
     Function,
-    Name,
     Negation,
-    Number,
     Operation,
     Operator,
 )

@@ -41,7 +41,7 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.notation import PlainValue, ends, plain_value
+from dipapprox.privacy.notation import PlainValue, ends, parameter_fields, plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.sources import open_source
@@ -157,7 +157,7 @@ def program_fields(
             "text": source.text,
             "sha256": text_hash(source.text),
         },
-        "params": {name: str(value) for name, value in parameters.items()},
+        "params": parameter_fields(parameters),
     }
 
 

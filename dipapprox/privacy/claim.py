@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import UserError
+from dipapprox.language.values import exact_rational
 from dipapprox.numerics.enclosure import Enclosure
 
 
@@ -31,13 +32,8 @@ class Claim:
             value = getattr(self, name)
             if value is None and name == "epsilon_prv":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | Fraction):
-                raise UserError(
-                    f"{name} must be an int or a Fraction, got {value!r}",
-                    "write Fraction('0.1') for 0.1",
-                )
             # An int would turn into a float as soon as it is raised to a negative power.
-            object.__setattr__(self, name, Fraction(value))
+            object.__setattr__(self, name, exact_rational(value, name))
         if self.epsilon <= 0:
             raise UserError(f"eps must be > 0, got {self.epsilon}")
         if self.epsilon_prv is not None and self.epsilon_prv < 0:

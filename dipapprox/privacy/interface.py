@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
+from dipapprox.language.values import exact_rational
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.certificate import Certificate, ProgramText
@@ -56,7 +56,7 @@ def parse(
         SourceError: If the program is wrong; its `diagnostics` say where.
         UserError: If a parameter does not exist.
     """
-    exact = {key: _exact(value, key) for key, value in (parameters or {}).items()}
+    exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
     return elaborate(parse_text(text), exact, name)
 
 
@@ -101,7 +101,7 @@ def verify_interval(
         UserError: If the interval is empty, the formulas make no claim somewhere in it, an input
             is not in the domains, or the adjacency does not suit them.
     """
-    lower, upper = (_exact(end, "eps") for end in epsilons)
+    lower, upper = (exact_rational(end, "eps") for end in epsilons)
     claim = read_formula_claim(
         None if epsilon_prv is None else _formula(epsilon_prv, "eps_prv"), _formula(delta, "delta")
     )
@@ -139,12 +139,12 @@ def decide(
     """
     lower, upper = epsilons
     question = DecisionQuestion(
-        budget=_exact(budget, "budget"),
+        budget=exact_rational(budget, "budget"),
         delta=read_delta(_formula(delta, "delta")),
         epsilons=closed_interval(
-            _exact(lower, "eps"), None if upper is None else _exact(upper, "eps")
+            exact_rational(lower, "eps"), None if upper is None else exact_rational(upper, "eps")
         ),
-        width=_exact(width, "width"),
+        width=exact_rational(width, "width"),
         violations=violations,
         least_delta=least_delta,
     )
@@ -172,8 +172,8 @@ def probabilities(
         UserError: If `epsilon` <= 0, the input is not in the domains, or the relative width is not
             in (0, 1).
     """
-    exact = _exact(epsilon, "eps")
-    share = None if relative_width is None else _exact(relative_width, "the relative width")
+    exact = exact_rational(epsilon, "eps")
+    share = None if relative_width is None else exact_rational(relative_width, "the relative width")
     return output_distribution(program, exact, _row(program, row), options or Options(), share)
 
 
@@ -196,7 +196,7 @@ def profile(
             suit them.
         LimitReached: If a limit of `options` is reached.
     """
-    exact, selection = _exact(epsilon, "eps"), _selection(program, pairs)
+    exact, selection = exact_rational(epsilon, "eps"), _selection(program, pairs)
     return profiling.profile(program, exact, question, selection, options or Options())
 
 
@@ -220,11 +220,11 @@ def calibrate(
     """
     return calibration.calibrate(
         program,
-        _exact(epsilon_prv, "eps_prv"),
-        _exact(delta, "delta"),
+        exact_rational(epsilon_prv, "eps_prv"),
+        exact_rational(delta, "delta"),
         _selection(program, pairs),
         options or Options(),
-        _exact(width, "width"),
+        exact_rational(width, "width"),
     )
 
 
@@ -242,7 +242,7 @@ def pair_distributions(
         LimitReached: If a limit of `options` is reached.
     """
     first, second = _row(program, row), _row(program, adjacent)
-    exact = _exact(epsilon, "eps")
+    exact = exact_rational(epsilon, "eps")
     return loss.pair_distributions(program, exact, first, second, options or Options())
 
 
@@ -282,19 +282,10 @@ def _selection(
 
 
 def _row(program: Program, values: Row) -> InputRow:
-    row = tuple(v if isinstance(v, str) else _exact(v, "an input value") for v in values)
+    row = tuple(v if isinstance(v, str) else exact_rational(v, "an input value") for v in values)
     check_row(program, row)
     return row
 
 
 def _formula(value: Number | str, what: str) -> str:
-    return value if isinstance(value, str) else str(_exact(value, what))
-
-
-def _exact(value: Number, what: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        raise UserError(
-            f"{what} must be an int or a Fraction, got {value!r}",
-            "write Fraction('0.1') for 0.1",
-        )
-    return Fraction(value)
+    return value if isinstance(value, str) else str(exact_rational(value, what))

@@ -6,7 +6,9 @@ finite-domain integers are numbers, other finite-domain values strings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from html import escape
 
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import outward
@@ -21,6 +23,16 @@ def plain_value(value: Value) -> PlainValue:
     if isinstance(value, str):
         return value
     return value.numerator if value.denominator == 1 else str(value)
+
+
+def parameter_fields(parameters: Mapping[str, Fraction]) -> dict[str, str]:
+    """Return a program's parameters as the field "params"."""
+    return {name: str(value) for name, value in parameters.items()}
+
+
+def parameters_text(parameters: Mapping[str, Fraction]) -> str:
+    """Write a program's parameters for people: "N = 2, s = 4/3"."""
+    return ", ".join(f"{name} = {value}" for name, value in parameters.items())
 
 
 def valuation(cells: Sequence[Cell], row: Sequence[Value]) -> Valuation:
@@ -54,3 +66,13 @@ def valuation_text(cells: Sequence[Cell], row: Sequence[Value]) -> str:
         text = f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
         parts.append(f"{name} = {text}")
     return ", ".join(parts)
+
+
+def html_table(rows: Iterable[tuple[str, object]]) -> str:
+    """Lay out names and values for a notebook; without those that are None."""
+    cells = (
+        f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in rows
+        if value is not None
+    )
+    return f"<table>{''.join(cells)}</table>"

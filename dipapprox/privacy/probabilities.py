@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from math import ceil
 
-from dipapprox.errors import LimitReached, UserError, was_interrupted
+from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Cell, InputRow, Program, Value
 from dipapprox.limits import rare_collections
@@ -17,9 +16,9 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.search import ProbabilitySource
 from dipapprox.privacy.sources import open_source
-from dipapprox.privacy.verifier import INTERRUPTED
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -34,7 +33,7 @@ class OutputProbability:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputDistribution:
+class OutputDistribution(Result):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
@@ -78,10 +77,6 @@ class OutputDistribution:
             "seconds": round(self.seconds, 6),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
     def _repr_html_(self) -> str:
         rows = []
         for each in self.outputs:
@@ -123,8 +118,8 @@ def output_distribution(
     states: FinalStates | None = None
     source: ProbabilitySource | None = None
     found: Probabilities | NotEnclosed = NotEnclosed("nothing was computed")
-    bits, wanted, obstacle = options.precision, options.precision, None
-    try:
+    bits, wanted = options.precision, options.precision
+    with EarlyEnd() as end:
         states = execute(program, options.merge, options.limits)
         source = open_source(states, epsilon, options)
         (found,) = source.distributions((row,), bits)
@@ -134,16 +129,8 @@ def output_distribution(
                 break
             bits = wanted
             found = _narrower(found, *source.distributions((row,), bits))
-    except LimitReached as limit:
-        obstacle = limit.reason
-    except MemoryError:
-        obstacle = "memory limit: no memory left"
-    except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
-            raise
-        obstacle = INTERRUPTED
-    if isinstance(found, NotEnclosed) and obstacle is not None:
-        found = NotEnclosed(obstacle)
+    if isinstance(found, NotEnclosed) and end.reason is not None:
+        found = NotEnclosed(end.reason)
     return OutputDistribution(
         program=program.name,
         epsilon=epsilon,
@@ -154,8 +141,8 @@ def output_distribution(
         precision=bits,
         engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
-        reason=obstacle or _shortfall(found, options.precision, relative_width),
-        interrupted=obstacle == INTERRUPTED,
+        reason=end.reason or _shortfall(found, options.precision, relative_width),
+        interrupted=end.interrupted,
     )
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from html import escape
 
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
-from dipapprox.privacy.notation import ends, valuation, valuation_text
+from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
+from dipapprox.privacy.result import Result
 
 
 class Answer(Enum):
@@ -45,9 +44,18 @@ class Witness:
     rows: tuple[WitnessRow, ...]
     delta_enclosure: Enclosure
 
+    def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
+        """Return it as plain data: the field "witness" of every answer."""
+        return {
+            "input": valuation(inputs, self.input),
+            "adjacent": valuation(inputs, self.adjacent),
+            "outputs": [valuation(output_cells, row.output) for row in self.rows],
+            "delta_enclosure": ends(self.delta_enclosure),
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Result):
     """The result of one verification.
 
     Attributes:
@@ -104,7 +112,7 @@ class Verdict:
         }
         return {
             "program": self.program,
-            "params": {name: str(value) for name, value in self.parameters.items()},
+            "params": parameter_fields(self.parameters),
             "eps": str(self.claim.epsilon),
             "eps_prv": self.budget_text,
             "delta": self.delta_text,
@@ -121,21 +129,11 @@ class Verdict:
             "seconds": round(self.seconds, 6),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
     def witness_fields(self) -> dict[str, object] | None:
         """Return the field "witness" of `to_dict`."""
-        witness = self.witness
-        if witness is None:
+        if self.witness is None:
             return None
-        return {
-            "input": valuation(self.inputs, witness.input),
-            "adjacent": valuation(self.inputs, witness.adjacent),
-            "outputs": [valuation(self.output_cells, row.output) for row in witness.rows],
-            "delta_enclosure": ends(witness.delta_enclosure),
-        }
+        return self.witness.fields(self.inputs, self.output_cells)
 
     def _repr_html_(self) -> str:
         lower, upper = ends(self.delta_enclosure)
@@ -152,9 +150,4 @@ class Verdict:
             rows["adjacent"] = valuation_text(self.inputs, self.witness.adjacent)
             shown = (valuation_text(self.output_cells, row.output) for row in self.witness.rows)
             rows["outputs"] = "; ".join(shown)
-        cells = (
-            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
-            for name, value in rows.items()
-            if value is not None
-        )
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(rows.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
+from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.probability import OutputProbabilities
@@ -16,8 +16,6 @@ from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_pro
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-
-INTERRUPTED = "interrupted"
 
 
 @rare_collections()
@@ -40,35 +38,27 @@ def verify(
     states: FinalStates | None = None
     search: Search | None = None
     probabilities: OutputProbabilities | None = None
-    stopped: str | None = None
     bug: str | None = None
     try:
-        states = execute(program, options.merge, options.limits)
-        probabilities = open_probabilities(states, claim.epsilon, options)
-        search = Search(
-            RememberedRows(probabilities),
-            claim.delta,
-            claim.budget,
-            precisions(options.precision, options.max_precision),
-            options.limits,
-            exact=open_exact_pairs(states, claim, options),
-        )
-        check_pairs(search, states, selection, total, probabilities, progress)
-    except LimitReached as limit:
-        stopped = limit.reason
-    except MemoryError:
-        stopped = "memory limit: no memory left"
-    except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
-            raise
-        stopped = INTERRUPTED
+        with EarlyEnd() as end:
+            states = execute(program, options.merge, options.limits)
+            probabilities = open_probabilities(states, claim.epsilon, options)
+            search = Search(
+                RememberedRows(probabilities),
+                claim.delta,
+                claim.budget,
+                precisions(options.precision, options.max_precision),
+                options.limits,
+                exact=open_exact_pairs(states, claim, options),
+            )
+            check_pairs(search, states, selection, total, probabilities, progress)
     except BrokenInvariant as broken:
         bug = f"internal invariant failed: {broken} (a bug, please report)"
     outputs = () if states is None else states.outputs()
     if bug is not None or search is None:
-        conclusion = Conclusion(Answer.UNKNOWN, bug or stopped, None, None)
+        conclusion = Conclusion(Answer.UNKNOWN, bug or end.reason, None, None)
     else:
-        conclusion = conclude(search, outputs, total, stopped)
+        conclusion = conclude(search, outputs, total, end.reason)
     return Verdict(
         program=program.name,
         parameters=program.parameters,
@@ -85,7 +75,7 @@ def verify(
         precision=search.bits if search is not None and search.bits else options.precision,
         engine=_engine(options, probabilities, search),
         seconds=options.limits.elapsed(),
-        interrupted=stopped == INTERRUPTED and conclusion.answer is Answer.UNKNOWN,
+        interrupted=end.interrupted and conclusion.answer is Answer.UNKNOWN,
     )
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.errors import UserError
 from dipapprox.language.load import language_of, load, read_text
 from dipapprox.privacy.certificate import ProgramText, certify, digest
 from dipapprox.privacy.claim import Claim
@@ -49,6 +53,25 @@ def replaced(fields: Fields, place: Sequence[str | int], value: object) -> Field
     assert inner[place[-1]] != value
     inner[place[-1]] = value
     return changed
+
+
+def check_changes_are_noticed(fields: Fields, seed: str, count: int) -> None:
+    """Change one character of a certificate's text, again and again: only blanks do not matter."""
+    text = json.dumps(fields)
+    draw = random.Random(seed)
+    for _ in range(count):
+        place = draw.randrange(len(text))
+        changed = text[:place] + draw.choice('0123456789abcxyz ",[]-') + text[place + 1 :]
+        try:
+            same = json.loads(changed) == fields
+        except json.JSONDecodeError:
+            same = False
+        try:
+            outcome = check(changed).outcome
+        except UserError:
+            assert not same, place
+        else:
+            assert outcome is (Outcome.CONFIRMED if same else Outcome.REFUTED), place
 
 
 def places(item: object, where: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

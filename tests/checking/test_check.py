@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tests.checking.certified import (
     Fields,
     at,
     certificate,
+    check_changes_are_noticed,
     places,
     replaced,
     signed,
@@ -125,21 +125,7 @@ def test_a_certificate_needs_the_text_of_its_program() -> None:
 
 @pytest.mark.parametrize("which", ["private", "violated"])
 def test_any_changed_character_is_noticed(which: str, request: pytest.FixtureRequest) -> None:
-    text = json.dumps(request.getfixturevalue(which))
-    draw = random.Random(which)
-    for _ in range(150):
-        at_ = draw.randrange(len(text))
-        new = draw.choice('0123456789abcxyz ",[]-')
-        changed = text[:at_] + new + text[at_ + 1 :]
-        try:
-            same = json.loads(changed) == json.loads(text)
-        except json.JSONDecodeError:
-            same = False
-        try:
-            outcome = check(changed).outcome
-        except UserError:
-            outcome = Outcome.REFUTED
-        assert (outcome is Outcome.CONFIRMED) == same, (at_, new)
+    check_changes_are_noticed(request.getfixturevalue(which), which, 150)
 
 
 FORGERIES = [

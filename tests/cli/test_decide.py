@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator, ValidationError
 
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.decisions import decider, violation
 from dipapprox.privacy.options import Options
+from dipapprox.semantics.state import FinalStates
 from tests.cli.running import enclosure, run, run_json
+from tests.schemas import check_schema
 
 DIPC = Path(__file__).parents[2] / "programs" / "dipc"
 SPARSE = str(DIPC / "sparse.dpg")
 SVT1 = str(DIPC / "svt1.dpg")
 SVT4 = str(DIPC / "svt4.dpg")
-
-
-def check_schema(name: str, fields: dict[str, Any]) -> None:
-    """Check fields against a schema of the package; every required field matters."""
-    text = package_files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
-    validator = Draft202012Validator(json.loads(text))
-    Draft202012Validator.check_schema(validator.schema)
-    validator.validate(fields)
-    assert set(fields) == set(validator.schema["required"])
-    for missing in fields:
-        with pytest.raises(ValidationError):
-            validator.validate({k: v for k, v in fields.items() if k != missing})
 
 
 def test_a_private_program() -> None:
@@ -115,10 +102,8 @@ def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bug_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that contradicts the exact forms."""
 
-    def lying(*arguments: object) -> object:
-        (states, epsilon, options) = arguments
-        assert isinstance(options, Options)
-        return honest(states, epsilon * 3, options)  # type: ignore  # handed through
+    def lying(states: FinalStates, epsilon: Fraction, options: Options) -> OutputProbabilities:
+        return honest(states, epsilon * 3, options)
 
     honest = violation.open_probabilities
     monkeypatch.setattr(violation, "open_probabilities", lying)

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import csv
 import importlib
-import json
 from fractions import Fraction
-from importlib.resources import files as resources
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from tests.cli.running import enclosure, run, run_json
+from tests.schemas import check_schema
 
 PROFILE = ("profile", "svt.dpg", "--eps", "1/2")
 CALIBRATE = ("calibrate", "svt.dpg", "--eps-prv", "1/2", "--width", "1e-3", "--delta")
-
-
-def check_schema(name: str, fields: dict[str, Any]) -> None:
-    text = resources("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
-    schema = json.loads(text)
-    Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
-    validator.validate(fields)
-    for field in fields:
-        assert not validator.is_valid({k: v for k, v in fields.items() if k != field})
 
 
 def test_json_of_every_question(files: Path) -> None:

@@ -99,14 +99,15 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
         assert not any(contains(event, p) for p in product(WINDOW, repeat=len(event.samples)))
         return
     assert any(contains(event, p) for p in product(WINDOW, repeat=len(event.samples)))
-    normal = [canonical(factor) for factor in reduced.factors]
+    normal: list[Event] = []
     free = Counter(law.scale for law in event.samples)
-    for factor in normal:
+    for factor in map(canonical, reduced.factors):
         assert isinstance(factor, Event)
+        normal.append(factor)
         assert all(law.mean.denominator == 1 for law in factor.samples)
         free -= Counter(law.scale for law in factor.samples)
     left = [integer(0, scale) for scale in free.elements()]
-    assert series(product_of(normal, left)) == series(event)  # type: ignore[arg-type]
+    assert series(product_of(normal, left)) == series(event)
 
 
 @settings(deadline=None, max_examples=60)
@@ -120,13 +121,13 @@ def test_disguises_of_integers_do_not_matter(
         laws = list(factor.samples)
         for place, law in zip(names, factor.samples, strict=True):
             laws[place] = law.affine(Fraction(sign), Fraction(shift))
-        old = {
+        old: dict[Symbol, LinearForm] = {
             k: (LinearForm.symbol(names[k]) - LinearForm.constant_form(shift)).scaled(
                 Fraction(sign)
             )
             for k in range(len(names))
         }
-        forms = [guard.substitute(old) for guard in factor.guards]  # type: ignore[arg-type]
+        forms = [guard.substitute(old) for guard in factor.guards]
         assert canonical(Event(tuple(laws), tuple(forms))) == canonical(factor)
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 
 from dipapprox.distributions import Distribution, Family, FiniteLaw
-from dipapprox.events.event import Chosen, Connected, Event
+from dipapprox.events.event import Chosen, Event
 from dipapprox.exact.discrete_first import DiscreteFirst
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from exact.integer_events import at_most, dlap
+from tests.numerics.recording import Recording
 
 HALF = Enclosure.exact(Fraction(1, 2))
 LAPLACE = Event(
@@ -30,25 +29,9 @@ RESPONSE = FiniteLaw(
 )
 
 
-class Engine:
-    """An engine that knows one number and refuses what it cannot integrate."""
-
-    name = "engine"
-
-    def __init__(self) -> None:
-        self.asked: list[Connected] = []
-
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        return self.enclose_many((event,), bits, limits)[0]
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        self.asked += events
-        return Answers.of([HALF for _ in events])
-
-
 @pytest.mark.parametrize("bits", [10, 60, 300])
 def test_values_are_as_narrow_as_wanted(bits: int) -> None:
-    method = DiscreteFirst(Engine())
+    method = DiscreteFirst(Recording(HALF))
     tie = method.enclose(TIE, bits, Limits())
     yes = method.enclose(Chosen(RESPONSE, frozenset({0}), Fraction(2)), bits, Limits())
     for found, value in ((tie, 0.279602), (yes, 0.880797)):
@@ -59,7 +42,7 @@ def test_values_are_as_narrow_as_wanted(bits: int) -> None:
 
 
 def test_more_bits_agree_with_fewer() -> None:
-    method = DiscreteFirst(Engine())
+    method = DiscreteFirst(Recording(HALF))
     wide, narrow = (method.enclose(TIE, bits, Limits()) for bits in (20, 200))
     assert isinstance(wide, Enclosure)
     assert isinstance(narrow, Enclosure)
@@ -67,19 +50,19 @@ def test_more_bits_agree_with_fewer() -> None:
 
 
 def test_the_engine_gets_the_rest_in_one_batch_and_in_order() -> None:
-    engine = Engine()
+    engine = Recording(HALF)
     method = DiscreteFirst(engine)
-    assert method.name == "engine"
+    assert method.name == "recording"
     found = method.enclose_many((LAPLACE, TIE, LAPLACE), 30, Limits())
     assert engine.asked == [LAPLACE, LAPLACE]
     assert found[0] == found[2] == HALF
     assert isinstance(found[1], Enclosure)
     assert found[1].width <= Fraction(1, 2**30)
-    assert method.name == "exact + engine"
+    assert method.name == "exact + recording"
 
 
 def test_certain_outcomes_are_points() -> None:
-    method = DiscreteFirst(Engine())
+    method = DiscreteFirst(Recording(HALF))
     certain = Chosen(RESPONSE, frozenset({0, 1}), Fraction(1, 3))
     assert method.enclose(certain, 30, Limits()) == Enclosure.exact(1)
 
@@ -88,6 +71,6 @@ def test_reasons_come_through() -> None:
     rows = [{0: 3, 1: 5, 2: -7}, {0: -7, 1: 3, 2: 5}]
     guards = tuple(at_most(0, **{f"z{i}": a for i, a in row.items()}) for row in rows)
     event = Event((dlap(0), dlap(0), dlap(0)), guards)
-    found = DiscreteFirst(Engine()).enclose(event, 30, Limits(pieces=50))
+    found = DiscreteFirst(Recording(HALF)).enclose(event, 30, Limits(pieces=50))
     assert isinstance(found, NotEnclosed)
     assert "integration-budget" in found.reason

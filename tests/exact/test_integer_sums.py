@@ -120,6 +120,16 @@ def test_ratios_add_up(values: list[LatticeRatio], base: Fraction) -> None:
     assert number(lattice_sum(values), base) == expected
 
 
+def times_differences(numerator: dict[int, Fraction], powers: list[int]) -> dict[int, Fraction]:
+    """Multiply Σ c Y^k by 1 - Y^d for all d."""
+    for d in powers:
+        product = dict(numerator)
+        for k, c in numerator.items():
+            product[k + d] = product.get(k + d, Fraction(0)) - c
+        numerator = {k: c for k, c in product.items() if c}
+    return numerator
+
+
 @given(
     st.dictionaries(
         st.integers(0, 6), st.fractions(-2, 2, max_denominator=6).filter(bool), min_size=1
@@ -131,11 +141,7 @@ def test_ratios_add_up(values: list[LatticeRatio], base: Fraction) -> None:
 def test_lowest_terms_are_equal_and_positive(
     numerator: dict[int, Fraction], denominator: dict[int, int], cancelling: list[int]
 ) -> None:
-    for d in cancelling:  # multiply by 1 - Y^d, so that something cancels
-        product = dict(numerator)
-        for k, c in numerator.items():
-            product[k + d] = product.get(k + d, Fraction(0)) - c
-        numerator = {k: c for k, c in product.items() if c}
+    numerator = times_differences(numerator, cancelling)  # so that something cancels
     found = lowest_terms(numerator, denominator)
     assert found is not None
     for base in (Fraction(1, 3), Fraction(4, 5)):
@@ -161,12 +167,7 @@ def test_lowest_terms_are_equal_and_positive(
 def test_factors_are_joined(
     above: list[int], below: dict[int, int], left: dict[tuple[tuple[int, int], ...], int]
 ) -> None:
-    numerator = {0: Fraction(1)}
-    for d in above:
-        product = dict(numerator)
-        for k, c in numerator.items():
-            product[k + d] = product.get(k + d, Fraction(0)) - c
-        numerator = {k: c for k, c in product.items() if c}
+    numerator = times_differences({0: Fraction(1)}, above)
     found = lowest_terms(numerator, below)
     assert found is not None
     assert dict(found.denominator) == left

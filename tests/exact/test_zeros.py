@@ -141,30 +141,32 @@ def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         zeros(double, ALL_EPSILONS, LIMITS)
 
 
-roots = st.tuples(st.just("root"), small_fractions)
-levels = st.tuples(st.just("level"), st.tuples(small_fractions, small_fractions))
-known = st.lists(st.tuples(roots | levels, st.integers(1, 3)), min_size=1, max_size=3)
+Known = Fraction | tuple[Fraction, Fraction]
+"""A factor: ε - root, or e^(rate ε) - level given as (rate, level)."""
+
+some: st.SearchStrategy[Known] = small_fractions | st.tuples(small_fractions, small_fractions)
+known = st.lists(st.tuples(some, st.integers(1, 3)), min_size=1, max_size=3)
 
 
 @given(known, st.sampled_from([ONE, exp(F(1, 3)) + EPS, exp(-2) + ONE]))
 @settings(deadline=None, max_examples=60)
 def test_products_of_known_factors(
-    factors: list[tuple[tuple[str, object], int]], positive: ExponentialPolynomial
+    factors: list[tuple[Known, int]], positive: ExponentialPolynomial
 ) -> None:
-    expected: dict[tuple[str, object], int] = {}
+    expected: dict[Fraction | str, int] = {}  # a root, or its decimals
     pieces: list[ExponentialPolynomial] = [positive]
-    for (kind, value), power in factors:
-        if kind == "root":
-            assert isinstance(value, Fraction)
-            pieces += [EPS - constant(value)] * power
-            key: tuple[str, object] = (kind, value)
+    for factor, power in factors:
+        key: Fraction | str
+        if isinstance(factor, Fraction):
+            pieces += [EPS - constant(factor)] * power
+            key = factor
         else:
-            rate, level = value  # type: ignore[misc]
+            rate, level = factor
             pieces += [exp(rate) - constant(level)] * power
             if level <= 1:
                 continue
             with precision(400):
-                key = (kind, str((to_ball(level).log() / to_ball(rate)).str(60, radius=False)))
+                key = str((to_ball(level).log() / to_ball(rate)).str(60, radius=False))
         expected[key] = expected.get(key, 0) + power
     function = product(pieces)
     chart = zeros(function, ALL_EPSILONS, LIMITS)
@@ -174,8 +176,8 @@ def test_products_of_known_factors(
         with precision(400):
             places = [
                 place
-                for kind, place in expected
-                if (to_ball(place) if isinstance(place, Fraction) else arb(str(place)))
+                for place in expected
+                if (to_ball(place) if isinstance(place, Fraction) else arb(place))
                 in to_ball(zero.lower).union(to_ball(zero.upper))
             ]
         assert len(places) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -79,6 +80,9 @@ def test_a_choice_between_truth_values() -> None:
     assert [value for value, _ in second.options] == [first.then[0].target, Variable("b")]
 
 
+Computed = Callable[[bool, bool, int], bool]
+"""What a program computes from a, b and n."""
+
 VALUES = {"true": True, "false": False}
 
 
@@ -100,12 +104,11 @@ VALUES = {"true": True, "false": False}
         ("x <- b\nwhile x do x <- a and not b end\nout <- x or n = 1", lambda a, b, n: n == 1),
     ],
 )
-def test_programs_compute_with_truth_values(text: str, expected: object) -> None:
+def test_programs_compute_with_truth_values(text: str, expected: Computed | None) -> None:
     if expected is None:
         with pytest.raises(Exception, match="conditions cannot be compared"):
             body_of(text + "\nbit <- 0")
         return
-    assert callable(expected)
     states = execute(core_of(HEADER + text + "\nbit <- out"), True, Limits()).states
     for row in product(VALUES, VALUES, (0, 1)):
         cells = dict(zip(("a", "b", "n"), row, strict=True))
@@ -114,5 +117,5 @@ def test_programs_compute_with_truth_values(text: str, expected: object) -> None
             for state in states
             if all(cells[str(c.cell)] in (c.values or ()) for c in state.conditions)
         ]
-        truth = expected(VALUES[row[0]], VALUES[row[1]], row[2])  # type: ignore[index]
+        truth = expected(VALUES[row[0]], VALUES[row[1]], row[2])
         assert reached == [("true" if truth else "false", Fraction(truth))]

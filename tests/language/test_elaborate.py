@@ -220,7 +220,7 @@ def test_domains(domain: str, values: tuple[object, ...]) -> None:
         ("adjacent all", Everyone()),
         ("adjacent l1 3/2", Within(Norm.L1, Fraction(3, 2))),
         ("adjacent l0 1", Within(Norm.L0, Fraction(1))),
-        ("adjacent { 0 ~ 1 }", Listed((((0,), (1,)),))),  # type: ignore[arg-type]
+        ("adjacent { 0 ~ 1 }", Listed((((Fraction(0),), (Fraction(1),)),))),
     ],
 )
 def test_adjacency(written: str, adjacency: core.Adjacency) -> None:

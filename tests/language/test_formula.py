@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 
 from dipapprox.errors import SourceError
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,
     Function,
-    Name,
     Negation,
-    Number,
     Operation,
     Operator,
     parse_formula,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -73,10 +74,10 @@ def test_what_is_put_in_comes_out(
 @settings(deadline=None, max_examples=30)
 @given(st.lists(GIVEN, max_size=8), st.randoms())
 def test_parts_of_a_batch_join_in_any_order(
-    given_: list[tuple[Enclosure | NotEnclosed, bool]], shuffling: object
+    given_: list[tuple[Enclosure | NotEnclosed, bool]], shuffling: Random
 ) -> None:
     places = list(range(len(given_)))
-    shuffling.shuffle(places)  # type: ignore[attr-defined]
+    shuffling.shuffle(places)
     cut = len(places) // 2
     parts = [
         (some, answers_of([given_[place] for place in some]))

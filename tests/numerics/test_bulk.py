@@ -20,7 +20,7 @@ from dipapprox.events.event import Connected, Independent, Star, normal_choice, 
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
@@ -94,15 +94,15 @@ def test_shipped_programs(path: Path, merge: bool) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(programs(), st.booleans(), st.integers(0, 2**30))
-def test_random_programs(program: object, merge: bool, seed: int) -> None:
-    states = execute(program, merge, Limits())  # type: ignore[arg-type]
+def test_random_programs(program: Program, merge: bool, seed: int) -> None:
+    states = execute(program, merge, Limits())
     check_roads(states, rows_of(states, 36, seed))
 
 
 @settings(deadline=None, max_examples=40)
 @given(programs(orders_only=True), st.booleans(), st.integers(0, 2**30))
-def test_random_orders(program: object, merge: bool, seed: int) -> None:
-    states = execute(program, merge, Limits())  # type: ignore[arg-type]
+def test_random_orders(program: Program, merge: bool, seed: int) -> None:
+    states = execute(program, merge, Limits())
     check_roads(states, rows_of(states, 36, seed))
 
 

@@ -60,7 +60,7 @@ def test_nested_blocks_restore_in_order() -> None:
 @pytest.mark.parametrize("wrong", [0.1, 1.0, "1", None, arb(1)])
 def test_only_exact_numbers_become_balls(wrong: object) -> None:
     with pytest.raises(TypeError):
-        to_ball(wrong)  # type: ignore[arg-type]
+        to_ball(wrong)  # type: ignore[arg-type]  # that is refused
 
 
 @pytest.mark.parametrize("ball", [arb("nan"), arb("inf"), arb(0, arb("inf")), arb(1) / 0])

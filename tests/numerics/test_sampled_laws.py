@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from flint import acb, arb
+from numpy.typing import NDArray
 
 from dipapprox.distributions import Family
 from dipapprox.numerics.algebras.elementary import (
@@ -19,6 +22,8 @@ from dipapprox.numerics.algebras.legendre import legendre_rule
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
 from dipapprox.numerics.precision import precision
 
+Doubles = NDArray[np.float64]
+
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 RULE = legendre_rule(8, RATIOS)
 SIDE_MASS = {
@@ -28,7 +33,7 @@ SIDE_MASS = {
 }
 
 
-def panels(family: Family) -> tuple[np.ndarray, np.ndarray]:
+def panels(family: Family) -> tuple[Doubles, Doubles]:
     """Panels of all sizes and places; on one side of 0 if not Gaussian, on the support."""
     generator = np.random.default_rng(7)
     half = 10 ** generator.uniform(-4, 0.3, 160)
@@ -60,7 +65,9 @@ def survival(family: Family, z: acb, side: float) -> acb:
     return pdf(family, z, side) if side > 0 else 1 - pdf(family, z, side)
 
 
-CASES = [
+Exact = Callable[[Family, acb, float], acb]
+
+CASES: list[tuple[Family, int, Exact]] = [
     (family, place, exact)
     for family in (Family.GAUSSIAN, *SIDE_MASS)
     for place, exact in enumerate((pdf, cdf, survival))
@@ -100,7 +107,7 @@ def test_mills_ratio_is_within_its_bound(farthest: float) -> None:
 
 
 @pytest.mark.parametrize(("family", "place", "exact"), CASES)
-def test_values_are_within_their_errors(family, place, exact) -> None:  # type: ignore[no-untyped-def]
+def test_values_are_within_their_errors(family: Family, place: int, exact: Exact) -> None:
     center, half, samples = sample(family, place)
     with precision(160):
         nodes = [arb(-1), *(arb.legendre_p_root(8, k) for k in reversed(range(8))), arb(1)]
@@ -120,7 +127,7 @@ def test_values_are_within_their_errors(family, place, exact) -> None:  # type: 
 
 
 @pytest.mark.parametrize(("family", "place", "exact"), CASES)
-def test_majorants_hold_on_the_ellipses(family, place, exact) -> None:  # type: ignore[no-untyped-def]
+def test_majorants_hold_on_the_ellipses(family: Family, place: int, exact: Exact) -> None:
     center, half, samples = sample(family, place)
     angles = np.random.default_rng(5).uniform(0, 1, 6)
     checked = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
-from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
 from dipapprox.privacy.search import Search
 from dipapprox.privacy.sources import open_exact_pairs, open_source
@@ -49,8 +48,14 @@ def noisy_max(count: int) -> Program:
     return load(PROGRAMS / "dipc" / "nmax2.dpg", {"N": Fraction(count)})
 
 
-def ask(asked: Program, claim: Claim, **options: object) -> Verdict:
-    return verify(asked, claim, AllPairs(), replace(Options(), **options))  # type: ignore[arg-type]
+def ask(
+    asked: Program,
+    claim: Claim,
+    *,
+    engine: Engine = Engine.AUTO,
+    max_precision: int = LAST_PRECISION,
+) -> Verdict:
+    return verify(asked, claim, AllPairs(), Options(engine=engine, max_precision=max_precision))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -76,11 +77,11 @@ def test_pairs_and_results() -> None:
 def test_floats_and_strangers_are_refused() -> None:
     program = dipapprox.parse(TEXT)
     with pytest.raises(UserError, match=r"must be an int or a Fraction, got 0\.5"):
-        Claim(0.5, HALF)  # type: ignore[arg-type]
+        Claim(0.5, HALF)  # type: ignore[arg-type]  # a float, refused
     with pytest.raises(UserError, match="got True"):
         Claim(True, HALF)
     with pytest.raises(UserError, match="must be an int or a Fraction"):
-        dipapprox.probabilities(program, 0.5, (1,))  # type: ignore[arg-type]
+        dipapprox.probabilities(program, 0.5, (1,))  # type: ignore[arg-type]  # a float, refused
     with pytest.raises(UserError, match="2 is not in the domain of 'q'"):
         dipapprox.verify(program, Claim(1, HALF), pairs=[((0,), (2,))])
     with pytest.raises(UserError, match="1 input cells, got 2 values"):
@@ -128,8 +129,8 @@ def test_an_interrupt_that_an_extension_module_met_is_one(monkeypatch: pytest.Mo
 def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(search: Search, *others: object) -> None:
-        check_pairs(search, *others)  # type: ignore[arg-type]
+    def interrupted(search: Search, *others: Any) -> None:
+        check_pairs(search, *others)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dipapprox.privacy.verifier.check_pairs", interrupted)

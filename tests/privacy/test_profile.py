@@ -304,7 +304,7 @@ def test_results_show_themselves() -> None:
     questions = (
         AtBudget(Fraction(1, 10)),
         AtDelta(Fraction(1, 100)),
-        OnCurve(0, 1, 3),  # type: ignore[arg-type]
+        OnCurve(Fraction(0), Fraction(1), 3),
         AtOrders((2, "inf")),
     )
     for question in questions:
@@ -323,7 +323,7 @@ def test_programs_without_pairs() -> None:
 def test_bad_questions() -> None:
     for build, message in (
         (lambda: AtBudget(Fraction(-1)), "eps_prv must be >= 0, got -1"),
-        (lambda: AtBudget(0.5), "eps_prv must be an int or a Fraction"),  # type: ignore[arg-type]
+        (lambda: AtBudget(0.5), "eps_prv must be an int or a Fraction"),  # type: ignore[arg-type]  # a float, refused
         (lambda: AtDelta(Fraction(3, 2)), "delta must be in"),
         (lambda: AtDelta(Fraction(1), Fraction(0)), "width must be > 0, got 0"),
         (lambda: OnCurve(Fraction(0), Fraction(1), 1), "2 to 100000 points, got 1"),

@@ -127,7 +127,7 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]
+    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]  # only asked for cells
     # Doubles or integers, now these, now those.
     ask = partial(tables.cells, bits=40 if len(name) % 2 else 100)
     largest = largest_delta(plan, program.inputs, ask, Limits())
@@ -220,13 +220,13 @@ class Failing:
             return NotEnclosed("the quadrature did not converge")
         return self._of.probabilities.distribution(row, bits)
 
-    def table(self, rows: list[InputRow], bits: int) -> Bounds:
+    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
         found = self._of.probabilities.table(rows, bits)
         bad = [k for k, row in enumerate(rows) if row == self._row]
         found.lower[bad], found.upper[bad] = 0.0, 1.0
         return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
 
-    def cells(self, outputs: list[int], rows: list[InputRow], bits: int) -> Bounds:
+    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
         found = self._of.probabilities.cells(outputs, rows, bits)
         bad = [k for k, row in enumerate(rows) if row == self._row]
         found.lower[bad], found.upper[bad] = 0.0, 1.0
@@ -241,7 +241,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     source = Failing(of, row)
     search = Search(source, Fraction(99, 100), Fraction(1), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
-    check_pairs(search, of.states, AllPairs(), total, source, silent)  # type: ignore[arg-type]
+    check_pairs(search, of.states, AllPairs(), total, source, silent)
     conclusion = conclude(search, of.states.outputs(), total, None)
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "did not converge" in conclusion.reason

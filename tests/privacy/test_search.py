@@ -80,6 +80,12 @@ BOTH = [(ZERO, ONE), (ONE, ZERO)]
 ALL = [(u, v) for u in (ZERO, ONE, TWO) for v in (ZERO, ONE, TWO) if u != v]
 
 
+def why_unknown(conclusion: Conclusion) -> str:
+    assert conclusion.answer is Answer.UNKNOWN
+    assert conclusion.reason is not None
+    return conclusion.reason
+
+
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
 @settings(deadline=None, max_examples=200)
 def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fraction) -> None:
@@ -131,10 +137,9 @@ def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -
 def test_critical_delta_is_unknown_and_says_so() -> None:
     source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
     search, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
-    assert conclusion.answer is Answer.UNKNOWN
-    assert conclusion.reason is not None
-    assert conclusion.reason.startswith("critical delta, as far as 128 bits tell: delta = 1/2")
-    assert "for input (0) and adjacent (1) (and 1 other undecided pairs)" in conclusion.reason
+    reason = why_unknown(conclusion)
+    assert reason.startswith("critical delta, as far as 128 bits tell: delta = 1/2")
+    assert "for input (0) and adjacent (1) (and 1 other undecided pairs)" in reason
     assert search.bits == 128
     assert conclusion.witness is not None
     assert [row.output for row in conclusion.witness.rows] == [(Fraction(1),)]
@@ -147,10 +152,9 @@ def test_a_wide_enclosure_is_a_precision_limit() -> None:
 
     source = Vague({ZERO: law(1, 3), ONE: law(3, 1)})
     _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
-    assert conclusion.answer is Answer.UNKNOWN
-    assert conclusion.reason is not None
-    assert conclusion.reason.startswith("precision limit: at 128 bits delta = 1/2 lies inside")
-    assert "critical" in conclusion.reason
+    reason = why_unknown(conclusion)
+    assert reason.startswith("precision limit: at 128 bits delta = 1/2 lies inside")
+    assert "critical" in reason
 
 
 def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
@@ -248,9 +252,8 @@ def test_a_limit_keeps_what_is_known() -> None:
     with pytest.raises(LimitReached) as stop:
         search.run(BOTH, 2)
     conclusion = conclude(search, ((ZERO), (ONE)), 2, stop.value.reason)
-    assert conclusion.answer is Answer.UNKNOWN
-    assert conclusion.reason is not None
-    assert conclusion.reason.startswith("time limit: 5 s; 0 of 2 pairs checked; at 8 bits delta")
+    reason = why_unknown(conclusion)
+    assert reason.startswith("time limit: 5 s; 0 of 2 pairs checked; at 8 bits delta")
     # One attempt at 8 bits was made, and is honest about what it showed.
     assert conclusion.delta_enclosure is not None
     assert Fraction(1, 2) in conclusion.delta_enclosure

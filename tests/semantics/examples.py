@@ -11,13 +11,15 @@ from dipapprox.language.core import Relation
 
 UNIT = Scale(Fraction(1), -1)
 
+Operand = int | str | Fraction | core.Expression
+"""What stands for an expression: a name is a variable, a number a constant."""
+
 
 def constant(value: int | str | Fraction) -> core.Constant:
     return core.Constant(value if isinstance(value, str) else Fraction(value))
 
 
-def expression(item: int | str | Fraction | core.Expression) -> core.Expression:
-    """A name is a variable, a number a constant."""
+def expression(item: Operand) -> core.Expression:
     match item:
         case str():
             return core.Variable(item)
@@ -27,18 +29,18 @@ def expression(item: int | str | Fraction | core.Expression) -> core.Expression:
             return item
 
 
-def compare(left: object, relation: str, right: object) -> core.Comparison:
-    return core.Comparison(expression(left), Relation(relation), expression(right))  # type: ignore[arg-type]
+def compare(left: Operand, relation: str, right: Operand) -> core.Comparison:
+    return core.Comparison(expression(left), Relation(relation), expression(right))
 
 
-def assign(name: str, value: object) -> core.Assign:
-    return core.Assign(core.Variable(name), expression(value))  # type: ignore[arg-type]
+def assign(name: str, value: Operand) -> core.Assign:
+    return core.Assign(core.Variable(name), expression(value))
 
 
 def draw(
-    name: str, mean: object, site: int, scale: Scale = UNIT, family: Family = Family.GAUSSIAN
+    name: str, mean: Operand, site: int, scale: Scale = UNIT, family: Family = Family.GAUSSIAN
 ) -> core.Draw:
-    return core.Draw(core.Variable(name), family, expression(mean), scale, site)  # type: ignore[arg-type]
+    return core.Draw(core.Variable(name), family, expression(mean), scale, site)
 
 
 def choose(

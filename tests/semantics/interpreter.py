@@ -16,7 +16,7 @@ from dipapprox.distributions import ChoiceLaw, Family, FiniteLaw
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, Guard, InputCondition, guards_of
 
 DrawKey = tuple[int, str, Fraction, str]
@@ -139,9 +139,7 @@ def _weight(weight: core.Weight, store: Mapping[str, Value]) -> Fraction:
         case core.Epsilon() | core.Exponential():
             raise AssertionError("the interpreter knows no eps")
         case _:
-            value = _value(weight, store)
-            assert isinstance(value, Fraction)
-            return value
+            return _number(weight, store)
 
 
 def _cell(target: core.Variable | core.Element, store: Mapping[str, Value]) -> str:
@@ -160,9 +158,15 @@ def _value(expression: core.Expression, store: Mapping[str, Value]) -> Value:
             except KeyError as missing:
                 raise Unassigned from missing
         case core.Sum(left=left, right=right):
-            return _value(left, store) + _value(right, store)  # type: ignore[operator]
+            return _number(left, store) + _number(right, store)
         case core.Product(left=left, right=right):
-            return _value(left, store) * _value(right, store)  # type: ignore[operator]
+            return _number(left, store) * _number(right, store)
+
+
+def _number(expression: core.Expression, store: Mapping[str, Value]) -> Fraction:
+    value = _value(expression, store)
+    assert isinstance(value, Fraction), "named values are only compared for equality"
+    return value
 
 
 def _holds(condition: core.Condition, store: Mapping[str, Value]) -> bool:
@@ -172,20 +176,19 @@ def _holds(condition: core.Condition, store: Mapping[str, Value]) -> bool:
         case core.Any(parts=parts):
             return any(_holds(part, store) for part in parts)
         case core.Comparison(left=left, relation=relation, right=right):
-            a, b = _value(left, store), _value(right, store)
             match relation:
                 case Relation.EQUAL:
-                    return a == b
+                    return _value(left, store) == _value(right, store)
                 case Relation.NOT_EQUAL:
-                    return a != b
+                    return _value(left, store) != _value(right, store)
                 case Relation.LESS:
-                    return a < b  # type: ignore[operator]
+                    return _number(left, store) < _number(right, store)
                 case Relation.LESS_EQUAL:
-                    return a <= b  # type: ignore[operator]
+                    return _number(left, store) <= _number(right, store)
                 case Relation.GREATER:
-                    return a > b  # type: ignore[operator]
+                    return _number(left, store) > _number(right, store)
                 case Relation.GREATER_EQUAL:
-                    return a >= b  # type: ignore[operator]
+                    return _number(left, store) >= _number(right, store)
 
 
 # --- laws of choices ----------------------------------------------------------------------------
@@ -243,10 +246,12 @@ def distribution_of_states(
 def states_that_hold(states: FinalStates, row: core.InputRow, noise: Noise) -> list[FinalState]:
     """Return the final states whose conditions and guards hold."""
     inputs = {c.name: v for c, v in zip(states.program.inputs, row, strict=True)}
-    numbers = {name: v for name, v in inputs.items() if isinstance(v, Fraction)}
-    values: dict[int | str, Fraction] = {**numbers}
+    numbers: dict[Symbol, Fraction] = {
+        name: v for name, v in inputs.items() if isinstance(v, Fraction)
+    }
+    values = dict(numbers)
     for place, sample in enumerate(states.samples):
-        mean = sample.mean.at(numbers)  # type: ignore[arg-type]
+        mean = sample.mean.at(numbers)
         if mean.is_constant:
             values[place] = noise.value(
                 sample.site, sample.family.value, mean.constant, str(sample.scale)

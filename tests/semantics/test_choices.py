@@ -15,7 +15,16 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.weights import weight_value
-from tests.semantics.examples import assign, cells, choose, compare, constant, draw, program
+from tests.semantics.examples import (
+    Operand,
+    assign,
+    cells,
+    choose,
+    compare,
+    draw,
+    expression,
+    program,
+)
 
 EPS = core.Epsilon()
 ONE = ExponentialPolynomial.constant(1)
@@ -37,14 +46,11 @@ def grown(rate: int | str) -> ExponentialPolynomial:
 
 def pick(
     name: str,
-    options: Sequence[tuple[object, core.Weight]],
+    options: Sequence[tuple[Operand, core.Weight]],
     site: int,
     proportional: bool = False,
 ) -> core.Choose:
-    pairs = tuple(
-        (core.Variable(value) if isinstance(value, str) else constant(value), weight)  # type: ignore[arg-type]
-        for value, weight in options
-    )
+    pairs = tuple((expression(value), weight) for value, weight in options)
     return core.Choose(core.Variable(name), pairs, proportional, site)
 
 
@@ -83,7 +89,10 @@ def value_of(weight: core.Weight) -> ExponentialRatio:
             ),
             ExponentialRatio(grown(1)),
         ),
-        (core.WeightProduct(core.Inverse(number(4)), number(2)), ExponentialRatio.constant("1/2")),  # type: ignore[arg-type]
+        (
+            core.WeightProduct(core.Inverse(number(4)), number(2)),
+            ExponentialRatio.constant(Fraction(1, 2)),
+        ),
     ],
 )
 def test_weights_are_functions_of_eps(weight: core.Weight, expected: ExponentialRatio) -> None:

@@ -12,13 +12,12 @@ from dipapprox.checking.decisions.forms import divided, exponential_of
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.values import Stuck
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,
     Function,
-    Name,
     Negation,
-    Number,
     Operation,
     Operator,
     parse_formula,

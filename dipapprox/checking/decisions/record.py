@@ -26,8 +26,8 @@ from dipapprox.checking.record import (
     read_pairs,
     read_parameters,
     read_program,
+    read_version,
 )
-from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.certificate import ProgramText
@@ -115,11 +115,7 @@ def read_decision(content: object) -> DecisionRecord:
         UserError: If it is of another version, or malformed.
     """
     assert isinstance(content, dict), "asked before"
-    if content.get("version") != VERSION or isinstance(content.get("version"), bool):
-        raise UserError(
-            f"the certificate has format version {content.get('version')!r:.40}",
-            f"this dipapprox reads version {VERSION}",
-        )
+    read_version(content, VERSION)
     top = read_object(
         content, "the certificate", "format", "version", "program", "params", "claim", "pairs",
         "verdict", "evidence", "computed", "digest",

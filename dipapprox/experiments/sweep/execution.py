@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.tasks import answer
 from dipapprox.language.elaborate import elaborate
@@ -33,7 +33,7 @@ def run_case(case: Case) -> Outcome:
     except LimitReached as limit:
         failure = limit.reason
     except MemoryError:
-        failure = "memory limit: no memory left"
+        failure = NO_MEMORY
     except Exception as bug:  # one bad case must not end a sweep of thousands
         failure = f"internal error: {type(bug).__name__}: {bug} (a bug, please report)"
     return Outcome(result, failure, time.monotonic() - started)

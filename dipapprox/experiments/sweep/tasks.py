@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -97,20 +98,16 @@ def answer(program: Program, task: str, fields: Fields, limits: Limits) -> Resul
 def _claim_part(value: str, where: str) -> None:
     """A number or a formula; what it comes to is checked with its case."""
     name = where.rpartition(" ")[2]
-    try:
+    with _placed(where):
         if name == "eps":
             read_claim(value, None, "0")
         else:
             read_claim("1", value if name == "eps_prv" else None, value if name == "delta" else "0")
-    except UserError as error:
-        raise _placed(error, where) from None
 
 
 def _epsilon(value: str, where: str) -> None:
-    try:
+    with _placed(where):
         read_epsilon(value)
-    except UserError as error:
-        raise _placed(error, where) from None
 
 
 def _budget(value: str, where: str) -> None:
@@ -124,17 +121,13 @@ def _delta(value: str, where: str) -> None:
 
 
 def _decided_delta(value: str, where: str) -> None:
-    try:
+    with _placed(where):
         read_delta(value)
-    except UserError as error:
-        raise _placed(error, where) from None
 
 
 def _interval(value: str, where: str) -> None:
-    try:
+    with _placed(where):
         read_epsilons(value)
-    except UserError as error:
-        raise _placed(error, where) from None
 
 
 def _width(value: str, where: str) -> None:
@@ -146,10 +139,8 @@ def _bits(value: str, where: str) -> None:
     number = parse_rational(value, where)
     if number.denominator != 1:
         raise UserError(f"{where} must be a whole number of bits, got {value}")
-    try:
+    with _placed(where):
         Options(precision=int(number))
-    except UserError as error:
-        raise _placed(error, where) from None
 
 
 def _word(allowed: tuple[str, ...]) -> Callable[[str, str], None]:
@@ -169,8 +160,13 @@ def _pairs(value: str, where: str) -> None:
         )
 
 
-def _placed(error: UserError, where: str) -> UserError:
-    return UserError(f"{where}: {error.message}", error.hint)
+@contextmanager
+def _placed(where: str) -> Iterator[None]:
+    """Let the errors of a block say where the value stands."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error.message}", error.hint) from None
 
 
 # --- tasks ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ that differ in the names of their variables only are equal, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -117,21 +117,20 @@ def _nest(span: Span, depth: int, body: Node) -> Node:
 
 
 def _product(factors: Iterable[Node]) -> Node:
-    powers: dict[Node, int] = {}
-    for factor in factors:
-        items = factor.factors if isinstance(factor, Product) else ((factor, 1),)
-        for node, power in items:
-            powers[node] = powers.get(node, 0) + power
-    return _simplest(tuple(powers.items()))
+    return _simplest(_counted(f.factors if isinstance(f, Product) else ((f, 1),) for f in factors))
 
 
 def _group_sum(terms: Iterable[Node]) -> Node:
+    return Sum(_counted(t.terms if isinstance(t, Sum) else ((t, 1),) for t in terms))
+
+
+def _counted(parts: Iterable[Sequence[tuple[Node, int]]]) -> tuple[tuple[Node, int], ...]:
+    """Add up the exponents, or the coefficients, of equal nodes."""
     counts: dict[Node, int] = {}
-    for term in terms:
-        items = term.terms if isinstance(term, Sum) else ((term, 1),)
-        for node, count in items:
+    for part in parts:
+        for node, count in part:
             counts[node] = counts.get(node, 0) + count
-    return Sum(tuple(counts.items()))
+    return tuple(counts.items())
 
 
 def _simplest(factors: tuple[tuple[Node, int], ...]) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from dipapprox.errors import BrokenInvariant, LimitReached, was_interrupted
+from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
@@ -117,7 +117,7 @@ def decide_with_evidence(
             detail += f"; {_looked_at(run, total)}"
         run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
     except MemoryError:
-        run.stop(Cause.MEMORY_LIMIT, "memory limit: no memory left")
+        run.stop(Cause.MEMORY_LIMIT, NO_MEMORY)
     except RecursionError:
         run.stop(Cause.DEGREE_BUDGET, "degree-budget: an expression is nested too deeply")
     except (KeyboardInterrupt, SystemError) as error:

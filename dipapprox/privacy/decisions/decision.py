@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from html import escape
 
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange
@@ -17,8 +15,17 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.epsilons import interval_words
-from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
+from dipapprox.privacy.notation import (
+    ends,
+    html_table,
+    parameter_fields,
+    row_text,
+    valuation,
+    valuation_text,
+)
 from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.verdict import WitnessRow
 
 
 class Ruling(Enum):
@@ -46,15 +53,12 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ViolationRow:
-    """An output of a violation with its probability under both inputs at `epsilon`.
+class ViolationRow(WitnessRow):
+    """An output of a violation: its probabilities are those at `epsilon`.
 
     The exact forms are functions of ε; None outside the decidable class.
     """
 
-    output: tuple[Value, ...]
-    probability: Enclosure
-    adjacent_probability: Enclosure
     form: ExponentialRatio | None
     adjacent_form: ExponentialRatio | None
 
@@ -111,7 +115,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Result):
     """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
 
     Attributes:
@@ -158,7 +162,7 @@ class Decision:
         upper = self.epsilons.upper
         return {
             "program": self.program,
-            "params": {name: str(value) for name, value in self.parameters.items()},
+            "params": parameter_fields(self.parameters),
             "interval": [str(self.epsilons.lower), "inf" if upper is None else str(upper)],
             "budget": str(self.budget),
             "delta": self.delta.text,
@@ -178,10 +182,6 @@ class Decision:
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def _violated_on(self) -> tuple[NegativeRange, ...] | None:
         if self.violated_on is None and self.violation is not None:
@@ -244,12 +244,7 @@ class Decision:
             rows["input"] = valuation_text(self.inputs, self.violation.input)
             rows["adjacent"] = valuation_text(self.inputs, self.violation.adjacent)
             rows["outputs"] = "; ".join(row_text(row.output) for row in self.violation.rows)
-        cells = (
-            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
-            for name, value in rows.items()
-            if value is not None
-        )
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(rows.items())
 
 
 def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:

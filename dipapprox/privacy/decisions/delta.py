@@ -13,13 +13,12 @@ from typing import assert_never
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,
     Function,
-    Name,
     Negation,
-    Number,
     Operation,
     Operator,
     parse_formula,

@@ -14,8 +14,9 @@ from fractions import Fraction
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
+from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.language.formula import Name, Number, Operation, Operator
+from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.formula import Formula, Name, Number, parse_formula
+from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
-from dipapprox.privacy.notation import ends
+from dipapprox.privacy.notation import ends, html_table, parameter_fields
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalVerdict:
+class IntervalVerdict(Result):
     """The result of one verification for every eps in a closed interval.
 
     Attributes:
@@ -65,7 +64,7 @@ class IntervalVerdict:
             witness = self.violation.witness_fields()
         return {
             "program": self.program,
-            "params": {name: str(value) for name, value in self.parameters.items()},
+            "params": parameter_fields(self.parameters),
             "eps": self.epsilons,
             "eps_prv": self.claim.budget_text,
             "delta": self.claim.delta_text,
@@ -84,10 +83,6 @@ class IntervalVerdict:
             "seconds": round(self.seconds, 6),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
     def _repr_html_(self) -> str:
         lower, upper = ends(self.delta_enclosure)
         rows = {
@@ -100,10 +95,5 @@ class IntervalVerdict:
             "remaining": ", ".join(f"[{low}, {high}]" for low, high in self.remaining) or None,
             "pairs": self.pairs,
         }
-        cells = (
-            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>"
-            for name, value in rows.items()
-            if value is not None
-        )
         details = "" if self.violation is None else self.violation._repr_html_()
-        return f"<table>{''.join(cells)}</table>{details}"
+        return html_table(rows.items()) + details

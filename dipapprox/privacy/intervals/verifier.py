@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError, was_interrupted
+from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import InputRow, Program
@@ -29,7 +29,6 @@ from dipapprox.privacy.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
 from dipapprox.privacy.search import Progress, precisions, silent
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.privacy.verifier import INTERRUPTED
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -93,34 +92,28 @@ def verify_interval(
     tables: _Probabilities | None = None
     search: IntervalSearch | None = None
     violation: Verdict | None = None
-    stopped: str | None = None
+    bug: str | None = None
     tried = trial_points(lower, upper, count)
     try:
-        states = execute(program, options.merge, options.limits)
-        check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
-        violation = refute(program, claim, tried, selection, options)
-        if violation is None and count is not None and count > MOST_PAIRS:
-            where = ", ".join(str(epsilon) for epsilon in tried)
-            raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
-        if violation is None:
-            tables = _Probabilities(states, options)
-            listed = list_pairs(pairs, options.limits)
-            ladder = precisions(options.precision, options.max_precision)
-            search = IntervalSearch(
-                lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
-            )
-            search.run(progress)
-    except LimitReached as limit:
-        stopped = limit.reason
-    except MemoryError:
-        stopped = "memory limit: no memory left"
-    except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
-            raise
-        stopped = INTERRUPTED
+        with EarlyEnd() as end:
+            states = execute(program, options.merge, options.limits)
+            check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
+            violation = refute(program, claim, tried, selection, options)
+            if violation is None and count is not None and count > MOST_PAIRS:
+                where = ", ".join(str(epsilon) for epsilon in tried)
+                raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
+            if violation is None:
+                tables = _Probabilities(states, options)
+                listed = list_pairs(pairs, options.limits)
+                ladder = precisions(options.precision, options.max_precision)
+                search = IntervalSearch(
+                    lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
+                )
+                search.run(progress)
     except BrokenInvariant as broken:
         search = None
-        stopped = f"internal invariant failed: {broken} (a bug, please report)"
+        bug = f"internal invariant failed: {broken} (a bug, please report)"
+    stopped = bug or end.reason
     answer, reason = Answer.UNKNOWN, stopped
     remaining: tuple[tuple[Fraction, Fraction], ...] = ((lower, upper),)
     delta: Enclosure | None = None
@@ -163,7 +156,7 @@ def verify_interval(
         precision=bits,
         engine=engine if tables is None else tables.engine,
         seconds=options.limits.elapsed(),
-        interrupted=stopped == INTERRUPTED and answer is Answer.UNKNOWN,
+        interrupted=end.interrupted and answer is Answer.UNKNOWN,
     )
 
 

@@ -26,12 +26,11 @@ from dipapprox.language.core import (
     Everyone,
     InputRow,
     Listed,
-    Norm,
     Program,
     Value,
     Within,
 )
-from dipapprox.privacy.pairs.moves import FREE, Moves
+from dipapprox.privacy.pairs.moves import FREE, Moves, budget_of
 
 Pair = tuple[InputRow, InputRow]
 
@@ -105,7 +104,7 @@ def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pa
     """
     if isinstance(adjacency, Listed):
         return iter(in_both_orders(adjacency.pairs))
-    return _stream(cells, _moves(cells, adjacency), _budget(adjacency))
+    return _stream(cells, _moves(cells, adjacency), budget_of(adjacency))
 
 
 def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
@@ -122,7 +121,7 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     """
     if isinstance(adjacency, Listed):
         return len(in_both_orders(adjacency.pairs))
-    budget = _budget(adjacency)
+    budget = budget_of(adjacency)
     ways = {FREE: 1}
     rows = 1
     for cell, moves in zip(cells, _moves(cells, adjacency), strict=True):
@@ -161,16 +160,6 @@ def _neighbours(row: InputRow, moves: Sequence[Moves], budget: Fraction) -> Iter
                     changed = (*current[:cell], value, *current[cell + 1 :])
                     yield changed
                     stack.append((cell + 1, remaining - cost, changed))
-
-
-def _budget(adjacency: Within | Everyone) -> Fraction:
-    match adjacency:
-        case Everyone() | Within(Norm.LINF, _):
-            return FREE
-        case Within(_, radius):
-            return radius
-        case _:
-            assert_never(adjacency)
 
 
 def _moves(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> list[Moves]:

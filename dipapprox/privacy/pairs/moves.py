@@ -20,6 +20,17 @@ _MOST_DISTANCES = 2_000_000
 """Distances are not counted when more changes have one."""
 
 
+def budget_of(adjacency: Within | Everyone) -> Fraction:
+    """Return what all changes of an input may cost together."""
+    match adjacency:
+        case Everyone() | Within(Norm.LINF, _):
+            return FREE
+        case Within(_, radius):
+            return radius
+        case _:
+            assert_never(adjacency)
+
+
 class Moves:
     """The changes of one cell, made value by value: a table would be quadratic in the domain.
 

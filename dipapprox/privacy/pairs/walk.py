@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.language.core import Cell, Everyone, Norm, Value, Within
-from dipapprox.privacy.pairs.moves import FREE, Moves
+from dipapprox.language.core import Cell, Everyone, Value, Within
+from dipapprox.privacy.pairs.moves import FREE, Moves, budget_of
 
 _MOST_STEPS = 10_000
 """Most steps of one cell; a domain that allows more is not worked on cell by cell."""
@@ -76,21 +75,10 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
         return None
     made = {domain: _steps(steps, unit) for domain, steps in found.items()}
     most = sum(int(made[cell.domain].cost.max()) for cell in cells)
-    budget = _budget(adjacency)
-    limit = most if budget is None else min(int(budget * unit), most)
+    limit = min(int(budget_of(adjacency) * unit), most)
     return Walk(tuple(made[cell.domain] for cell in cells), None if limit >= most else limit)
 
 
 def _steps(steps: list[tuple[int, int, Fraction]], unit: int) -> Steps:
     columns = np.array([(a, b, int(cost * unit)) for a, b, cost in steps], dtype=np.int64)
     return Steps(columns[:, 0], columns[:, 1], columns[:, 2])
-
-
-def _budget(adjacency: Within | Everyone) -> Fraction | None:
-    match adjacency:
-        case Everyone() | Within(Norm.LINF, _):
-            return None
-        case Within(_, radius):
-            return radius
-        case _:
-            assert_never(adjacency)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 
 from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.notation import html_table
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import Run
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Witness
 
 _UNCLAIMED = (
@@ -41,7 +41,7 @@ class Refuted:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Result):
     """A certified epsilon and a larger, refuted one next to it.
 
     Attributes:
@@ -101,10 +101,6 @@ class Calibration:
             "reason": self.reason,
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
     def rows(self) -> list[tuple[str, str]]:
         """Return what to show, as names and values."""
         rows = [("claim", f"(ε_prv, δ) = ({self.budget}, {self.delta})")]
@@ -122,11 +118,7 @@ class Calibration:
         return rows
 
     def _repr_html_(self) -> str:
-        cells = (
-            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in self.rows()
-        )
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(self.rows())
 
 
 def _rough(needed: Extended) -> str:

@@ -7,7 +7,6 @@ Enclosures become doubles there: what an accountant makes of them is not proved.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +17,7 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.privacy.notation import ends, plain_value, valuation
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import check_row
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.sources import open_source
 from dipapprox.semantics.execution import execute
 
@@ -28,7 +28,7 @@ _LOGARITHM_BITS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class PairDistributions:
+class PairDistributions(Result):
     """The output distributions of a program for two inputs, output by output."""
 
     program: str
@@ -70,10 +70,6 @@ class PairDistributions:
                 for output, p, q in rows
             ],
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def _logarithms(self, probabilities: tuple[Enclosure, ...]) -> LogProbabilities:
         found: LogProbabilities = {}

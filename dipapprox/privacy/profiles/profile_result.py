@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import rounded_up
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.notation import ends, valuation, valuation_text
+from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Witness
 
 _PLACES = 20
@@ -62,20 +61,13 @@ class Run:
         """Return the fields that every answer's JSON begins with."""
         return {
             "program": self.program,
-            "params": {name: str(value) for name, value in self.parameters.items()},
+            "params": parameter_fields(self.parameters),
             "eps": str(self.epsilon),
         }
 
     def witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
         """Return a witness as plain data."""
-        if witness is None:
-            return None
-        return {
-            "input": valuation(self.inputs, witness.input),
-            "adjacent": valuation(self.inputs, witness.adjacent),
-            "outputs": [valuation(self.output_cells, row.output) for row in witness.rows],
-            "delta_enclosure": ends(witness.delta_enclosure),
-        }
+        return None if witness is None else witness.fields(self.inputs, self.output_cells)
 
     def witness_text(self, witness: Witness) -> tuple[str, str]:
         """Write the two inputs of a witness for people."""
@@ -85,29 +77,17 @@ class Run:
         )
 
 
-class _Answer(ABC):
-    """What all answers share: JSON text and a table for notebooks."""
+class _Answer(Result):
+    """What all answers share: what to show, and a table of it for notebooks."""
 
     __slots__ = ()
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `profile --json`, a contract with other tools."""
 
     @abstractmethod
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
 
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
     def _repr_html_(self) -> str:
-        cells = (
-            f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in self.rows()
-        )
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(self.rows())
 
 
 @dataclass(frozen=True, slots=True)

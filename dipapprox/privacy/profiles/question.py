@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dipapprox.errors import UserError
+from dipapprox.language.values import exact_rational
 from dipapprox.privacy.profiles.curve import evenly
 
 DEFAULT_WIDTH = Fraction(1, 10**9)
@@ -32,7 +33,7 @@ class AtBudget:
     width: Fraction | None = None
 
     def __post_init__(self) -> None:
-        _make_exact(self, "budget", "eps_prv")
+        _makeexact_rational(self, "budget", "eps_prv")
         if self.budget < 0:
             raise UserError(f"eps_prv must be >= 0, got {self.budget}")
         if self.width is not None:
@@ -47,7 +48,7 @@ class AtDelta:
     width: Fraction = DEFAULT_WIDTH
 
     def __post_init__(self) -> None:
-        _make_exact(self, "delta", "delta")
+        _makeexact_rational(self, "delta", "delta")
         if not 0 <= self.delta <= 1:
             raise UserError(f"delta must be in [0, 1], got {self.delta}")
         _check_width(self)
@@ -62,8 +63,8 @@ class OnCurve:
     count: int
 
     def __post_init__(self) -> None:
-        _make_exact(self, "low", "a budget")
-        _make_exact(self, "high", "a budget")
+        _makeexact_rational(self, "low", "a budget")
+        _makeexact_rational(self, "high", "a budget")
         evenly(self.low, self.high, self.count)
 
 
@@ -78,7 +79,7 @@ class AtOrders:
         _check_width(self)
         if not 1 <= len(self.orders) <= MOST_ORDERS:
             raise UserError(f"1 to {MOST_ORDERS} Rényi orders are needed, got {len(self.orders)}")
-        finite = {_exact(order, "a Rényi order") for order in self.orders if order != "inf"}
+        finite = {exact_rational(order, "a Rényi order") for order in self.orders if order != "inf"}
         for order in finite:
             if not 1 <= order <= _LARGEST_ORDER:
                 raise UserError(
@@ -92,20 +93,11 @@ Question = AtBudget | AtDelta | OnCurve | AtOrders
 
 
 def _check_width(question: AtBudget | AtDelta | AtOrders) -> None:
-    _make_exact(question, "width", "width")
+    _makeexact_rational(question, "width", "width")
     assert question.width is not None
     if question.width <= 0:
         raise UserError(f"width must be > 0, got {question.width}")
 
 
-def _make_exact(question: Question, field: str, what: str) -> None:
-    object.__setattr__(question, field, _exact(getattr(question, field), what))
-
-
-def _exact(value: object, what: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        raise UserError(
-            f"{what} must be an int or a Fraction, got {value!r}",
-            "write Fraction('0.1') for 0.1",
-        )
-    return Fraction(value)
+def _makeexact_rational(question: Question, field: str, what: str) -> None:
+    object.__setattr__(question, field, exact_rational(getattr(question, field), what))

@@ -15,10 +15,18 @@ from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.certificate import text_hash
-from tests.checking.certified import PROGRAMS, Fields, at, places, replaced, signed
+from tests.checking.certified import (
+    PROGRAMS,
+    Fields,
+    at,
+    check_changes_are_noticed,
+    places,
+    replaced,
+    signed,
+)
 from tests.checking.decisions.decided import decision_certificate
-from tests.checking.test_schemas import validator
 from tests.cli.running import run, run_json
+from tests.schemas import validator
 from tests.test_decisions import ALL, Expectation
 
 QUICK = [
@@ -100,7 +108,7 @@ def test_budgets_with_large_denominators_are_confirmed(
 
 @pytest.mark.parametrize(("name", "question", "kind"), HARD)
 def test_every_kind_of_proof_is_confirmed(name: str, question: dict[str, str], kind: str) -> None:
-    fields = decision_certificate(name, **question)  # type: ignore[arg-type]  # all texts
+    fields = decision_certificate(name, **question)  # type: ignore[arg-type]  # texts; none is `settings`
     assert fields["verdict"] == "private"
     kinds = {each["proof"]["kind"] for each in fields["evidence"]["inequalities"]}
     assert kind in kinds
@@ -230,20 +238,7 @@ def test_another_program_is_refuted_whoever_renews_its_hash(
 
 @pytest.mark.parametrize("which", ["private", "violated", "sparse"])
 def test_any_changed_character_is_noticed(which: str, request: pytest.FixtureRequest) -> None:
-    text = json.dumps(request.getfixturevalue(which))
-    draw = random.Random(which)
-    for _ in range(30):
-        place = draw.randrange(len(text))
-        changed = text[:place] + draw.choice('0123456789abcxyz ",[]-') + text[place + 1 :]
-        try:
-            same = json.loads(changed) == json.loads(text)
-        except json.JSONDecodeError:
-            same = False
-        try:
-            outcome = check(changed).outcome
-        except UserError:
-            continue  # not a certificate any more
-        assert outcome is (Outcome.CONFIRMED if same else Outcome.REFUTED), place
+    check_changes_are_noticed(request.getfixturevalue(which), which, 30)
 
 
 # --- what cannot be confirmed, or not be written ------------------------------------------------
@@ -259,7 +254,7 @@ def certified(body: str, **question: str) -> CheckResult:
     """Decide, certify and check through the public functions."""
     text = COIN + body
     program = dipapprox.parse(text)
-    decision = dipapprox.decide(program, **question)  # type: ignore[arg-type]  # texts
+    decision = dipapprox.decide(program, **question)  # type: ignore[arg-type]  # texts; none is another argument
     return dipapprox.check(dipapprox.certify(program, text, decision).to_json())
 
 

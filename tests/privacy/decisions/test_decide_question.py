@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -87,15 +88,17 @@ def test_constants_are_bracketed(text: str, square: Fraction) -> None:
     ),
 )
 def test_functions_have_the_values_of_their_formula(
-    epsilon: Fraction, case: tuple[str, object]
+    epsilon: Fraction, case: tuple[str, Callable[[Fraction, Fraction], Fraction]]
 ) -> None:
     text, value = case
-    found = enclose_at(read_delta(text).exact, epsilon, 60, Limits())  # type: ignore[arg-type]
+    exact = read_delta(text).exact
+    assert exact is not None
+    found = enclose_at(exact, epsilon, 60, Limits())
     assert isinstance(found, Enclosure)
     # e^{ε/2}, by squaring a Taylor sum of a small argument: far better than 2^-40.
     small = epsilon / 2 / 64
     root = sum((small**k / _factorial(k) for k in range(20)), Fraction(0)) ** 64
-    expected = value(epsilon, root)  # type: ignore[operator]
+    expected = value(epsilon, root)
     assert abs(found.lower - expected) < Fraction(1, 2**40)
     assert found.width < Fraction(1, 2**40)
 

@@ -1,0 +1,68 @@
+"""The words FILE and -p: a program's file with values for its parameters."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.load import load
+from dipapprox.language.values import parse_rational
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """A program as the command line names it; the file is not read yet."""
+
+    path: Path
+    parameters: Mapping[str, Fraction]
+
+    def load(self) -> Program:
+        """Read, check and elaborate the program.
+
+        Raises:
+            UserError: If the file or the program is wrong, or a parameter does not suit it.
+        """
+        return load(self.path, self.parameters)
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Add FILE and its parameters."""
+    parser.add_argument("file", type=_file, metavar="FILE", help="a program (.dpg, or .dip)")
+    parser.add_argument(
+        "-p",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
+    )
+
+
+def program_of(words: argparse.Namespace) -> ProgramFile:
+    """Read the words of `add_program`.
+
+    Raises:
+        UserError: If a parameter is not NAME=VALUE, or a name comes twice.
+    """
+    parameters: dict[str, Fraction] = {}
+    for text in words.param:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise UserError(f"-p needs NAME=VALUE, got '{text}'", "for example -p N=25")
+        if name in parameters:
+            raise UserError(f"parameter '{name}' is set twice")
+        parameters[name] = parse_rational(value, f"parameter '{name}'")
+    return ProgramFile(words.file, parameters)
+
+
+def _file(text: str) -> Path:
+    # An empty path would mean the current directory.
+    if not text:
+        raise argparse.ArgumentTypeError("the file name is empty")
+    return Path(text)

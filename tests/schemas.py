@@ -1,0 +1,26 @@
+"""The JSON Schemas in the package."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+
+def validator(name: str) -> Draft202012Validator:
+    """The validator of one schema."""
+    text = files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def check_schema(name: str, fields: dict[str, Any]) -> None:
+    """Check that an output suits its schema, and that only optional fields can be left out."""
+    found = validator(name)
+    found.validate(fields)
+    optional = {*found.schema.get("properties", ())} - {*found.schema.get("required", ())}
+    for field in set(fields) - optional:
+        assert not found.is_valid({k: v for k, v in fields.items() if k != field}), field
