@@ -134,14 +134,20 @@ class Catalogue:
                     found.append(StateColumn(output, where, column))
         return found
 
-    def states(self, rows: Sequence[InputRow]) -> list[list[tuple[int, Numbers]]]:
+    def states(
+        self, rows: Sequence[InputRow], outputs: Iterable[int] | None = None
+    ) -> list[list[tuple[int, Numbers]]]:
         """Return for every row (index in `states.outputs()`, indices in `events`) for every state.
 
         The probability of the state is the product of those of the events (1 if there are none);
         states of probability 0 are left out.
+
+        Args:
+            rows: A batch.
+            outputs: Whose states are wanted; None for all.
         """
         found: list[list[tuple[int, Numbers]]] = [[] for _ in rows]
-        for column in self.columns(rows):
+        for column in self.columns(rows, outputs):
             admitted = range(len(rows)) if column.rows is None else column.rows.tolist()
             for row, number in zip(admitted, column.solutions.tolist(), strict=True):
                 numbers = self._solutions.all[number]

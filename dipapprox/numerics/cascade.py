@@ -126,7 +126,9 @@ class Cascade:
             late = own.seconds is not None and own.elapsed() > own.seconds
             if late and limits.seconds is not None:
                 # Nobody asked for the share: name the limit that it is a part of.
-                return NotEnclosed(f"part of the time limit: {limits.seconds:g} s")
+                return NotEnclosed(
+                    f"its part of the time limit of {limits.seconds:g} s was too short"
+                )
             return NotEnclosed(reached.reason)
 
 

@@ -37,8 +37,11 @@ from dipapprox.semantics.state import FinalStates
 _REMEMBERED = 100_000
 """About how many enclosures are kept for rows with the same events."""
 
+_States = Sequence[tuple[int, Numbers]]
+"""For each possible state of a row its output and its events."""
+
 _Key = tuple[int, tuple[tuple[int, Numbers], ...]]
-"""Bits, and for each possible state of a row its output and its events."""
+"""Bits, and the states of a row."""
 
 
 class OutputProbabilities:
@@ -89,10 +92,7 @@ class OutputProbabilities:
         """
         self._begin()
         keys = [(bits, tuple(states)) for states in self._catalogue.states(rows)]
-        fresh = [states for _, states in set(keys) - self._known.keys()]
-        solutions = [numbers for states in fresh for _, numbers in states]
-        needed = {number for numbers in solutions for number in numbers}
-        self._require(needed, bits, max(map(len, solutions), default=1))
+        self._enclose([states for _, states in set(keys) - self._known.keys()], bits)
         return [self._distribution(key) for key in keys]
 
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
@@ -104,6 +104,33 @@ class OutputProbabilities:
         if key in self._known:
             return self._known[key]
         bits, states = key
+        totals = self._totals(states, bits)
+        if isinstance(totals, NotEnclosed):
+            return totals
+        found = tightened(totals)
+        if len(self._known) * self._outputs > _REMEMBERED:
+            self._known.clear()
+        self._known[key] = found
+        return found
+
+    def some(
+        self, outputs: Sequence[int], row: InputRow, bits: int
+    ) -> list[Enclosure] | NotEnclosed:
+        """Enclose the probabilities of some outputs for one row; else as `distributions`."""
+        self._begin()
+        (states,) = self._catalogue.states((row,), outputs)
+        self._enclose([states], bits)
+        totals = self._totals(states, bits)
+        return totals if isinstance(totals, NotEnclosed) else [totals[k] for k in outputs]
+
+    def _enclose(self, rows: Sequence[_States], bits: int) -> None:
+        """See to the events in the states of some rows."""
+        solutions = [numbers for states in rows for _, numbers in states]
+        needed = {number for numbers in solutions for number in numbers}
+        self._require(needed, bits, max(map(len, solutions), default=1))
+
+    def _totals(self, states: _States, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        """Add up what is known of the states of every output."""
         needed = (number for _, numbers in states for number in numbers)
         obstacle = self._store.obstacle(needed, bits)
         if obstacle is not None:
@@ -113,11 +140,7 @@ class OutputProbabilities:
             total, product = totals[output], self._product(numbers)
             totals[output] = product if total is None else _at_most_one(total + product)
         nothing = Enclosure.exact(0)
-        found = tightened(tuple(nothing if total is None else total for total in totals))
-        if len(self._known) * self._outputs > _REMEMBERED:
-            self._known.clear()
-        self._known[key] = found
-        return found
+        return tuple(nothing if total is None else total for total in totals)
 
     def state_counts(self, row: InputRow) -> tuple[int, ...]:
         """Count the final states of positive probability behind every output."""

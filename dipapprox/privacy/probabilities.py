@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -13,12 +14,12 @@ from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Cell, InputRow, Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.result import Result
-from dipapprox.privacy.search import ProbabilitySource
-from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -37,7 +38,7 @@ class OutputDistribution(Result):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
-        precision: Bits that were asked for; with a relative width, those of the last attempt.
+        precision: Bits that were asked for in the last attempt that came to an end.
         seconds: From parsed arguments to the result.
         reason: Why the probabilities are not enclosed as narrowly as asked; None if they are.
             Without any enclosure they are in [0, 1]; `outputs` is empty if the program was not
@@ -116,74 +117,100 @@ def output_distribution(
         raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
     check_row(program, row)
     states: FinalStates | None = None
-    source: ProbabilitySource | None = None
-    found: Probabilities | NotEnclosed = NotEnclosed("nothing was computed")
-    bits, wanted = options.precision, options.precision
+    source: OutputProbabilities | None = None
+    known: Probabilities | None = None
+    bits, obstacle = options.precision, None
     with EarlyEnd() as end:
         states = execute(program, options.merge, options.limits)
-        source = open_source(states, epsilon, options)
-        (found,) = source.distributions((row,), bits)
-        while relative_width is not None and not isinstance(found, NotEnclosed):
-            wanted = min(_bits_for(relative_width, found, bits), options.max_precision)
-            if wanted <= bits:
-                break
-            bits = wanted
-            found = _narrower(found, *source.distributions((row,), bits))
-    if isinstance(found, NotEnclosed) and end.reason is not None:
-        found = NotEnclosed(end.reason)
+        source = open_probabilities(states, epsilon, options)
+        for attempted, found in _attempts(source, row, relative_width, options):
+            bits = attempted
+            if isinstance(found, NotEnclosed):
+                obstacle = found.reason
+            else:
+                known = found
     return OutputDistribution(
         program=program.name,
         epsilon=epsilon,
         inputs=program.inputs,
         output_cells=program.outputs,
         row=row,
-        outputs=() if states is None else _outputs(states, epsilon, row, found),
+        outputs=() if states is None else _outputs(states, epsilon, row, known),
         precision=bits,
         engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
-        reason=end.reason or _shortfall(found, options.precision, relative_width),
+        reason=end.reason or obstacle or _shortfall(known or (), options.precision, relative_width),
         interrupted=end.interrupted,
     )
 
 
 def _outputs(
-    states: FinalStates, epsilon: Fraction, row: InputRow, found: Probabilities | NotEnclosed
+    states: FinalStates, epsilon: Fraction, row: InputRow, known: Probabilities | None
 ) -> tuple[OutputProbability, ...]:
     counts = Counter(index for index, _, _ in Instantiator(states, epsilon).events(row))
     outputs = states.outputs()
-    known = (UNIT,) * len(outputs) if isinstance(found, NotEnclosed) else found
+    probabilities = known or (UNIT,) * len(outputs)
     return tuple(
         OutputProbability(output, probability, counts[index])
-        for index, (output, probability) in enumerate(zip(outputs, known, strict=True))
+        for index, (output, probability) in enumerate(zip(outputs, probabilities, strict=True))
     )
 
 
-def _bits_for(relative_width: Fraction, found: Probabilities, bits: int) -> int:
-    """Return how many bits make all enclosures relatively narrow, as far as `found` tells.
+def _attempts(
+    source: OutputProbabilities, row: InputRow, relative_width: Fraction | None, options: Options
+) -> Iterator[tuple[int, Probabilities | NotEnclosed]]:
+    """Enclose all probabilities, then narrow what is relatively too wide, the largest ones first.
+
+    Yields:
+        The most bits asked for so far, and all that is known; an obstacle is the last.
+    """
+    # What little precision tells soon is there when the limits end the rest.
+    found: Probabilities = ()
+    for bits in sorted({min(FIRST_PRECISION, options.precision), options.precision}):
+        answer = source.distribution(row, bits)
+        yield bits, answer
+        if isinstance(answer, NotEnclosed):
+            return
+        found = answer
+    asked = [options.precision] * len(found)
+    while relative_width is not None:
+        needed = {
+            output: min(_bits_for(relative_width, each, asked[output]), options.max_precision)
+            for output, each in enumerate(found)
+            if each.width > relative_width * each.lower
+        }
+        needed = {output: bits for output, bits in needed.items() if bits > asked[output]}
+        if not needed:
+            return
+        # Those of similar size go together: they share functions.
+        least = min(needed.values())
+        outputs = [output for output, bits in needed.items() if bits <= 2 * least]
+        bits = max(needed[output] for output in outputs)
+        again = source.some(outputs, row, bits)
+        if isinstance(again, NotEnclosed):
+            yield bits, again
+            return
+        narrower = list(found)
+        for output, each in zip(outputs, again, strict=True):
+            narrower[output] = found[output].intersect(each)
+            asked[output] = bits
+        found = tightened(tuple(narrower))
+        yield max(asked), found
+
+
+def _bits_for(relative_width: Fraction, found: Enclosure, bits: int) -> int:
+    """Return how many bits make an enclosure relatively narrow, as far as it tells.
 
     A probability p needs an absolute width of relative_width * p. Of what may still be 0 the size
     is unknown: twice the bits tell it, or that it is very small.
     """
-    wide = [each for each in found if each.width > relative_width * each.lower]
-    known = [each.lower for each in wide if each.lower]
-    needed = ceil(1 / (relative_width * min(known))).bit_length() if known else 0
-    return max(needed, 2 * bits if len(known) < len(wide) else 0)
+    if not found.lower:
+        return 2 * bits
+    return ceil(1 / (relative_width * found.lower)).bit_length()
 
 
-def _narrower(
-    found: Probabilities, again: Probabilities | NotEnclosed
-) -> Probabilities | NotEnclosed:
-    if isinstance(again, NotEnclosed):
-        return again
-    return tuple(old.intersect(new) for old, new in zip(found, again, strict=True))
-
-
-def _shortfall(
-    found: Probabilities | NotEnclosed, bits: int, relative_width: Fraction | None
-) -> str | None:
+def _shortfall(found: Probabilities, bits: int, relative_width: Fraction | None) -> str | None:
     """Say why the probabilities are not enclosed as narrowly as asked; None if they are."""
-    if isinstance(found, NotEnclosed):
-        return found.reason
     wide = sum(each.width * 2**bits > 1 for each in found)
     if wide:
         return f"{wide} of {len(found)} enclosures are wider than 2^-{bits}"

@@ -63,7 +63,7 @@ def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
     assert isinstance(found, NotEnclosed)
     assert "x0 + 2*x1 - x2 <= 0" in found.reason and "8 samples" in found.reason
     assert "elimination: a guard compares 3 samples" in found.reason
-    assert "nested: part of the time limit: 1.5 s" in found.reason
+    assert "nested: its part of the time limit of 1.5 s was too short" in found.reason
     limits.check()
 
 

@@ -154,6 +154,20 @@ def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_pa
             assert enclosure == Enclosure.exact(int(outputs == (Fraction(value),)))
 
 
+@pytest.mark.parametrize("name", ["svt_gauss", "noisy_max_gauss", "m_range_gauss"])
+def test_some_outputs_are_as_among_all(name: str) -> None:
+    states = states_of(name, N=2)
+    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
+    for row in rows_of(states)[:4]:
+        whole = distribution(source, row, 25)
+        for chosen in ([0], [len(whole) - 1, 0]):
+            found = source.some(chosen, row, 30)
+            assert not isinstance(found, NotEnclosed)
+            for output, enclosure in zip(chosen, found, strict=True):
+                assert enclosure.meets(whole[output])
+                assert enclosure.width <= Fraction(1, 2**30)
+
+
 def test_failures_are_values_and_lies_are_noticed() -> None:
     states = states_of("svt_gauss", N=2)
     row = rows_of(states)[0]

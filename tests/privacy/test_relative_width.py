@@ -65,14 +65,10 @@ def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
 
 
 def test_what_was_enclosed_before_the_time_ran_out_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = OutputProbabilities.distributions
+    def slow(*_: object) -> None:
+        raise LimitReached("time limit: 1 s")
 
-    def slow(self: OutputProbabilities, rows: list[tuple[Fraction, ...]], bits: int) -> object:
-        if bits > 40:
-            raise LimitReached("time limit: 1 s")
-        return first(self, rows, bits)
-
-    monkeypatch.setattr(OutputProbabilities, "distributions", slow)
+    monkeypatch.setattr(OutputProbabilities, "some", slow)
     program = dipapprox.parse(CHAIN, {"N": 16})
     found = dipapprox.probabilities(program, 1, (0,), Options(), MILLIONTH)
     assert found.reason == "time limit: 1 s"
@@ -84,3 +80,17 @@ def test_other_widths_are_refused(width: Fraction) -> None:
     program = dipapprox.parse(CHAIN, {"N": 3})
     with pytest.raises(UserError, match="relative width must be in"):
         dipapprox.probabilities(program, 1, (0,), relative_width=width)
+
+
+def test_little_precision_is_kept_when_much_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    compute = OutputProbabilities.distribution
+
+    def slow(self: OutputProbabilities, row: tuple[Fraction, ...], bits: int) -> object:
+        if bits > 40:
+            raise LimitReached("time limit: 1 s")
+        return compute(self, row, bits)
+
+    monkeypatch.setattr(OutputProbabilities, "distribution", slow)
+    found = dipapprox.probabilities(dipapprox.parse(CHAIN), 1, (0,), Options(precision=200))
+    assert (found.reason, found.precision) == ("time limit: 1 s", 40)
+    assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
