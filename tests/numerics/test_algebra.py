@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
 from dipapprox.numerics.algebras import restricted_laws, sampled
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
@@ -333,3 +335,21 @@ def test_a_batch_is_its_members_side_by_side() -> None:
         alone = total(algebra, algebra.from_left(algebra.product(member, density)))
         assert low <= alone.upper and alone.lower <= high
         assert high - low < 1e-11
+
+
+def test_balls_ask_the_limits_at_every_panel() -> None:
+    law = Distribution(Family.GAUSSIAN, Q(0), Q(1))
+    grid = build_grid([law], [], 60)
+    assert isinstance(grid, Grid)
+    algebra = BallAlgebra(grid, 96)
+    density = algebra.density(law)
+    algebra.limits = Limits(seconds=0.0, started=0.0)
+    fresh = BallAlgebra(grid, 96)
+    fresh.limits = algebra.limits
+    for operation in (
+        lambda: algebra.product(density, density),
+        lambda: algebra.from_left(density),
+        lambda: fresh.density(law),
+    ):
+        with pytest.raises(LimitReached, match="time limit"):
+            operation()

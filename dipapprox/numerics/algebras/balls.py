@@ -21,6 +21,7 @@ from fractions import Fraction
 from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution
+from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_pieces import (
     Piece,
     constant_piece,
@@ -42,9 +43,13 @@ BallFunction = tuple[Piece | None, ...]
 
 
 class BallAlgebra:
-    """The algebra on one grid at one precision and degree."""
+    """The algebra on one grid at one precision and degree.
 
-    __slots__ = ("_degree", "_half", "_least", "_leaves", "_products", "bits", "grid")
+    Attributes:
+        limits: Asked at every panel, as thousands of bits take their time; no limits at first.
+    """
+
+    __slots__ = ("_degree", "_half", "_least", "_leaves", "_products", "bits", "grid", "limits")
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
@@ -56,6 +61,7 @@ class BallAlgebra:
         """
         self.grid = grid
         self.bits = bits
+        self.limits = Limits()
         self._least = arb(2) ** -bits
         self._degree = bits // 4 + 12 if degree is None else degree
         with precision(bits):
@@ -190,6 +196,7 @@ class BallAlgebra:
         return self._leaves[key]
 
     def _multiply(self, f: Piece, g: Piece, bound: arb, negligible: arb) -> Piece:
+        self.limits.check()
         if bound <= negligible:  # all of it: |f g| <= bound
             return Piece(arb_poly([]), bound)
         radius = f.norm * g.radius + g.norm * f.radius
@@ -223,6 +230,7 @@ class BallAlgebra:
             pieces: list[Piece | None] = []
             before = _ZERO
             for panel in order if from_left else reversed(order):
+                self.limits.check()
                 piece = function[panel]
                 if piece is None:
                     pieces.append(None if before.is_zero() else constant_piece(before))
@@ -243,6 +251,7 @@ class BallAlgebra:
             scale = to_ball(law.scale)
             pieces: list[Piece | None] = [None] * self.grid.panels
             for panel in range(span.first, span.last):
+                self.limits.check()
                 center = ((marks[panel] + marks[panel + 1]) / 2 - law.mean) / law.scale
                 half = (marks[panel + 1] - marks[panel]) / 2 / law.scale
                 series = DENSITY_SERIES[law.family]

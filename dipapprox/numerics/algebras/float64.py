@@ -31,6 +31,7 @@ from dipapprox.numerics.algebras.sampled import (
     multiply_each,
     panel_errors,
 )
+from dipapprox.numerics.algebras.sampled_laws import FARTHEST
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 Array = NDArray[np.float64]
@@ -58,18 +59,23 @@ class Float64Algebra:
         """Prepare the grid.
 
         Args:
-            grid: Panels with half-widths in [2^-60, 2^60], laws with scales in the same range.
+            grid: Panels with half-widths in [2^-60, 2^60], laws with scales in the same range;
+                no panel of a law reaches further than `FARTHEST` scales from its mean.
             nodes: Nodes per panel, 2 to 64.
             ratios: Ellipses, ascending, > 1.
 
         Raises:
-            ValueError: If a width or a scale is out of range.
+            ValueError: If a width, a scale or a reach is out of range.
         """
         widths = [high - low for low, high in pairwise(grid.marks)]
         lengths = [Fraction(min(widths), grid.unit), Fraction(max(widths), grid.unit)]
         lengths += [law.scale for law in grid.spans]
         if not 2.0**-59 <= min(lengths) <= max(lengths) <= 2.0**60:
             raise ValueError("panel widths or scales are out of the range of doubles")
+        for law, span in grid.spans.items():
+            ends = (Fraction(grid.marks[place], grid.unit) for place in (span.first, span.last))
+            if any(abs(end - law.mean) > FARTHEST * law.scale for end in ends):
+                raise ValueError("a panel reaches too far from a mean for doubles")
         self.grid = grid
         self._rule: Rule = legendre_rule(nodes, ratios)
         self._half = np.array([width / (2 * grid.unit) for width in widths])

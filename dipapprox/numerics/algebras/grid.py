@@ -128,16 +128,20 @@ def build_grid(
     # Depth first from the left, so that the boundaries come out in order.
     unit = common << _HALVINGS
     stack = [mark << _HALVINGS for mark in sorted({left, right} | inside, reverse=True)]
+    # A mean is an end or the middle of its interval: a multiple of 1 / (2 common).
+    means = [law.mean.numerator * (unit // law.mean.denominator) for law in kept]
     boundaries = [stack.pop()]
     while stack:
         low, high = boundaries[-1], stack[-1]
-        if _narrow_enough(shapes, low / unit, (high - low) / unit):
+        if _narrow_enough(shapes, means, low, high, unit):
             boundaries.append(stack.pop())
         elif (low + high) % 2 == 0:
             stack.append((low + high) // 2)
         else:
             unit *= 2
-            stack, boundaries = [2 * mark for mark in stack], [2 * mark for mark in boundaries]
+            stack, boundaries, means = (
+                [2 * mark for mark in marks] for marks in (stack, boundaries, means)
+            )
             continue
         if len(boundaries) + len(stack) > max_panels + 1:
             return NotEnclosed(f"the samples' scales and means need more than {max_panels} panels")
@@ -172,7 +176,6 @@ def _reaches(family: Family, bits: int) -> tuple[Fraction, Fraction]:
 class _Shape(NamedTuple):
     """What the choice of widths needs to know of a law, in doubles: nothing here is proved."""
 
-    mean: float
     scale: float
     left: float
     right: float
@@ -187,17 +190,18 @@ class _Shape(NamedTuple):
         # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
         width, slope = _EXPONENTIAL if law.family in KINKED else _GAUSSIAN
         left, right = map(float, _reaches(law.family, bits))
-        mean, scale = float(law.mean), float(law.scale)
         edge = inf if left and right else width / 2 / fineness**4
-        return cls(mean, scale, left, right, width / fineness, slope / fineness, edge)
+        return cls(float(law.scale), left, right, width / fineness, slope / fineness, edge)
 
 
 _GAUSSIAN, _EXPONENTIAL = (0.9, 0.18), (1.9, 0.16)
 
 
-def _narrow_enough(shapes: list[_Shape], start: float, width: float) -> bool:
-    for mean, scale, left, right, widest, slope, edge in shapes:
-        before, after = mean - start - width, start - mean
+def _narrow_enough(shapes: list[_Shape], means: list[int], low: int, high: int, unit: int) -> bool:
+    width = (high - low) / unit
+    for (scale, left, right, widest, slope, edge), mean in zip(shapes, means, strict=True):
+        # Subtracted before anything is rounded: laws may lie 10^18 scales apart.
+        before, after = (mean - high) / unit, (low - mean) / unit
         distance, reach = (before, left) if before > after else (after, right)
         beyond = distance / scale if distance > 0 else 0.0
         if beyond < reach and (

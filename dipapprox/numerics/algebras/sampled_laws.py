@@ -81,7 +81,9 @@ _ARCS = 8
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
 # Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.
 _HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
-_FARTHEST = 2.0**20  # standard units; the relative errors stay below 1 %
+FARTHEST = 2**20
+"""How many scales a panel may reach from a mean: the relative errors stay below 1 %."""
+
 
 # Relative errors as polynomials in T: the coefficients of 1, T and T², each for the density and
 # twice for what is beyond t. In units of u: the argument moves by d = 8 T, which counts T + 1 times
@@ -116,7 +118,7 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Sample
         BrokenInvariant: If a panel is too far from 0 for the bounds, or outside the law's support.
     """
     reach = np.abs(center) + half
-    if not reach.max() <= _FARTHEST:
+    if not reach.max() <= FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
     t = half * rule.points[:, None] + center
     if family is Family.GAUSSIAN:

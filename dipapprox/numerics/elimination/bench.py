@@ -83,6 +83,8 @@ class Bench:
 
     def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events whose needs this bench meets."""
+        if isinstance(self._algebra, BallAlgebra):
+            self._algebra.limits = limits
         terms = [plan.terms for plan in plans]
         if self._fits(terms):
             values = [enclosed_sum(each) for each in self._evaluation.values(terms, limits)]
@@ -100,7 +102,7 @@ class Bench:
     def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[Bounds]:
         """Bound the probabilities of stars whose needs this bench in doubles meets."""
         assert isinstance(self._algebra, Float64Algebra)
-        lost = float(self._lost)  # a power of two
+        lost = max(float(self._lost), 2.0**-1000)  # a power of two, which may underflow
         return stars.bounds(self._algebra, lost, limits)
 
     def _fits(self, plans: Sequence[Terms]) -> bool:

@@ -69,7 +69,9 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         ((j, b),) = others
         b, constant = b * change[j][0], constant + b * change[j][1]
         if constant or a + b:
-            return NotEnclosed("the guards round a cycle of samples do not fit one order")
+            return NotEnclosed(
+                "guards between the same samples, or round a cycle of them, do not fit one order"
+            )
         edges.add((i, j) if a > 0 else (j, i))
     laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
     return OrderEvent(tuple(map(Sample, laws, lower, upper)), frozenset(edges))
