@@ -139,7 +139,9 @@ def output_distribution(
         precision=bits,
         engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
-        reason=end.reason or obstacle or _shortfall(known or (), options, relative_width),
+        reason=end.reason
+        or obstacle
+        or _shortfall(known or (), options.precision, relative_width, bits),
         interrupted=end.interrupted,
     )
 
@@ -210,19 +212,19 @@ def _bits_for(relative_width: Fraction, found: Enclosure, bits: int) -> int:
 
 
 def _shortfall(
-    found: Probabilities, options: Options, relative_width: Fraction | None
+    found: Probabilities, precision: int, relative_width: Fraction | None, tried: int
 ) -> str | None:
     """Say why the probabilities are not enclosed as narrowly as asked; None if they are."""
-    wide = sum(each.width * 2**options.precision > 1 for each in found)
+    wide = sum(each.width * 2**precision > 1 for each in found)
     if wide:
-        return f"{wide} of {len(found)} enclosures are wider than 2^-{options.precision}"
+        return f"{wide} of {len(found)} enclosures are wider than 2^-{precision}"
     if relative_width is not None:
         wide = sum(each.width > relative_width * each.lower for each in found)
         if wide:
             share = f"{float(relative_width):g}"
             return (
-                f"{wide} of {len(found)} enclosures are wider than {share} times their number at "
-                f"{options.max_precision} bits, the most that are tried"
+                f"{wide} of {len(found)} enclosures are wider than {share} times their number, "
+                f"though {tried} bits were tried"
             )
     return None
 
