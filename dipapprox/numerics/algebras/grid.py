@@ -123,25 +123,30 @@ def build_grid(
         span = (right - left) / common
     except OverflowError:
         return NotEnclosed("the samples' scales or means are beyond the range of doubles")
-    if min(shape.scale for shape in shapes) < span * 2.0**-200:
+    least = min(shape.scale for shape in shapes)
+    if least == 0:
+        return NotEnclosed("the samples' scales or means are beyond the range of doubles")
+    if least < span * 2.0**-200:
         return NotEnclosed("the samples' scales are too far apart")
     # Depth first from the left, so that the boundaries come out in order.
     unit = common << _HALVINGS
     stack = [mark << _HALVINGS for mark in sorted({left, right} | inside, reverse=True)]
     # A mean is an end or the middle of its interval: a multiple of 1 / (2 common).
-    means = [law.mean.numerator * (unit // law.mean.denominator) for law in kept]
+    places = [
+        (law.mean.numerator * (unit // law.mean.denominator), low << _HALVINGS, high << _HALVINGS)
+        for law, (low, high) in kept.items()
+    ]
     boundaries = [stack.pop()]
     while stack:
         low, high = boundaries[-1], stack[-1]
-        if _narrow_enough(shapes, means, low, high, unit):
+        if _narrow_enough(shapes, places, low, high, unit):
             boundaries.append(stack.pop())
         elif (low + high) % 2 == 0:
             stack.append((low + high) // 2)
         else:
             unit *= 2
-            stack, boundaries, means = (
-                [2 * mark for mark in marks] for marks in (stack, boundaries, means)
-            )
+            stack, boundaries = [2 * mark for mark in stack], [2 * mark for mark in boundaries]
+            places = [(2 * mean, 2 * start, 2 * stop) for mean, start, stop in places]
             continue
         if len(boundaries) + len(stack) > max_panels + 1:
             return NotEnclosed(f"the samples' scales and means need more than {max_panels} panels")
@@ -177,8 +182,6 @@ class _Shape(NamedTuple):
     """What the choice of widths needs to know of a law, in doubles: nothing here is proved."""
 
     scale: float
-    left: float
-    right: float
     width: float
     slope: float
     edge: float
@@ -189,23 +192,23 @@ class _Shape(NamedTuple):
         # absolute error. The least of many one-sided samples lies next to the edge of the support:
         # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
         width, slope = _EXPONENTIAL if law.family in KINKED else _GAUSSIAN
-        left, right = map(float, _reaches(law.family, bits))
-        edge = inf if left and right else width / 2 / fineness**4
-        return cls(float(law.scale), left, right, width / fineness, slope / fineness, edge)
+        edge = inf if all(_reaches(law.family, bits)) else width / 2 / fineness**4
+        return cls(float(law.scale), width / fineness, slope / fineness, edge)
 
 
 _GAUSSIAN, _EXPONENTIAL = (0.9, 0.18), (1.9, 0.16)
 
 
-def _narrow_enough(shapes: list[_Shape], means: list[int], low: int, high: int, unit: int) -> bool:
+def _narrow_enough(
+    shapes: list[_Shape], places: list[tuple[int, int, int]], low: int, high: int, unit: int
+) -> bool:
+    """Whether a panel suits all laws; `places` are their means and kept ends, times `unit`."""
     width = (high - low) / unit
-    for (scale, left, right, widest, slope, edge), mean in zip(shapes, means, strict=True):
-        # Subtracted before anything is rounded: laws may lie 10^18 scales apart.
-        before, after = (mean - high) / unit, (low - mean) / unit
-        distance, reach = (before, left) if before > after else (after, right)
-        beyond = distance / scale if distance > 0 else 0.0
-        if beyond < reach and (
-            width > scale * (widest + slope * beyond) or width > scale * max(beyond, edge)
-        ):
-            return False
+    for (scale, widest, slope, edge), (mean, start, stop) in zip(shapes, places, strict=True):
+        # Exactly the panels of the law's span, and its mean is subtracted before anything is
+        # rounded: laws may lie 10^18 scales apart, and kinks next to the end of a span.
+        if low < stop and start < high:
+            beyond = max(mean - high, low - mean, 0) / unit / scale
+            if width > scale * (widest + slope * beyond) or width > scale * max(beyond, edge):
+                return False
     return True

@@ -5,10 +5,11 @@ A panel is the interval [c - h, c + h] in standard units; z = c + h w maps the r
 it. The density, the distribution function and 1 minus it, the survival function, come from the
 same exponentials, on many panels at once: commonly those of all laws of a grid.
 
-Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h the computed point t = fl(c +
-fl(h x)) is within 2^-50 T of the exact one; moving an argument by d <= 2^-40 changes the
-functions by factors within exp(± d (T + 1)), because the hazard rate of any law here is at most |t|
-+ 1.
+Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h <= 2^20 the computed point t =
+fl(c + fl(h x)) is within d = 2^-50 T of the exact one. This changes the functions by factors within
+exp(± d (T + 1 + d)), because the hazard rate of any law here is at most |t| + 1; as d (T + 1) is
+below 2^-9, 1.01 times the terms of first order bound all relative errors. Beyond t = 40 Mills'
+ratio is taken at 40: the density is then below 2^-990, and so is whatever the value misses.
 
 Laplace and one-sided panels lie on one side of 0, with the law's mass m on that side: the density
 and what is beyond t are m e^-|t|.
