@@ -45,6 +45,13 @@ class Scrambled:
                 totals[output] += self._numbers[key] / self._most
         return tuple(map(Enclosure.exact, totals))
 
+    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
+        found = [[each.lower for each in self.distribution(row, bits)] for row in rows]
+        return Bounds(
+            np.array([list(map(float_below, each)) for each in found]),
+            np.array([list(map(float_above, each)) for each in found]),
+        )
+
     def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
         found = [
             self.distribution(row, bits)[output].lower

@@ -12,19 +12,15 @@ Hopcroft and Ullman), everything else by BLISS.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 
 from dipapprox import graphs
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event
-from dipapprox.events.stars import LawKey, as_star, law_key, law_of, normal_star
-from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite
+from dipapprox.events.frames import Frame, LawKey, frame, law_key
+from dipapprox.events.stars import as_star, normal_star
+from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import difference
-
-_ZERO = Fraction(0)
 
 Key = tuple[object, ...]
 """Nested tuples of integers and strings of one shape: ordered, but in no meaningful order."""
@@ -42,7 +38,7 @@ def canonical(event: Event) -> Connected:
         return normal_star(star)
     keys = [law_key(law) for law in event.samples]
     laws = frozenset(keys)
-    upright, mirrored = _frame(laws, 1), _frame(laws, -1)
+    upright, mirrored = frame(laws, 1), frame(laws, -1)
     lower, upper = _sides(event)
     # What can be said of an event without labels: laws and how often they are on which side.
     first = sorted(zip([upright.keys[key] for key in keys], lower, upper, strict=True))
@@ -63,55 +59,10 @@ def _sides(event: Event) -> tuple[list[int], list[int]]:
     return negative, positive
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Frame:
-    """A substitution x = sign·(unit·y + origin) after which some laws have a normal form.
-
-    Attributes:
-        laws: Of y, by the key of the law of x.
-        keys: Of `laws`, likewise.
-    """
-
-    sign: int
-    unit: Fraction
-    origin: Fraction
-    laws: Mapping[LawKey, Distribution]
-    keys: Mapping[LawKey, LawKey]
-
-    def guard(self, form: LinearForm) -> LinearForm:
-        """form(sign·(unit·y + origin)) / unit."""
-        terms = form.terms
-        plain = not form.constant.numerator
-        if len(terms) == 2 and are_opposite(terms[0][1], terms[1][1]):  # the origin cancels
-            constant = form.constant if plain else form.constant / self.unit
-        else:
-            total = sum([c for _, c in terms], _ZERO) if self.origin else _ZERO
-            constant = (form.constant + self.sign * self.origin * total) / self.unit
-        if self.sign < 0:
-            terms = tuple([(s, -c) for s, c in terms])
-        return LinearForm(terms, constant)
-
-
-@lru_cache(maxsize=1024)
-def _frame(laws: frozenset[LawKey], sign: int) -> _Frame:
-    """Choose the substitution: least mean 0, greatest scale 1.
-
-    Integers stay integers: their means are, and the unit is 1. The events of an input share their
-    laws, hence their frames.
-    """
-    known = {key: law_of(key) for key in laws}
-    origin = min([sign * law.mean for law in known.values()])
-    discrete = any(law.family.is_discrete for law in known.values())
-    unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
-    changed = {key: law.affine(sign / unit, -origin / unit) for key, law in known.items()}
-    keys = {key: law_key(law) for key, law in changed.items()}
-    return _Frame(sign, unit, origin, changed, keys)
-
-
-def _labelled(event: Event, keys: Sequence[LawKey], frame: _Frame) -> Event:
+def _labelled(event: Event, keys: Sequence[LawKey], in_frame: Frame) -> Event:
     """Substitute, renumber the samples and sort the guards canonically."""
-    guards = [frame.guard(guard) for guard in event.guards]
-    colours = [frame.keys[key] for key in keys]
+    guards = [in_frame.guard(guard) for guard in event.guards]
+    colours = [in_frame.keys[key] for key in keys]
     order = _tree_order(colours, guards) or _graph_order(colours, guards)
     label: dict[Symbol, int] = {sample: k for k, sample in enumerate(order)}
     renumbered = []
@@ -120,7 +71,7 @@ def _labelled(event: Event, keys: Sequence[LawKey], frame: _Frame) -> Event:
         terms = tuple(sorted([(label[s], c) for s, c in guard.terms]))
         renumbered.append(LinearForm(terms, guard.constant).normalised())
     renumbered.sort(key=_guard_key)
-    return Event(tuple([frame.laws[keys[s]] for s in order]), tuple(renumbered))
+    return Event(tuple([in_frame.laws[keys[s]] for s in order]), tuple(renumbered))
 
 
 def _number(value: Fraction) -> tuple[int, int]:

@@ -1,35 +1,18 @@
 """Stars: one sample compared with many others. Recognised, and brought into normal form.
 
-The normal form follows the same rules as that of other events (`canonical`): least mean 0, greatest
-scale 1, one of the two mirror images. It is made from laws and counts, so its cost does not depend
-on the number of samples.
+The normal form is like that of other events (`canonical`): in its frame (`frames`), one of the two
+mirror images. It is made from laws and counts, so its cost does not depend on the number of samples.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from fractions import Fraction
-from functools import lru_cache
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event, Leaves, Star
+from dipapprox.events.frames import LawKey, frame, law_key
 from dipapprox.semantics.polyhedra import difference
-
-LawKey = tuple[str, int, int, int, int]
-"""A law as integers and a string: hashed, compared and ordered faster than fractions."""
-
-
-def law_key(law: Distribution) -> LawKey:
-    """Return the parts of a law."""
-    mean, scale = law.mean, law.scale
-    return law.family.name, mean.numerator, mean.denominator, scale.numerator, scale.denominator
-
-
-def law_of(key: LawKey) -> Distribution:
-    """The inverse of `law_key`."""
-    family, *parts = key
-    return Distribution(Family[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
 
 
 def as_star(event: Event) -> Star | None:
@@ -79,35 +62,20 @@ def normal_star(star: Star) -> Star:
     """Return the normal form: of both mirror images the one with more leaves below the centre."""
     balance = sum(n for _, n in star.below) - sum(n for _, n in star.above)
     if balance > 0:
-        return _in_unit(star, 1)
+        return _framed(star, 1)
     if balance < 0:
-        return _in_unit(star, -1)
-    return min(_in_unit(star, 1), _in_unit(star, -1), key=_description)
+        return _framed(star, -1)
+    return min(_framed(star, 1), _framed(star, -1), key=_description)
 
 
-def _in_unit(star: Star, sign: int) -> Star:
-    """Substitute x = sign·(unit·y + origin): least mean 0, greatest scale 1."""
-    laws = [star.centre, *(law for law, _ in star.below), *(law for law, _ in star.above)]
-    origin = min([sign * law.mean for law in laws])
-    unit = max([law.scale for law in laws])
-
-    def changed(law: Distribution) -> Distribution:
-        return _changed(law_key(law), sign, origin.as_integer_ratio(), unit.as_integer_ratio())
-
-    below = _counted((changed(law), count) for law, count in star.below)
-    above = _counted((changed(law), count) for law, count in star.above)
+def _framed(star: Star, sign: int) -> Star:
+    laws = (star.centre, *(law for law, _ in star.below), *(law for law, _ in star.above))
+    changed = frame(frozenset(map(law_key, laws)), sign).laws
+    below = _counted((changed[law_key(law)], count) for law, count in star.below)
+    above = _counted((changed[law_key(law)], count) for law, count in star.above)
     if sign < 0:
         below, above = above, below
-    return Star(changed(star.centre), below, above)
-
-
-@lru_cache(maxsize=4096)
-def _changed(
-    law: LawKey, sign: int, origin: tuple[int, int], unit: tuple[int, int]
-) -> Distribution:
-    """The law of (sign·x - origin) / unit: the stars of a program need few of them, often."""
-    divisor = Fraction(*unit)
-    return law_of(law).affine(sign / divisor, -Fraction(*origin) / divisor)
+    return Star(changed[law_key(star.centre)], below, above)
 
 
 def _description(star: Star) -> tuple[object, ...]:

@@ -79,10 +79,6 @@ class RememberedRows:
                 self._remember((bits, row), each)
         return found
 
-    def distribution(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
-        """Return the answer for one row."""
-        return self.distributions((row,), bits)[0]
-
     def _remember(self, key: tuple[int, InputRow], found: Probabilities) -> None:
         if key in self._known:
             self._known.move_to_end(key)

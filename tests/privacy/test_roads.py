@@ -60,7 +60,7 @@ class Opened:
     rows: RememberedRows
 
     def delta(self, pair: Pair, budget: Fraction, bits: int = 60) -> Enclosure:
-        first, second = (self.rows.distribution(row, bits) for row in pair)
+        first, second = self.rows.distributions(pair, bits)
         assert not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed)
         return divergence(first, second, budget_factor(budget, bits))
 
@@ -127,7 +127,7 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]  # only asked for cells
+    tables = Tables(source, source, len(states.outputs()), lambda _: factor)
     # Doubles or integers, now these, now those.
     ask = partial(tables.cells, bits=40 if len(name) % 2 else 100)
     largest = largest_delta(plan, program.inputs, ask, Limits())

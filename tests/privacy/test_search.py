@@ -301,13 +301,13 @@ def test_rows_are_remembered_within_bounds() -> None:
     rows = [(Fraction(n),) for n in range(10)]
     source.laws = {row: law(1, 1) for row in rows}
     for row in rows:
-        assert remembered.distribution(row, 8) == source.distribution(row, 8)
+        assert remembered.distributions((row,), 8)[0] == source.distribution(row, 8)
     source.asked.clear()
     for row in rows[-4:]:  # the last four are kept even though they are larger than 4 enclosures
-        remembered.distribution(row, 8)
+        remembered.distributions((row,), 8)
     assert source.asked == []
-    remembered.distribution(rows[0], 8)
-    remembered.distribution(rows[-1], 16)
+    remembered.distributions((rows[0],), 8)
+    remembered.distributions((rows[-1],), 16)
     assert source.asked == [(rows[0], 8), (rows[-1], 16)]
 
 
@@ -316,8 +316,8 @@ def test_rows_that_are_asked_for_stay() -> None:
     source = Fake({row: law(1, 1) for row in rows})
     remembered = RememberedRows(source, size=4)
     for row in rows:
-        remembered.distribution(row, 8)
-        remembered.distribution(rows[0], 8)
+        remembered.distributions((row,), 8)
+        remembered.distributions((rows[0],), 8)
     assert source.asked.count((rows[0], 8)) == 1
 
 
@@ -325,6 +325,6 @@ def test_failures_are_not_remembered() -> None:
     source = Fake({ZERO: law(1, 1)}, failing=frozenset([ZERO]))
     remembered = RememberedRows(source)
     for _ in range(2):
-        assert isinstance(remembered.distribution(ZERO, 8), NotEnclosed)
+        assert isinstance(remembered.distributions((ZERO,), 8)[0], NotEnclosed)
     assert len(source.asked) == 2
     assert remembered.name == "fake"

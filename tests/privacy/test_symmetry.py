@@ -83,7 +83,7 @@ def test_counters_of_random_programs(program: Program) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()), lambda _: factor)  # type: ignore[arg-type]  # only asked for cells
+    tables = Tables(source, source, len(states.outputs()), lambda _: factor)
     largest = largest_delta(plan, program.inputs, partial(tables.cells, bits=40), Limits())
     assert largest is not None
     rows = [source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))]
