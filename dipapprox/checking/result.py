@@ -12,7 +12,7 @@ from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
-from dipapprox.privacy.decisions.epsilons import closed_interval, interval_words
+from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer
@@ -96,9 +96,8 @@ def claim_text(claim: Claim | DecisionClaim) -> str:
         case Claim():
             return f"({claim.budget}, {claim.delta})-DP at ε = {claim.epsilon}"
         case DecisionClaim():
-            budget = "ε" if claim.budget == 1 else f"{claim.budget} ε"
             epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
-            return f"({budget}, {claim.delta})-DP for {interval_words(epsilons)}"
+            return claim_words(claim.budget, claim.delta, epsilons)
         case _:
             assert_never(claim)
 

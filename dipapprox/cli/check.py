@@ -96,7 +96,9 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield label, interval(result.delta_enclosure)
         yield "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
     elif isinstance(result.claim, DecisionClaim) and result.rows:
-        derived = f"closed forms of {result.rows} inputs, ordered pairs: {result.pairs}"
+        # A violation may rest on enclosures: of Gaussian programs there are no closed forms.
+        what = "distributions" if result.inequalities is None else "closed forms"
+        derived = f"{what} of {result.rows} inputs, ordered pairs: {result.pairs}"
         if result.inequalities is not None:
             derived += f", inequalities: {result.inequalities}"
         yield "derived", derived

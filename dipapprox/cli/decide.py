@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -12,9 +13,10 @@ from dipapprox.cli import arguments
 from dipapprox.cli.claims import add_certificate, claimed_pairs
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.decide_report import decision_report
-from dipapprox.cli.output import certificates, show_answer
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
+from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_program
 from dipapprox.language.printer import print_program
 from dipapprox.language.values import parse_rational
@@ -24,6 +26,11 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DEFAULT_WIDTH, DecisionQuestion
 from dipapprox.privacy.options import Options
+
+if TYPE_CHECKING:
+    from dipapprox.cli import certificate
+else:
+    certificate = Deferred("dipapprox.cli.certificate")
 
 EXIT_STATUS = {Ruling.PRIVATE: 0, Ruling.VIOLATED: 1, Ruling.UNKNOWN: Status.UNKNOWN}
 
@@ -128,7 +135,7 @@ def read(words: argparse.Namespace) -> DecideCommand:
 def run(command: DecideCommand, console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
     if command.certificate is not None:
-        certificates().check_place(command.certificate)
+        certificate.check_place(command.certificate)
     program = command.program.load()
     selection = claimed_pairs(command.pairs, program)
     with Reporter() as reporter:
@@ -136,7 +143,7 @@ def run(command: DecideCommand, console: Console) -> int:
     if decision.ruling is Ruling.PRIVATE and _discretises(command.program.path):
         decision = replace(decision, detail=_DISCRETISED)
     if command.certificate is not None:
-        certificates().write(
+        certificate.write(
             command.certificate, command.program.path, program, decision, selection, command.options
         )
     show_answer(console, decision, decision_report, json=command.json)

@@ -13,7 +13,7 @@ from dipapprox.numerics.decimals import rounded_down
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decision import Decision, LeastUniformDelta, Ruling, Violation
-from dipapprox.privacy.decisions.epsilons import interval_words
+from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
 from dipapprox.privacy.notation import parameters_text, valuation_text
 
 STYLES = {Ruling.PRIVATE: "green", Ruling.VIOLATED: "red", Ruling.UNKNOWN: "yellow"}
@@ -40,9 +40,7 @@ def decision_report(decision: Decision) -> RenderableType:
 
 
 def _facts(decision: Decision) -> Iterator[tuple[str, str]]:
-    budget = "ε" if decision.budget == 1 else f"{decision.budget} ε"
-    claimed = f"({budget}, {decision.delta.text})-DP"
-    yield "claim", f"{claimed} for {interval_words(decision.epsilons)}"
+    yield "claim", claim_words(decision.budget, decision.delta.text, decision.epsilons)
     if decision.parameters:
         yield "parameters", parameters_text(decision.parameters)
     if decision.cause is not None:

@@ -12,9 +12,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rich.console import Console, RenderableType
 
@@ -100,8 +99,3 @@ def _writing() -> Iterator[None]:
         os.dup2(nowhere, sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise UserError(f"cannot write the result: {error.strerror}") from None
-
-
-def certificates() -> Any:
-    """The module that writes certificates, and all that it needs: loaded for those who ask."""
-    return import_module("dipapprox.cli.certificate")

@@ -12,7 +12,7 @@ from rich.console import Console
 from dipapprox.cli import arguments
 from dipapprox.cli.claims import add_certificate, add_claim, claimed_pairs
 from dipapprox.cli.command import Commands, Status, add_command
-from dipapprox.cli.output import certificates, show_answer
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
@@ -32,9 +32,10 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 
 if TYPE_CHECKING:
-    from dipapprox.cli import interval_report
+    from dipapprox.cli import certificate, interval_report
     from dipapprox.privacy.intervals import formula_verifier, verifier
 else:
+    certificate = Deferred("dipapprox.cli.certificate")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_report = Deferred("dipapprox.cli.interval_report")
     verifier = Deferred("dipapprox.privacy.intervals.verifier")
@@ -102,7 +103,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
 def run(command: VerifyCommand, console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     if command.certificate is not None:
-        certificates().check_place(command.certificate)
+        certificate.check_place(command.certificate)
         if not isinstance(command.claim, Claim):
             raise UserError("--certificate needs one eps and a claim of rational numbers")
     program = command.program.load()
@@ -120,7 +121,7 @@ def run(command: VerifyCommand, console: Console) -> int:
             case _:
                 assert_never(command.claim)
     if command.certificate is not None:
-        certificates().write(
+        certificate.write(
             command.certificate, command.program.path, program, verdict, selection, command.options
         )
     show_answer(console, verdict, verdict_report, json=command.json)

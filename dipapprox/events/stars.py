@@ -1,7 +1,7 @@
 """Stars: one sample compared with many others. Recognised, and brought into normal form.
 
 The normal form is like that of other events (`canonical`): in its frame (`frames`), one of the two
-mirror images. It is made from laws and counts, so its cost does not depend on the number of samples.
+mirror images. It is made from laws and counts: its cost does not depend on the number of samples.
 """
 
 from __future__ import annotations

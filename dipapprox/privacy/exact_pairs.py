@@ -2,7 +2,7 @@
 
 At one rational ε the probabilities of Laplace and discrete programs are sums of c e^q, c and q
 rational, and ratios of such sums. So are p - e^budget p' and Lemma 2's sum of the positive ones;
-their signs are decidable (Lindemann and Weierstrass; `exact.values`).
+their signs are decidable (Lindemann and Weierstrass; `exact.signs.values`).
 """
 
 from __future__ import annotations

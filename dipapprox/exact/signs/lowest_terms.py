@@ -61,7 +61,7 @@ def numerator_of_sum(
     Args:
         parts: (multiplier, quotient in lowest terms); no denominator has a zero on some interval.
         epsilon: A point of that interval.
-        limits: Asked when a sign is looked for.
+        limits: Asked for every quotient, and when a sign is looked for.
 
     Raises:
         LimitReached: If the bits or the time are used up.
@@ -69,7 +69,10 @@ def numerator_of_sum(
     bottoms = [bottom for _, (_, bottom) in parts]
     steps = common_steps(bottoms)
     below = polynomials(bottoms, steps)
-    multiple = reduce(lambda known, each: known * (each // known.gcd(each)), below)
+    multiple = below[0]
+    for each in below[1:]:
+        limits.check()
+        multiple *= each // multiple.gcd(each)
     top = exponential_sum(
         factor * numerator * exponential_polynomial(multiple // each, steps)
         for (factor, (numerator, _)), each in zip(parts, below, strict=True)

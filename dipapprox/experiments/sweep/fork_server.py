@@ -99,7 +99,9 @@ def _child(case: Case, writing: int, server: int) -> None:
         _end_with(server)
         # Where no signal comes when the server is killed, this ends the child some time.
         seconds = math.ceil(case.limits.seconds + 2 * _GRACE)
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        if hard == resource.RLIM_INFINITY or seconds < hard:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         used = _address_space()
         allowed = used + case.limits.memory * 2**20 + _SLACK
         _, hard = resource.getrlimit(resource.RLIMIT_AS)

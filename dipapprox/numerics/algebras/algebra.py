@@ -3,7 +3,7 @@
 Elimination integrates the samples of an event out one by one; what is left of a sub-tree is a
 univariate function of the sample it hangs on. An algebra represents such functions. Two do it on a
 grid, with proved errors: `float64.Float64Algebra` (vectorised doubles) and `balls.BallAlgebra` (any
-precision); their integrals are enclosures. `exact.algebra.ExactAlgebra` needs no grid: its
+precision); their integrals are enclosures. `exact.laplace.algebra.ExactAlgebra` needs no grid: its
 functions are piecewise exponential polynomials, and so are its integrals, as functions of epsilon.
 
 On a grid every law μ stands for its restriction μ' to its span (see `grid.py`); `lost` bounds what

@@ -77,14 +77,13 @@ class _Round:
 
 
 class Stars:
-    """Stars that share a grid, as exponents of distribution functions. It keeps no stars alive:
-    who adds some must do so as long as others are added.
-    """
+    """Stars that share a grid, as exponents of distribution functions."""
 
     def __init__(self) -> None:
         self._laws: set[Distribution] = set()
         self._rounds: dict[Distribution, _Round] = {}
         self._around: dict[int, _Round] = {}  # by the identity of the centre
+        self._learnt: list[Star] = []  # kept alive: the identities of their laws are keys
 
     def add(self, place: int, star: Star) -> bool:
         """Add a star, unless one of its laws has no density or there are too many laws then."""
@@ -119,6 +118,7 @@ class Stars:
         self._laws |= fresh
         around = self._rounds.setdefault(star.centre, _Round())
         self._around[id(star.centre)] = around
+        self._learnt.append(star)
         around.learn(star)
         return True
 

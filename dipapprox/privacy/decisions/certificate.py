@@ -4,10 +4,10 @@ In: a decision, its program and the program's text. Out: one JSON object. Text, 
 spellings are those of `privacy.certificate`; the claim is an interval of ε, a budget t and δ.
 
 Evidence of "private" is every distinct inequality as the exact form that is >= 0, with one pair of
-inputs and the outputs that it stands for, and the proof of its sign (`exact.evidence`); the reader
-enumerates all pairs himself. "signs" are further functions that are >= 0: `inequalities` says what
-they are for. Evidence of "violated" is the witness: exact forms of both probabilities of every
-output, and both sides of the inequality enclosed at one rational ε.
+inputs and the outputs that it stands for, and the proof of its sign (`exact.signs.evidence`); the
+reader enumerates all pairs himself. "signs" are further functions that are >= 0: `inequalities`
+says what they are for. Evidence of "violated" is the witness: exact forms of both probabilities of
+every output, and both sides of the inequality enclosed at one rational ε.
 
 A form is a list of [power, rate, coefficient]: the sum of coefficient * ε^power * e^(rate ε).
 """
@@ -32,7 +32,7 @@ from dipapprox.privacy.certificate import (
     program_fields,
     versions,
 )
-from dipapprox.privacy.decisions.decision import Decision, Ruling, Violation
+from dipapprox.privacy.decisions.decision import EXACT, Decision, Ruling, Violation
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -43,9 +43,6 @@ from dipapprox.semantics.execution import execute
 
 FORMAT = "dipapprox decision certificate"
 VERSION = 1
-
-EXACT = "exact"
-"""The engine of decisions that rest on closed forms."""
 
 
 def certify_decision(

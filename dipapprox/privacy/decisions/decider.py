@@ -10,6 +10,7 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.privacy.decisions.decision import (
+    EXACT,
     Cause,
     Decision,
     LeastUniformDelta,
@@ -33,7 +34,7 @@ from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import build_violation
 from dipapprox.privacy.notation import row_text
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import (
     Pair,
     PairSelection,
@@ -59,7 +60,7 @@ class _Run:
     violation: Violation | None = None
     violated_on: tuple[NegativeRange, ...] | None = None
     least: LeastUniformDelta | None = None
-    engine: str = "exact"
+    engine: str = EXACT
 
     def stop(self, cause: Cause, detail: str) -> None:
         """End without an answer, unless there is one already."""
@@ -200,7 +201,8 @@ def _decide_outside(
     """Answer as far as the engines for single ε and compact ranges go."""
     cause = cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT)
     partial = decide_partially(program, run.question, selection, options, progress)
-    run.engine = options.engine.value
+    # What rests on enclosures must not be taken for closed forms, whoever computed them.
+    run.engine = "enclosures" if options.engine is Engine.EXACT else options.engine.value
     if partial.violation is not None:
         run.ruling, run.violation = Ruling.VIOLATED, partial.violation
         return

@@ -14,7 +14,7 @@ from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
-from dipapprox.privacy.decisions.epsilons import interval_words
+from dipapprox.privacy.decisions.epsilons import claim_words
 from dipapprox.privacy.notation import (
     ends,
     html_table,
@@ -26,6 +26,9 @@ from dipapprox.privacy.notation import (
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import WitnessRow
+
+EXACT = "exact"
+"""The engine of decisions that rest on closed forms."""
 
 
 class Ruling(Enum):
@@ -234,7 +237,7 @@ class Decision(Result):
     def _repr_html_(self) -> str:
         rows: dict[str, object] = {
             "program": self.program,
-            "claim": f"({self.budget} ε, {self.delta.text})-DP for {interval_words(self.epsilons)}",
+            "claim": claim_words(self.budget, self.delta.text, self.epsilons),
             "verdict": self.ruling.value,
             "reason": self.detail or None,
             "pairs": self.pairs,

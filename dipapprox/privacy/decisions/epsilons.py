@@ -42,6 +42,12 @@ def closed_interval(lower: Fraction, upper: Fraction | None) -> EpsilonInterval:
     return EpsilonInterval(lower, upper, lower > 0, upper is not None)
 
 
+def claim_words(budget: Fraction, delta: str, epsilons: EpsilonInterval) -> str:
+    """Write a claim for people: "(2 ε, 1/10)-DP for all ε > 0"."""
+    multiple = "ε" if budget == 1 else f"{budget} ε"
+    return f"({multiple}, {delta})-DP for {interval_words(epsilons)}"
+
+
 def interval_words(epsilons: EpsilonInterval) -> str:
     """Write an interval for people."""
     lower, upper = epsilons.lower, epsilons.upper

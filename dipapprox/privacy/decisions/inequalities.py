@@ -5,8 +5,8 @@ holds those o with g_o = Pr[P(u) = o] - e^{tε} Pr[P(u') = o] > 0. Outputs whose
 <= 0 on the whole interval are left out of every set, those with g_o >= 0 belong to every set, and
 of the others every subset is listed: a reader needs to know nothing about the order of zeros.
 
-Functions have the form of `exact.lowest_terms`, divided by positive c ε^n e^{qε}: whoever derives
-the same difference of probabilities finds the same function.
+Functions have the form of `exact.signs.lowest_terms`, divided by positive c ε^n e^{qε}: whoever
+derives the same difference of probabilities finds the same function.
 """
 
 from __future__ import annotations
