@@ -26,6 +26,7 @@ import dipapprox
 from dipapprox.cli.app import COMMANDS
 from dipapprox.experiments.sweep.tasks import TASKS
 from dipapprox.language.load import parse_program
+from tests.experiments.test_pictures import words
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -107,6 +108,9 @@ def test_blocks_do_what_the_document_shows(path: Path, tmp_path: Path) -> None:
         for name, picture in drawn.items():
             shutil.copy(picture, path.parent / name)
     assert comparable(fresh) == comparable(text)
+    for name, picture in drawn.items():
+        if not name.endswith("-map.svg"):  # those show times
+            assert words(picture) == words(path.parent / name), name
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)

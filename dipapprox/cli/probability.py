@@ -21,7 +21,7 @@ from dipapprox.privacy.probabilities import output_distribution
 _EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
   dipapprox probability svt4.dpg --eps 1 --input -1,0 --precision 200 --json
-  dipapprox probability svt4.dpg --eps 1 --input 0,0 --relative-width 1e-6    six digits always
+  dipapprox probability svt4.dpg --eps 1 --input 0,0 --relative-width 1e-6    six digits
 
 exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
 """

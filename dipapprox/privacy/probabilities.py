@@ -226,6 +226,9 @@ def _shortfall(
                 f"{wide} of {len(found)} enclosures are wider than {share} times their number, "
                 f"though {tried} bits were tried"
             )
+        hidden = sum(each.lower > 0 and ends(each)[0] == "0" for each in found)
+        if hidden:
+            return f"{hidden} of {len(found)} probabilities are too small to be written"
     return None
 
 

@@ -13,7 +13,6 @@ from tests.cli.running import run, run_json
 from tests.schemas import check_schema, validator
 
 SVT = str(PROGRAMS / "svt_gauss.dpg")
-NAMES = ("verify", "probability", "explain", "check", "certificate")
 
 
 VERIFY = ("verify", SVT, "--eps", "1/2", "--eps-prv", "0.1", "--delta")

@@ -82,7 +82,7 @@ HARD: dict[str, Connected] = {
     "eps = 1e-6": Star(gauss(0, 2 * 10**6), ((gauss(1, 4 * 10**6), 25),), ()),
     "eps = 50": Star(laplace(0, Q(2, 50)), ((laplace(1, Q(4, 50)), 25),), ()),
     "means 1e18 apart": Star(gauss(10**18 + 3), ((gauss(0), 1), (gauss(10**18 + 3), 2)), ()),
-    # The standard Gaussian is kept up to 75/8 at 30 bits: a kink just before the end of its span.
+    # Grids that keep 64 bits have the standard Gaussian up to 75/8: a kink just before that end.
     "a kink next to an end": Star(gauss(0), ((laplace(Q(75, 8) - Q(1, 10**18), 10**6), 2),), ()),
     "below 1e-300": Star(gauss(-50), ((gauss(0), 3),), ()),
     "a scale of 1e-30": Event(

@@ -94,3 +94,13 @@ def test_little_precision_is_kept_when_much_takes_too_long(monkeypatch: pytest.M
     found = dipapprox.probabilities(dipapprox.parse(CHAIN), 1, (0,), Options(precision=200))
     assert (found.reason, found.precision) == ("time limit: 1 s", 40)
     assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
+
+
+def test_what_is_too_small_to_be_written_is_not_called_enclosed() -> None:
+    program = dipapprox.parse(
+        "output out in {0, 1}\nx <- Gauss(0, 1)\nif x >= 137 then out <- 1 else out <- 0 end\n"
+    )
+    found = dipapprox.probabilities(program, 1, (), Options(max_precision=20000), MILLIONTH)
+    assert found.reason == "1 of 2 probabilities are too small to be written"
+    (tiny,) = [each.probability for each in found.outputs if each.output == (1,)]
+    assert 0 < tiny.lower < Fraction(1, 10**4000)
