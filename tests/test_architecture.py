@@ -75,7 +75,7 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_a_file_is_short_and_imports_downwards_only(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
     layer = layer_of(path)
     top = layer in {"__init__", "__main__"}
     assert top or layer in LAYERS, f"{layer} is in no layer"

@@ -66,6 +66,17 @@ class ExactDeltas:
             self._limits.check()
             return NotEnclosed(limit.reason)
 
+    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
+        """Compare the probabilities of one output; see `ExactPairs`."""
+        try:
+            first, second = (self._functions.row(row)[output] for row in pair)
+            return self._is_positive((first, second))
+        except Obstacle as obstacle:
+            return NotEnclosed(obstacle.reason)
+        except LimitReached as limit:
+            self._limits.check()
+            return NotEnclosed(limit.reason)
+
     def _decide(self, pair: Pair, bits: int) -> Attempt:
         first, second = map(self._functions.row, pair)
         terms = sorted(t for t in zip(first, second, strict=True) if self._is_positive(t))

@@ -93,6 +93,17 @@ class ExactPairs(Protocol):
             BrokenInvariant: If exact forms contradict each other.
         """
 
+    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
+        """Whether Pr[output | u] > e^budget Pr[output | u']; or why that is not known.
+
+        Args:
+            output: Its place among the outputs.
+            pair: The inputs u, u'.
+
+        Raises:
+            LimitReached: If a budget runs out.
+        """
+
 
 Progress = Callable[[int, int | None], None]
 """Called after every pair with the pairs done and their total, None if that is unknown."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dipapprox
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
@@ -19,6 +20,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
+from dipapprox.privacy.pairs import largest, roads
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
 from dipapprox.privacy.search import Search
 from dipapprox.privacy.sources import open_exact_pairs, open_source
@@ -158,3 +160,36 @@ def test_listed_pairs_are_compared_exactly() -> None:
     claim = Claim(Fraction(1), Fraction(0))
     verdict = verify(noisy_max(2), claim, OrderedPairs((pair,)), Options())
     assert (verdict.answer, verdict.pairs) == (Answer.DP, 1)
+
+
+EXPONENTIAL_MAX = """
+param N = 4
+input  q[N] in -1..1
+output out in 1..N
+adjacent linf 1
+for i in 1..N do
+    v[i] <- LapPlus(q[i], 2 / eps)
+end
+out <- argmax(v)
+"""
+"""Some ratios are exactly e^eps."""
+
+
+@pytest.mark.parametrize("budget", ["1", "0.999", "1.001"])
+def test_doubtful_terms_are_settled_for_all_pairs_together(
+    budget: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = dipapprox.parse(EXPONENTIAL_MAX)
+    claim = Claim(Fraction(1), Fraction(0), Fraction(budget))
+    usual = dipapprox.verify(program, claim)
+    monkeypatch.setattr(largest, "_MOST_SETTLED", 0)
+    alone = dipapprox.verify(program, claim)
+    assert usual.answer is alone.answer
+    assert usual.answer is (Answer.NOT_DP if budget == "0.999" else Answer.DP)
+    monkeypatch.undo()
+    # More pairs than can be looked at one by one: 7^10 - 3^10.
+    monkeypatch.setattr(roads, "_MOST_IN_BLOCKS", 0)
+    monkeypatch.setattr(roads, "_MOST_ALONE", 0)
+    together = dipapprox.verify(program, claim)
+    assert together.answer is usual.answer
+    assert together.pairs == usual.pairs or usual.answer is Answer.NOT_DP

@@ -7,10 +7,11 @@ from functools import partial
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
+from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.pairs.counters import CounterPlan
 from dipapprox.privacy.pairs.largest import largest_delta
 from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.search import Attempt, Progress, Search
+from dipapprox.privacy.search import Attempt, ExactPairs, Progress, Search
 
 
 def search_counters(
@@ -33,6 +34,8 @@ def search_counters(
         ^      |      |
         |  undecided  +--- > claimed -----------> check the pair that attains the lower bound
         |      |
+        |      +--- claimed 0, exact forms: settle terms that may be 0 --- all are ---> DP
+        |      |
         |      +--- exact forms, and `elsewhere` ------> another road
         |      |
         +- bits left? -- no --------------------> give up the pair that attains the upper bound
@@ -50,11 +53,24 @@ def search_counters(
     bits = 0
     for bits in search.ladder:
         search.bits = max(search.bits, bits)
-        ask = partial(tables.cells, bits=bits)
-        found = largest_delta(plan, program.inputs, ask, search.limits, progress)
+        bound = partial(
+            largest_delta,
+            plan,
+            program.inputs,
+            partial(tables.cells, bits=bits),
+            search.limits,
+            progress,
+        )
+        found = bound()
         if found is None:
             return False
         largest = found
+        exact = search.exact
+        if exact is not None and bits == search.ladder[0] and _attained(largest.delta, search):
+            settled = bound(partial(_settle, exact))
+            if settled is not None and settled.delta.upper == 0:
+                largest = settled
+                search.exactly += total
         match compare(largest.delta, search.delta):
             case Side.BELOW:
                 search.cover(total, largest.delta)
@@ -80,3 +96,12 @@ def search_counters(
         Attempt(own.pair, bits, delta, own.factor, own.first, own.second, tables.obstacle)
     )
     return True
+
+
+def _attained(delta: Enclosure, search: Search) -> bool:
+    """Whether the claim is delta = 0, and may be attained."""
+    return search.delta == delta.lower == 0 < delta.upper
+
+
+def _settle(exact: ExactPairs, output: int, pair: Pair) -> bool:
+    return exact.exceeds(output, pair) is False

@@ -38,8 +38,8 @@ from dipapprox.privacy.pairs.walk import Integers, Steps, Walk
 
 _LARGEST_CODE = 2**52
 
-_MOST_ARGUMENTS = 200_000
-"""Most probabilities of all outputs together."""
+_MOST_ARGUMENTS = 1_000_000
+"""Most probabilities of all outputs together; some seconds and 200 MB."""
 
 Weights = dict[int, Integers]
 """For cells by position: what a value, or a pair of values, adds to a code."""

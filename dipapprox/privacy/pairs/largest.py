@@ -8,6 +8,9 @@
 
 Both sums are maximised on their own: the terms that are still to come depend on the counters
 only. The steps that led to a maximum are remembered, so the maximising pairs can be named.
+
+A term whose bounds do not tell whether it is 0 or positive is *doubtful*. Where exact forms show
+that it is 0, its upper bound becomes 0.
 """
 
 from __future__ import annotations
@@ -36,6 +39,12 @@ MOST_EXPANSIONS = 1_200_000
 _MOST_REMEMBERED = 5_000_000
 """Most states of all stages together, ten bytes each."""
 
+Settle = Callable[[int, Pair], bool]
+"""Whether Pr[output | u] <= e^budget Pr[output | u'], for certain."""
+
+_MOST_SETTLED = 5_000
+"""Most doubtful terms of one output that are settled."""
+
 Codes = NDArray[np.uint16]
 
 
@@ -56,9 +65,10 @@ class Largest:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """The probabilities of an output at all its arguments; codes ascend."""
+    """The probabilities of an output at all its arguments; codes ascend, and rows have them."""
 
     codes: Integers
+    rows: Sequence[InputRow]
     bounds: Discounted
 
 
@@ -93,6 +103,7 @@ def largest_delta(
     ask: Ask,
     limits: Limits,
     progress: Progress = silent,
+    settle: Settle | None = None,
 ) -> Largest | None:
     """Bound the largest delta over all pairs of a plan.
 
@@ -102,6 +113,7 @@ def largest_delta(
         ask: Gives the probabilities, always in the same arithmetic.
         limits: Asked between outputs.
         progress: Told about expansions; their total is an upper bound.
+        settle: Settles doubtful terms.
 
     Returns:
         The bounds; None if more counters turned up than can be kept.
@@ -118,7 +130,7 @@ def largest_delta(
         limits.check()
         if len(layer.spent) * len(stage.steps) > MOST_EXPANSIONS:
             return None
-        lower, upper = _terms(layer, stage, order[:k], values, limits)
+        lower, upper = _terms(layer, stage, order[:k], values, limits, settle)
         additions += len(stage.completed)
         done += lower.size
         progress(done, plan.expansions)
@@ -160,7 +172,9 @@ def _evaluated(
     for each in completed:
         own = np.array(codes[start : start + each.arguments], dtype=np.int64)
         order = np.argsort(own)
-        found[each.output] = _Values(own[order], bounds.take(start + order))
+        found[each.output] = _Values(
+            own[order], [rows[start + k] for k in order.tolist()], bounds.take(start + order)
+        )
         start += each.arguments
     return found, bounds.scale
 
@@ -171,6 +185,7 @@ def _terms(
     before: Sequence[int],
     values: Mapping[int, _Values],
     limits: Limits,
+    settle: Settle | None,
 ) -> tuple[Numbers, Numbers]:
     """Sums (states x steps): those so far plus the terms of the outputs of this stage."""
     steps = stage.steps
@@ -185,9 +200,44 @@ def _terms(
         second = _sums(layer.second, before, each.weights)[:, None] + own
         u = np.searchsorted(of.codes, first)[:, steps.first]
         v = np.searchsorted(of.codes, second)[:, steps.second]
-        lower += positive_part(of.bounds.lower[u] - of.bounds.high_discount[v])
-        upper += positive_part(of.bounds.upper[u] - of.bounds.low_discount[v])
+        least = positive_part(of.bounds.lower[u] - of.bounds.high_discount[v])
+        most = positive_part(of.bounds.upper[u] - of.bounds.low_discount[v])
+        if settle is not None:
+            most[_vanishing(each.output, of, u, v, (least == 0) & (most > 0), settle, limits)] = 0
+        lower += least
+        upper += most
     return lower, upper
+
+
+def _vanishing(
+    output: int,
+    values: _Values,
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    doubtful: NDArray[np.bool_],
+    settle: Settle,
+    limits: Limits,
+) -> NDArray[np.bool_]:
+    """Which of the doubtful terms are 0 for certain.
+
+    Args:
+        first: Places of u's arguments, one for every term.
+        second: Places of those of u'.
+        doubtful: Terms to look at.
+    """
+    count = len(values.codes)
+    pairs = first * count + second  # below 10^12: places are below `_MOST_ARGUMENTS`
+    wanted = np.unique(pairs[doubtful])
+    if len(wanted) > _MOST_SETTLED:
+        return np.zeros_like(doubtful)
+    zero = []
+    for pair in wanted.tolist():
+        limits.check()
+        own, other = divmod(pair, count)
+        if settle(output, (values.rows[own], values.rows[other])):
+            zero.append(pair)
+    vanishing: NDArray[np.bool_] = doubtful & np.isin(pairs, zero)
+    return vanishing
 
 
 def _merged(
