@@ -39,6 +39,10 @@ class SourceError(UserError):
         return self.message
 
 
+class UnsoundArithmetic(UserError):
+    """The thread does not compute as the proofs of rounding errors assume; nothing is answered."""
+
+
 class LimitReached(Exception):
     """A budget ran out. `reason` is a full phrase for the verdict, e.g. "time limit: 5 s"."""
 

@@ -13,9 +13,9 @@ from dipapprox.events.event import Independent, normal_choice
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import InputRow
+from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.pairs.bounds import float_above, float_below
 from dipapprox.semantics.state import FinalStates
 
 
@@ -48,8 +48,8 @@ class Scrambled:
     def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
         found = [[each.lower for each in self.distribution(row, bits)] for row in rows]
         return Bounds(
-            np.array([list(map(float_below, each)) for each in found]),
-            np.array([list(map(float_above, each)) for each in found]),
+            np.array([list(map(rounding.below, each)) for each in found]),
+            np.array([list(map(rounding.above, each)) for each in found]),
         )
 
     def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
@@ -58,5 +58,5 @@ class Scrambled:
             for output, row in zip(outputs, rows, strict=True)
         ]
         return Bounds(
-            np.array(list(map(float_below, found))), np.array(list(map(float_above, found)))
+            np.array(list(map(rounding.below, found))), np.array(list(map(rounding.above, found)))
         )

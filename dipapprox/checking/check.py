@@ -49,9 +49,11 @@ from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.privacy.certificate import digest, text_hash
 
 
+@sound_arithmetic()
 def check(certificate: str | Mapping[str, object], limits: Limits | None = None) -> CheckResult:
     """Check a certificate.
 

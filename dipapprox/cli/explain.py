@@ -29,6 +29,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.semantics.execution import execute
 
 _MOST_ROWS = 1_000
@@ -111,6 +112,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
     )
 
 
+@sound_arithmetic()
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
     program = command.program.load()

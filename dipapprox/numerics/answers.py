@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.rounding import floored
 
 Answer = Enclosure | NotEnclosed
 
@@ -24,7 +25,7 @@ class Answers:
         count: How many events.
 
     Attributes:
-        lower: Proved lower bounds of the probabilities, doubles in [0, 1].
+        lower: Proved lower bounds of the probabilities, doubles in [0, 1] as `rounding` has them.
         upper: Proved upper bounds likewise.
         others: Answers that are not just doubles, by position; there the arrays say [0, 1].
     """
@@ -62,8 +63,8 @@ class Answers:
     def bound(
         self, places: NDArray[np.int64], lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> None:
-        """Answer some events by proved bounds in [0, 1]."""
-        self.lower[places], self.upper[places] = lower, upper
+        """Answer some events by proved bounds in [0, 1]; none of them is impossible."""
+        self.lower[places], self.upper[places] = floored(lower, upper)
         self._given[places] = True
 
     def unanswered(self) -> list[int]:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dipapprox.language.core import InputRow
 from dipapprox.numerics import rounding
 
@@ -25,11 +28,15 @@ class Bounds:
         upper: The same shape.
         obstacle: Why some probabilities could not be enclosed, one reason; theirs are wide, up to
             [0, 1], and still true. None if every one could.
+        impossible: Which outputs cannot occur, the same shape: none of their final states has an
+            event that is possible, for whatever the law of its samples. Exact, and more than an
+            upper bound of 0 says: that holds where it was computed. None if it was not asked.
     """
 
     lower: Array
     upper: Array
     obstacle: str | None = None
+    impossible: NDArray[np.bool_] | None = None
 
 
 class BulkSource(Protocol):
@@ -55,7 +62,8 @@ class BulkSource(Protocol):
     def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
         """Bound the probabilities of all outputs for every row: arrays (rows, outputs).
 
-        Every row's bounds have been checked to contain numbers that sum to 1, and tightened by it.
+        Every row's bounds have been checked to contain numbers that sum to 1, and tightened by it;
+        which outputs are impossible is told.
 
         Args:
             rows: The inputs; a block of bounded size.

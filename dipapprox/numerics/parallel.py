@@ -19,10 +19,11 @@ from contextlib import suppress
 from multiprocessing import active_children, get_context
 from time import monotonic
 
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 
@@ -128,5 +129,7 @@ def _prepare(make: Callable[[], Method]) -> None:
 
 
 def _enclose(events: Sequence[Connected], bits: int, limits: Limits) -> tuple[Answers, str]:
-    assert _method is not None, "the worker was not prepared"
-    return _method.enclose_many(events, bits, limits), _method.name
+    if _method is None:
+        raise BrokenInvariant("a worker was asked before it was prepared")
+    with sound_arithmetic():
+        return _method.enclose_many(events, bits, limits), _method.name

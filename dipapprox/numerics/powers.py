@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
@@ -51,6 +52,8 @@ def power(x: Fraction, exponent: Fraction, bits: int) -> Enclosure | NotEnclosed
 def powers(lower: Array, upper: Array, exponent: Fraction) -> tuple[Array, Array]:
     """Bound x^exponent for all 0 <= lower <= x <= upper; what overflows is infinite above.
 
+    As `rounding` has them: 0, or at least its floor.
+
     A negative power of 0 is infinite.
     """
     if exponent > 0:
@@ -78,10 +81,9 @@ def _values(x: Array, exponent: Fraction | None) -> tuple[Array, Array]:
                 continue
             ball = arb(each).log() if exponent is None else _power(arb(each), exponent)
             # float() of an end is one of its two neighbours: one step outward is a bound.
-            found[0, k] = np.nextafter(float(ball.lower()), -np.inf)
-            found[1, k] = np.nextafter(float(ball.upper()), np.inf)
-    if exponent is not None:
-        np.maximum(found[0], 0.0, out=found[0])
+            low = np.nextafter(float(ball.lower()), -np.inf)
+            high = np.nextafter(float(ball.upper()), np.inf)
+            found[:, k] = (low, high) if exponent is None else rounding.floored(low, high)
     shape = x.shape
     return found[0][place].reshape(shape), found[1][place].reshape(shape)
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue, StateColumn
+from dipapprox.events.columns import Column
 from dipapprox.events.solutions import IMPOSSIBLE, Numbers
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
@@ -156,15 +157,17 @@ class OutputProbabilities:
         factors = self._solutions(columns, bits)
         lower = np.zeros((self._outputs, len(rows)))
         upper = np.zeros((self._outputs, len(rows)))
+        possible = np.zeros((self._outputs, len(rows)), np.bool_)
         for column in columns:
             factors.add(column, lower[column.output], upper[column.output])
+            possible[column.output, _places(column)] |= column.solutions != IMPOSSIBLE
         lower, upper = lower.T, np.minimum(upper.T, 1.0)
         if rounding.contradicts_one(lower, upper).any():
             raise BrokenInvariant("the probabilities of all outputs do not sum to 1")
         lower, upper = rounding.tightened(lower, upper)
         if (lower > upper).any():
             raise BrokenInvariant("the probabilities of all outputs do not sum to 1")
-        return Bounds(lower, upper, factors.obstacle)
+        return Bounds(lower, upper, factors.obstacle, ~possible.T)
 
     def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
         """Bound Pr[outputs[k]] for the input rows[k], for every k; see `BulkSource.cells`."""
@@ -237,9 +240,14 @@ class _Solutions:
 
     def add(self, column: StateColumn, lower: Array, upper: Array) -> None:
         """Add a state's probabilities to those of its output, one entry for each row."""
-        rows = slice(None) if column.rows is None else column.rows
+        rows = _places(column)
         lower[rows] = rounding.sum_below(lower[rows], self.lower[column.solutions])
         upper[rows] = rounding.sum_above(upper[rows], self.upper[column.solutions])
+
+
+def _places(column: StateColumn) -> Column | slice:
+    """The rows of a state, as an index."""
+    return slice(None) if column.rows is None else column.rows
 
 
 def _at_most_one(total: Enclosure) -> Enclosure:

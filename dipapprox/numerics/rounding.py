@@ -1,11 +1,16 @@
 """Outward rounding: probabilities as pairs of arrays of doubles, lower <= value <= upper.
 
-IEEE 754 doubles, round to nearest. The result of one addition or multiplication is then the double
-nearest to the exact result, or one of the two nearest; the next double above (below) it is an
-upper (a lower) bound. This covers underflow: a product that is too small becomes 0 or 2^-1074, and
-2^-1074 or 0 are its neighbours. All numbers here lie in [0, 1] up to rounding, so nothing overflows
-and no NaN arises. Where an operand makes the operation exact (adding 0, multiplying by 0 or 1)
-nothing is widened, so that exact zeros and ones stay exact.
+Every bound is 0, exactly, or at least `FLOOR` = 2^-900: what would be smaller is moved outward,
+lower bounds to 0, upper bounds to the floor. So subnormal numbers never matter, kept or flushed to
+0: sums and differences of such numbers are 0 or at least 2^-952, and nothing but a product can
+underflow. Whatever becomes of a product below 2^-900, it is below 2^-900.
+
+IEEE 754 doubles, round to nearest (`arithmetic` makes sure of it). The result of one addition or
+multiplication is then the double nearest to the exact result, or one of the two nearest; the next
+double above (below) it is an upper (a lower) bound. All numbers here lie in [0, 1] up to rounding,
+but for factors: what overflows is infinite, an upper bound, and no NaN arises. Where an operand
+makes the operation exact (adding 0, multiplying by 0 or 1) nothing is widened, so that exact zeros
+and ones stay exact.
 
 Sums of n nonnegative doubles in any order have a relative error of at most n u / (1 - n u), u =
 2^-53, and no underflow error at all (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
@@ -16,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf
+from sys import float_info
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +32,41 @@ from dipapprox.numerics.enclosure import Enclosure
 Array = NDArray[np.float64]
 
 
+FLOOR = 2.0**-900
+"""The smallest positive number that is used: far above 2^-1022, where doubles lose precision."""
+
+_FLOOR, _LARGEST = Fraction(FLOOR), Fraction(float_info.max)
+
+
 def below(value: Fraction) -> float:
-    """Return a double <= value, for 0 <= value <= 1; the nearest such one or its neighbour."""
+    """Return a double <= value, for value >= 0; the nearest one or its neighbour, but for tiny."""
+    if value < _FLOOR:
+        return 0.0
+    if value > _LARGEST:
+        return float(_LARGEST)
     found = float(value)
-    while Fraction(found) > value:
-        found = float(np.nextafter(found, -np.inf))
-    return found
+    return found if Fraction(found) <= value else float(np.nextafter(found, 0.0))
 
 
 def above(value: Fraction) -> float:
-    """Return a double >= value, for 0 <= value <= 1; the nearest such one or its neighbour."""
+    """Return a double >= value, for value >= 0; the nearest one or its neighbour, but for tiny.
+
+    Infinity if there is none.
+    """
+    if value < _FLOOR:
+        return FLOOR if value else 0.0
+    if value > _LARGEST:
+        return inf
     found = float(value)
-    while Fraction(found) < value:
-        found = float(np.nextafter(found, np.inf))
-    return found
+    return found if Fraction(found) >= value else float(np.nextafter(found, np.inf))
+
+
+def floored(lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Move bounds of numbers >= 0, which may be closer to 0, to where this module wants them.
+
+    An upper bound of 0 becomes the floor, too: a flushed one cannot be told from it.
+    """
+    return np.where(lower < FLOOR, 0.0, lower), np.maximum(upper, FLOOR)
 
 
 def doubles(enclosures: Sequence[Enclosure]) -> tuple[Array, Array]:
@@ -48,22 +76,25 @@ def doubles(enclosures: Sequence[Enclosure]) -> tuple[Array, Array]:
     return lower, upper
 
 
-def product_below(left: Array, right: Array) -> Array:
+def product_below(left: Array, right: Array | float) -> Array:
     """A lower bound of left * right, entries >= 0."""
-    product = left * right
-    exact = _exact_product(left, right)
-    return np.where(exact, product, np.maximum(np.nextafter(product, -np.inf), 0.0))
+    product, exact = _product(left, right)
+    below = np.where(product > FLOOR, np.nextafter(product, -np.inf), 0.0)
+    return np.where(exact, product, below)
 
 
-def product_above(left: Array, right: Array) -> Array:
-    """An upper bound of left * right, entries >= 0."""
-    product = left * right
-    return np.where(_exact_product(left, right), product, np.nextafter(product, np.inf))
+def product_above(left: Array, right: Array | float) -> Array:
+    """An upper bound of left * right, entries >= 0; 0 times infinity is 0."""
+    product, exact = _product(left, right)
+    return np.where(exact, product, np.maximum(np.nextafter(product, np.inf), FLOOR))
 
 
-def _exact_product(left: Array, right: Array) -> NDArray[np.bool_]:
-    exact: NDArray[np.bool_] = (left == 0) | (right == 0) | (left == 1) | (right == 1)
-    return exact
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
+def _product(left: Array, right: Array | float) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the rounded product, and where it is exact."""
+    zero = (left == 0) | (right == 0)
+    exact: NDArray[np.bool_] = zero | (left == 1) | (right == 1)
+    return np.where(zero, 0.0, left * right), exact
 
 
 def sum_below(left: Array, right: Array) -> Array:
@@ -86,10 +117,8 @@ def total_below(terms: Array) -> Array:
 
 def total_above(terms: Array) -> Array:
     """Upper bounds of the sums along the last axis, entries >= 0."""
-    total = terms.sum(axis=-1)
-    # A factor above 1 cannot raise the smallest doubles; one step up can.
-    raised: Array = np.nextafter(total * (1 + (terms.shape[-1] + 4) * 2.0**-52), np.inf)
-    return raised
+    total: Array = terms.sum(axis=-1) * (1 + (terms.shape[-1] + 4) * 2.0**-52)
+    return total
 
 
 def tightened(lower: Array, upper: Array) -> tuple[Array, Array]:
@@ -102,11 +131,12 @@ def tightened(lower: Array, upper: Array) -> tuple[Array, Array]:
     Returns:
         Bounds at least as tight.
     """
-    # Σ_j≠i u_j <= up(U - u_i), and p_i = 1 - Σ_j≠i p_j >= down(1 - that).
+    # Σ_j≠i u_j <= up(U - u_i), and p_i = 1 - Σ_j≠i p_j >= down(1 - that). Doubles next to 0 do
+    # not matter: only equal numbers have the difference 0, and then it is exact.
     others_above = np.nextafter(total_above(upper)[..., None] - upper, np.inf)
     others_below = np.nextafter(total_below(lower)[..., None] - lower, -np.inf)
     least = np.nextafter(1 - others_above, -np.inf)
-    most = np.nextafter(1 - others_below, np.inf)
+    most = np.maximum(np.nextafter(1 - others_below, np.inf), FLOOR)
     return np.maximum(lower, least), np.minimum(upper, most)
 
 

@@ -40,6 +40,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.notation import PlainValue, ends, parameter_fields, plain_value
 from dipapprox.privacy.options import Options
@@ -94,6 +95,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@sound_arithmetic()
 def certify(
     program: Program,
     source: ProgramText,

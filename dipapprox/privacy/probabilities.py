@@ -13,6 +13,7 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Cell, InputRow, Program, Value
 from dipapprox.limits import rare_collections
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.privacy.divergence import Probabilities
@@ -88,6 +89,7 @@ class OutputDistribution(Result):
 
 
 @rare_collections()
+@sound_arithmetic()
 def output_distribution(
     program: Program,
     epsilon: Fraction,

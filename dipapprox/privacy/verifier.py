@@ -5,6 +5,7 @@ from __future__ import annotations
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import rare_collections
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude
@@ -19,6 +20,7 @@ from dipapprox.semantics.state import FinalStates
 
 
 @rare_collections()
+@sound_arithmetic()
 def verify(
     program: Program,
     claim: Claim,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.numerics import rounding
 from dipapprox.numerics.rounding import Array
 
-UNIT = st.floats(0, 1, allow_subnormal=True)
+UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
 ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))
 TINY = st.integers(1, 2**70).map(lambda n: Fraction(n, 2**1090))
 PROBABILITIES = st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map(lambda t: 1 - t))
@@ -24,7 +24,9 @@ def test_conversion_is_outward_and_tight(value: Fraction) -> None:
     low, high = rounding.below(value), rounding.above(value)
     assert 0 <= low <= high <= 1
     assert Fraction(low) <= value <= Fraction(high)
-    assert high <= np.nextafter(low, np.inf)
+    assert all(end == 0 or end >= rounding.FLOOR for end in (low, high))
+    if low >= rounding.FLOOR:
+        assert high <= np.nextafter(low, np.inf)
     assert (low == high) == (Fraction(low) == value)
 
 
@@ -40,8 +42,9 @@ def test_products_and_sums(left: Array, right: Array) -> None:
     for k, (a, b) in enumerate(zip(map(Fraction, left), map(Fraction, right), strict=True)):
         for exact, (low, high) in zip((a * b, a + b), results, strict=True):
             assert Fraction(low[k]) <= exact <= Fraction(high[k])
-            assert low[k] >= 0
-            assert high[k] <= np.nextafter(np.nextafter(low[k], np.inf), np.inf)
+            assert all(end == 0 or end >= rounding.FLOOR for end in (low[k], high[k]))
+            if exact >= 2 * Fraction(rounding.FLOOR):
+                assert high[k] <= np.nextafter(np.nextafter(low[k], np.inf), np.inf)
         if a in (0, 1) or b in (0, 1):
             assert results[0][0][k] == results[0][1][k] == a * b
         if a == 0 or b == 0:

@@ -13,8 +13,8 @@ argument for products, (I) to (III) hold for it with m = m_X m_Y, A = A_X A_Y an
 as the weights add up to 2 and by `Rule.total_error`. The computed sum differs from Σ H w_j v_j by
 at most (n + P + 12) u Σ |H w_j v_j|: the stored w_j, H, two products of them with Y_j, a dot
 product of n terms in any order, or fused, and a sum of P such products, in any order; up to
-underflow, which is below 2^-950 (1 + m_0(X)) H for each panel, since fewer than 2^20 products
-underflow by at most 2^-1074 each. All f_k are >= 0, hence g >= 0, v_j >= -E and |v_j| <= v_j + 2 E,
+underflow, which is below 2^-950 (1 + m_0(X)) H for each panel, since fewer than 2^9 operations err
+by at most 2^-1022 each, should subnormal numbers be flushed, and H >= 2^-60. All f_k are >= 0, hence g >= 0, v_j >= -E and |v_j| <= v_j + 2 E,
 so that Σ |H w_j v_j| over all panels is at most Σ H w_j v_j + 4 Σ H E. The bounds are computed with
 fewer than 2^20 roundings of nonnegative doubles: they are multiplied by 1 + 2^-30.
 """
@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.algebras.legendre import Rule
-from dipapprox.numerics.algebras.sampled import FLOOR, SAFE, UNIT_ROUNDOFF, Sampled
+from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled
+from dipapprox.numerics.rounding import FLOOR
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from dipapprox.distributions import Distribution, Family
 from dipapprox.numerics.algebras.grid import Grid, Span
 from dipapprox.numerics.algebras.legendre import Rule
-from dipapprox.numerics.algebras.sampled import FLOOR, SAFE, Sampled
+from dipapprox.numerics.algebras.sampled import SAFE, Sampled
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
+from dipapprox.numerics.rounding import FLOOR
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -17,8 +17,8 @@ Product. Columns are multiplied entry by entry, k = k_f + k_g + 2. From (II), wr
 κ_f κ_g m_f m_g (e_f e_g - 1); rounding v w adds at most (u + 2^-90) |v w| <= (u + 2^-90) κ_f κ_g
 m_f m_g e_f e_g, so that (II) holds with e_f e_g (1 + u + 2^-90), and the roundings of m_f m_g and
 A_f A_g are each made good by a factor 1 / (1 - u); (1 + u + 2^-90) / (1 - u) <= (1 + 1.001 u)^2.
-Products below 2^-900 are raised to it, which keeps (III) and makes every underflow (2^-1075 at
-most) smaller than 2^-90 m.
+Products below 2^-900 are raised to it, which keeps (III) and makes every underflow smaller than
+2^-90 m: 2^-1022 at most, should subnormal numbers be flushed, and 2^-1022 |w| where v is read as 0.
 
 Integrals. With half-width H, E = κ m_0 (κ A - 1) and V = κ m_0 κ A >= |v_j|, on one panel
 
@@ -27,7 +27,8 @@ Integrals. With half-width H, E = κ m_0 (κ A - 1) and V = κ m_0 κ A >= |v_j|
 with g = (n + 6) u:
 the values' errors, sampling (`Rule.partial_error`, for the panel's total `Rule.total_error`), and
 rounding: entries of W are within 2 u, a sum of n products in any order or fused has (n + 1) u, H
-and its product 2 u; underflows are below 2^-950. Panels before it are added up with an error of P
+and its product 2 u; fewer than 2^9 operations with subnormal numbers err by 2^-1022 each, 2^-1013
+together, below 2^-950 H. Panels before it are added up with an error of P
 u times their sum. The integral's majorants are m_0 = sup of the integral (its last value if f >=
 0, else the integral of m_0) and m_r = m_0 + H b_r κ m_r(f): every point of E_r is within b_r of
 the panel, along a segment inside E_r. All these bounds are themselves sums and products of
@@ -48,11 +49,11 @@ from numpy.typing import NDArray
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.algebras.legendre import Rule
+from dipapprox.numerics.rounding import FLOOR
 
 Array = NDArray[np.float64]
 
 UNIT_ROUNDOFF = 2.0**-53
-FLOOR = 2.0**-900
 SAFE = 1 + 2.0**-30
 Roundings = int | NDArray[np.int64]
 _TINY = 2.0**-950

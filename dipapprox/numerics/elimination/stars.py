@@ -142,7 +142,7 @@ class Stars:
             ]
             exponents = np.zeros((len(around.places), len(functions)), np.int64)
             rows, columns, counts = np.array(around.entries, np.int64).reshape(-1, 3).T
-            exponents[rows, columns] = counts
+            np.add.at(exponents, (rows, columns), counts)  # laws may be listed more than once
             lower, upper = algebra.monomials(centre, functions, exponents)
             # The product and the sum are rounded, once each.
             upper = (upper + lost * np.array(around.samples)) * (1 + 2.0**-51)

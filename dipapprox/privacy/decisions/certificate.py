@@ -21,6 +21,7 @@ from dipapprox.errors import UserError
 from dipapprox.exact.signs.evidence import Evidence, evidence_json
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Program
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.certificate import (
     Certificate,
@@ -45,6 +46,7 @@ FORMAT = "dipapprox decision certificate"
 VERSION = 1
 
 
+@sound_arithmetic()
 def certify_decision(
     program: Program,
     source: ProgramText,

@@ -9,6 +9,7 @@ from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, was_inter
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -85,6 +86,7 @@ def decide(
     return decide_with_evidence(program, question, selection, options, progress)[0]
 
 
+@sound_arithmetic()
 def decide_with_evidence(
     program: Program,
     question: DecisionQuestion,

@@ -145,15 +145,22 @@ class IntervalSearch:
             return f"no enclosure: {self.obstacle}"
         if self.exhausted:
             return f"subdivision limit: undecided after {MOST_POINTS} values of eps"
+        point = self.critical()
+        if point is not None:
+            low, high = outward(point.largest)
+            return (
+                f"critical: at eps = {point.epsilon} the largest delta_(u,u') lies in "
+                f"[{low}, {high}], and so does the claimed delta"
+            )
+        return "subdivision limit: parts of 2**-24 of their eps are still undecided"
+
+    def critical(self) -> Point | None:
+        """Return a point where doubles do not tell whether the claim holds."""
         for cell in self.given_up:
             for point in (cell.lower, cell.upper):
                 if not point.holds and not point.violated:
-                    low, high = outward(point.largest)
-                    return (
-                        f"critical: at eps = {point.epsilon} the largest delta_(u,u') lies in "
-                        f"[{low}, {high}], and so does the claimed delta"
-                    )
-        return "subdivision limit: parts of 2**-24 of their eps are still undecided"
+                    return point
+        return None
 
     def _share(self, cell: Cell) -> Fraction:
         """Return the length of a cell relative to its epsilon, by that of the whole interval.
@@ -206,10 +213,12 @@ class IntervalSearch:
             self.tables(epsilon, rows[start : start + _BLOCK], bits)
             for start in range(0, len(rows), _BLOCK)
         ]
+        known = [block.impossible for block in blocks if block.impossible is not None]
         return Bounds(
             np.concatenate([block.lower for block in blocks]),
             np.concatenate([block.upper for block in blocks]),
             next((block.obstacle for block in blocks if block.obstacle is not None), None),
+            np.concatenate(known) if len(known) == len(blocks) else None,
         )
 
 

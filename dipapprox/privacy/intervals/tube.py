@@ -5,7 +5,8 @@ rates of `drift` bound |p'| <= f(p) and |p''| <= s(p) by affine, non-decreasing 
 
 1. p <= m := min over f of (max(p(lo), p(hi)) + c w/2) / (1 - a w/2), f(p) = a p + c: from the
    nearer end, at most w/2 away, Gronwall's inequality gives p <= (p_end + c w/2) exp(a w/2), and
-   exp(x) <= 1/(1 - x). If the event is impossible at one eps it is a null set at all, m = 0.
+   exp(x) <= 1/(1 - x). An output whose events are null sets, known from themselves and not from a
+   bound of the probability, is impossible at every eps: m = 0.
 2. |p - chord| <= r := min(w/2 f(m), w²/8 s(m)): a function with Lipschitz constant l is at most
    2 t (1 - t) w l off its chord at the place t in [0, 1], one whose derivative has Lipschitz
    constant l at most t (1 - t) w²/2 l.
@@ -30,8 +31,9 @@ With A, B >= 0 the values of L p_u' at the ends:
     A < c <= B       t max(B - 4 c, 0), since (1 - t) A + t B - 4 t (1 - t) c >= t (B - 4 c)
     B < c <= A       the same from the other end
 
-Doubles: probabilities and discounts are certified bounds as in `bounds`; r is a sum of products of
-non-negative numbers with a relative error far below the 2^-40 it is raised by.
+Doubles: probabilities and discounts are certified bounds as in `bounds`, 0 or at least the floor of
+`rounding`; r is a sum of products of non-negative numbers with a relative error far below the 2^-40
+it is raised by, and few that underflow, each by 2^-1022 at most, far below the 2^-1000 added to it.
 """
 
 from __future__ import annotations
@@ -42,15 +44,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.drift import Affine, Rates
-from dipapprox.privacy.pairs.bounds import float_above, float_below
 
 Array = NDArray[np.float64]
 
 _RAISED = 1 + 2.0**-40
 _TINY = 2.0**-1000
-"""Covers underflow, and the rounding of rates that are no doubles."""
+"""Covers underflow, whether it leaves subnormal numbers or 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,14 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
 
     Args:
         lower: Probabilities at the lower end: arrays (rows x outputs).
-        upper: Probabilities at the upper end.
+        upper: Probabilities at the upper end; what is impossible at one end is so at both.
         width: Of the interval.
         rates: Valid over the interval.
+
+    Returns:
+        0 for the outputs that are impossible, and for no others.
     """
-    half = float_above(width / 2)
+    half = rounding.above(width / 2)
     greatest = np.maximum(lower.upper, upper.upper)
     most = np.ones_like(greatest)
     for rate in rates.first:
@@ -99,8 +104,10 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
         slope, constant = _above(rate)
         # In this order: the square of a tiny width would underflow.
         radius = np.minimum(radius, half * (half * (slope * most + constant)) / 2)
-    never = (lower.upper == 0.0) | (upper.upper == 0.0)
-    raised: Array = np.where(never, 0.0, radius * _RAISED + _TINY)
+    raised: Array = radius * _RAISED + _TINY
+    for end in (lower, upper):
+        if end.impossible is not None:
+            raised[end.impossible] = 0.0
     return raised
 
 
@@ -116,19 +123,19 @@ def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple
     change = factor.at_upper - factor.at_lower
     # (dL dp)+ is largest for the largest dp if L rises, for the smallest if it falls.
     if change >= 0:
-        product = np.maximum(upper.upper - lower.lower, 0.0) * float_above(change / 4)
+        product = np.maximum(upper.upper - lower.lower, 0.0) * rounding.above(change / 4)
     else:
-        product = np.maximum(lower.upper - upper.lower, 0.0) * float_above(-change / 4)
-    most = float_above(max(factor.at_lower, factor.at_upper))
-    # Where the radius is 0, so are both probabilities, and the product.
+        product = np.maximum(lower.upper - upper.lower, 0.0) * rounding.above(-change / 4)
+    most = rounding.above(max(factor.at_lower, factor.at_upper))
+    # What is impossible has the probability 0 at both ends and between.
+    possible = radius > 0.0
     moved = (product + most * radius) * _RAISED + _TINY
-    correction = np.where(radius > 0.0, moved, 0.0)
+    correction = np.where(possible, moved, 0.0)
     highs, values = [], []
     for table, value in ((lower, factor.at_lower), (upper, factor.at_upper)):
-        highs.append(
-            np.where(radius == 0.0, table.upper, np.nextafter(table.upper + radius, np.inf))
-        )
-        values.append(np.nextafter(float_below(value) * table.lower, 0.0))
+        raised = np.maximum(np.nextafter(table.upper + radius, np.inf), rounding.FLOOR)
+        highs.append(np.where(possible, raised, 0.0))
+        values.append(rounding.product_below(table.lower, rounding.below(value)))
     discounts = affine_discounts(values[0], values[1], correction)
     return End(highs[0], discounts[0]), End(highs[1], discounts[1])
 
@@ -148,9 +155,9 @@ def affine_discounts(start: Array, end: Array, correction: Array) -> tuple[Array
     found = []
     for mine, other in ((0, 1), (1, 0)):
         low = np.where(reached[other], lowered[mine], steep[mine])
-        found.append(np.where(reached[mine], np.maximum(low, 0.0), 0.0))
+        found.append(np.where(reached[mine] & (low >= rounding.FLOOR), low, 0.0))
     return found[0], found[1]
 
 
 def _above(rate: Affine) -> tuple[float, float]:
-    return float_above(rate.slope), float_above(rate.constant)
+    return rounding.above(rate.slope), rounding.above(rate.constant)

@@ -9,6 +9,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import InputRow, Program
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.intervals.cells import Point
@@ -50,6 +51,7 @@ class _Probabilities:
         return self._latest[1].table(rows, bits)
 
 
+@sound_arithmetic()
 def verify_interval(
     program: Program,
     claim: FormulaClaim,
@@ -110,6 +112,10 @@ def verify_interval(
                     lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
                 )
                 search.run(progress)
+                critical = search.critical()
+                if search.violation is None and search.obstacle is None and critical is not None:
+                    # What is beyond doubles is not beyond the verifier of one epsilon.
+                    violation = refute(program, claim, (critical.epsilon,), selection, options)
     except BrokenInvariant as broken:
         search = None
         bug = f"internal invariant failed: {broken} (a bug, please report)"

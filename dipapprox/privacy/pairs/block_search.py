@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dipapprox.language.core import Program
+from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.pairs.blocks import Block, RowNumbers, pair_blocks
@@ -12,7 +13,6 @@ from dipapprox.privacy.pairs.bounds import (
     Discounted,
     Numbers,
     enclosure,
-    float_below,
     positive_part,
     stretch,
 )
@@ -44,7 +44,7 @@ def search_blocks(
     bounds = _table(search, numbers, tables, bits)
     outputs = bounds.lower.shape[1]
     # Sums up to this are certainly at most delta, whatever was rounded.
-    harmless = float_below(search.delta / stretch(outputs))
+    harmless = rounding.below(search.delta / stretch(outputs))
     largest, best = -1.0, None  # of the pairs decided here
     for block in pair_blocks(program.inputs, walk, max(_BLOCK // outputs, 1)):
         search.limits.check()

@@ -4,10 +4,10 @@ A term max(p_u(o) - e^budget p_u'(o), 0) needs p_u(o) from u and e^budget p_u'(o
 from u'. Discounts are formed once for each row, rounded outward; a pair then costs subtractions,
 maxima and sums only. There are two arithmetics with the same operations:
 
-Doubles. Let u = 2^-53. The inputs are certified: L <= p <= U, and the discounts are one double
-below and above the rounded products, so they are certified too, underflow and overflow included.
-Addition and subtraction of doubles have a relative error of at most u and no error from
-underflow (Hauser 1996), and a difference is <= 0 after rounding only if it was before. So every
+Doubles. Let u = 2^-53. The inputs are certified: L <= p <= U, and so are the discounts, products
+rounded outward; all are 0 or at least 2^-900 (`rounding`), or infinite. Addition and subtraction
+have a relative error of at most u, results are 0 or at least 2^-952, whether or not subnormal
+numbers are flushed, and a difference is <= 0 after rounding only if it was before. So every
 positive computed term t' obeys t (1 - u) <= t' <= t (1 + u), the others are exactly 0, and a sum
 of k terms, in any order and any grouping, has a relative error of at most k u / (1 - k u) on top
 (Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2). With at most 2^20
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.errors import BrokenInvariant
+from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.divergence import Factor
 
@@ -113,13 +114,11 @@ def discounted_doubles(
     lower: NDArray[np.float64], upper: NDArray[np.float64], factor: Factor
 ) -> Discounted:
     """Form discounts of certified doubles 0 <= lower <= p <= upper."""
-    least = float_below(factor.lower)
-    most = inf if factor.upper is None else float_above(factor.upper)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        low = np.maximum(np.nextafter(least * lower, 0.0), 0.0)
-        high = np.nextafter(most * upper, inf)
+    least = rounding.below(factor.lower)
+    most = inf if factor.upper is None else rounding.above(factor.upper)
     # An output that cannot occur under u' is not discounted, however large the factor.
-    high = np.where(upper == 0.0, 0.0, high)
+    low = rounding.product_below(lower, least)
+    high = rounding.product_above(upper, most)
     return Discounted(lower, upper, low, high, None)
 
 
@@ -147,26 +146,3 @@ def positive_part(numbers: Numbers) -> Numbers:
     """Return max(·, 0) in place."""
     positive: Numbers = np.maximum(numbers, 0, out=numbers)
     return positive
-
-
-def float_below(value: Fraction) -> float:
-    """Return a double <= value, the largest or the one before it; value >= 0."""
-    return _neighbour(value, 0.0)
-
-
-def float_above(value: Fraction) -> float:
-    """Return a double >= value, the smallest or the one after it; infinity if there is none."""
-    return _neighbour(value, inf)
-
-
-def _neighbour(value: Fraction, towards: float) -> float:
-    try:
-        nearest = float(value)
-    except OverflowError:
-        nearest = inf
-    if nearest == inf:
-        return inf if towards else float(np.finfo(np.float64).max)
-    exact = Fraction(nearest)
-    if exact == value or (exact > value) == (towards > 0.0):
-        return nearest
-    return float(np.nextafter(nearest, towards))

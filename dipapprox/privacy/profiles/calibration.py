@@ -21,6 +21,7 @@ from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over
 from dipapprox.privacy.options import Options
@@ -66,6 +67,7 @@ class _Bracket:
         return self.upper.epsilon - self.lower.epsilon <= width * self.upper.epsilon
 
 
+@sound_arithmetic()
 def calibrate(
     program: Program,
     budget: Fraction,

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.privacy.notation import ends, plain_value, valuation
@@ -80,6 +81,7 @@ class PairDistributions(Result):
         return found
 
 
+@sound_arithmetic()
 def pair_distributions(
     program: Program, epsilon: Fraction, row: InputRow, adjacent: InputRow, options: Options
 ) -> PairDistributions | NotEnclosed:

@@ -19,6 +19,7 @@ import numpy as np
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Listed
 from dipapprox.limits import Limits
+from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.divergence import Factor, Probabilities, divergence
@@ -30,7 +31,6 @@ from dipapprox.privacy.pairs.bounds import (
     Numbers,
     discounted_doubles,
     enclosure,
-    float_below,
     positive_part,
 )
 from dipapprox.privacy.pairs.counters import CounterPlan, plan_counters
@@ -232,7 +232,7 @@ class Maxima:
         """Name the pairs whose delta may be positive and >= `least`; None if they are too many."""
         found: list[Pair] = []
         # Sums in doubles are within this of the true ones: see `bounds`.
-        harmless = float_below(least * (1 - Fraction(self._outputs + 4, 2**52)))
+        harmless = rounding.below(least * (1 - Fraction(self._outputs + 4, 2**52)))
         for part in self.parts:
             bounds = discounted_doubles(part.lower, part.upper, factor)
             for block in part.blocks():

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over, likely_outputs
 from dipapprox.privacy.options import Options
@@ -180,6 +181,7 @@ class Profiler:
         )
 
 
+@sound_arithmetic()
 def profile(
     program: Program,
     epsilon: Fraction,

@@ -211,15 +211,10 @@ class _Terms:
     def sums(self, block: Block) -> tuple[Array, Array]:
         """Bound the sums of all pairs of a block."""
         u, v = block.first, block.second
-        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-            # An output that cannot occur under u contributes 0, whatever it does under u'.
-            own = self.own_lower[u]
-            low = np.where(own == 0.0, 0.0, own * self.other_lower[v])
-            own = self.own_upper[u]
-            high = np.where(own == 0.0, 0.0, own * self.other_upper[v])
-            # Outward: products by one step each, sums by the bound of `rounding`.
-            low = np.maximum(np.nextafter(low, -inf), 0.0)
-            high = np.where(own == 0.0, 0.0, np.nextafter(high, inf))
+        # An output that cannot occur under u contributes 0, whatever it does under u'.
+        low = rounding.product_below(self.own_lower[u], self.other_lower[v])
+        high = rounding.product_above(self.own_upper[u], self.other_upper[v])
+        with np.errstate(over="ignore"):
             below = np.nextafter(rounding.total_below(low) + self.start_lower[u], -inf)
             above = np.nextafter(rounding.total_above(high) + self.start_upper[u], inf)
         return below, above

@@ -1,0 +1,246 @@
+"""Threads that round otherwise, or flush subnormal numbers: refused, and yet harmless.
+
+The modes are set in earnest, by a few lines of C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dipapprox
+from dipapprox import Answer, Claim
+from dipapprox.cli.app import main
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import UnsoundArithmetic, UserError
+from dipapprox.events.event import Star
+from dipapprox.limits import Limits
+from dipapprox.numerics import arithmetic, rounding
+from dipapprox.numerics.arithmetic import require_sound_arithmetic
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.powers import powers
+from dipapprox.privacy.divergence import Factor
+from dipapprox.privacy.pairs.bounds import discounted_doubles, positive_part
+
+SOURCE = """
+#include <xmmintrin.h>
+unsigned get(void) { return _mm_getcsr(); }
+void set(unsigned modes) { _mm_setcsr(modes); }
+"""
+
+FLUSHED = 0x8000  # results that would be subnormal become 0
+UNREAD = 0x0040  # operands that are subnormal count as 0
+DOWN, UP, TOWARDS_ZERO = 0x2000, 0x4000, 0x6000
+MODES = {
+    "flush to zero": FLUSHED,
+    "denormals are zero": UNREAD,
+    "both": FLUSHED | UNREAD,
+    "down": DOWN,
+    "up": UP,
+    "towards zero": TOWARDS_ZERO,
+}
+
+BOTH_ABOVE = """input q in {0..12}
+output out in {0, 1}
+adjacent linf 12
+x <- Gauss(q, 100)
+y <- Gauss(q, 100)
+if x >= 2680 and y >= 2680 then
+    out <- 1
+else
+    out <- 0
+end
+"""
+"""Not private at any budget without delta; and the probability that `out` is 1 is subnormal."""
+
+PURE = Claim(epsilon=Fraction(1), delta=Fraction(0))
+
+
+@pytest.fixture(scope="session")
+def control(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The processor's control register of the calling thread."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("setting the processor's modes takes a C compiler and an x86 processor")
+    folder = tmp_path_factory.mktemp("modes")
+    (folder / "modes.c").write_text(SOURCE, encoding="utf-8")
+    library = folder / "modes.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, folder / "modes.c"], check=True, timeout=60
+    )
+    found = ctypes.CDLL(str(library))
+    found.get.restype = ctypes.c_uint
+    found.set.argtypes = [ctypes.c_uint]
+    return found
+
+
+@contextmanager
+def modes(control: ctypes.CDLL, bits: int) -> Iterator[None]:
+    before = control.get()
+    control.set(before | bits)
+    try:
+        yield
+    finally:
+        control.set(before)
+
+
+@pytest.mark.parametrize("bits", MODES.values(), ids=MODES)
+def test_unsound_arithmetic_is_noticed(control: ctypes.CDLL, bits: int) -> None:
+    require_sound_arithmetic()
+    with modes(control, bits), pytest.raises(UnsoundArithmetic):
+        require_sound_arithmetic()
+    require_sound_arithmetic()
+
+
+def test_each_thread_has_modes_of_its_own(control: ctypes.CDLL) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(control.set, control.get() | FLUSHED).result()
+        require_sound_arithmetic()
+        with pytest.raises(UnsoundArithmetic):
+            pool.submit(require_sound_arithmetic).result()
+
+
+def test_a_mode_that_changes_during_a_run_is_noticed(control: ctypes.CDLL) -> None:
+    before = control.get()
+    try:
+        with pytest.raises(UnsoundArithmetic), arithmetic.sound_arithmetic():
+            control.set(before | FLUSHED)
+    finally:
+        control.set(before)
+
+
+RUNS = {
+    "verify": lambda p: dipapprox.verify(p, PURE),
+    "verify_interval": lambda p: dipapprox.verify_interval(p, (1, 2), 0),
+    "decide": dipapprox.decide,
+    "probabilities": lambda p: dipapprox.probabilities(p, 1, [0]),
+    "profile": lambda p: dipapprox.profile(p, 1, dipapprox.AtBudget(Fraction(1))),
+    "calibrate": lambda p: dipapprox.calibrate(p, 1, Fraction(1, 100)),
+    "pair_distributions": lambda p: dipapprox.pair_distributions(p, 1, [0], [1]),
+}
+
+
+@pytest.mark.parametrize("bits", [FLUSHED | UNREAD, DOWN], ids=["flushed", "down"])
+def test_every_run_is_refused(control: ctypes.CDLL, bits: int) -> None:
+    program = dipapprox.parse(BOTH_ABOVE)
+    verdict = dipapprox.verify(program, PURE)
+    certificate = dipapprox.certify(program, BOTH_ABOVE, verdict)
+    runs = {
+        **RUNS,
+        "certify": lambda p: dipapprox.certify(p, BOTH_ABOVE, verdict),
+        "check": lambda _: dipapprox.check(certificate.to_json()),
+    }
+    for name, run in runs.items():
+        with modes(control, bits), pytest.raises(UserError, match="this thread"):
+            run(program)
+            pytest.fail(name)
+
+
+def test_the_command_says_why(
+    control: ctypes.CDLL, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "both.dpg"
+    file.write_text(BOTH_ABOVE, encoding="utf-8")
+    words = ["verify", str(file), "--eps", "1", "--delta", "0"]
+    with modes(control, FLUSHED):
+        assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: this thread takes subnormal doubles for 0\nhint: ")
+    assert main(words) == 1
+
+
+# --- without the guard ---------------------------------------------------------------------------
+
+FLUSHING = [FLUSHED, UNREAD, FLUSHED | UNREAD]
+
+
+def test_flushed_subnormals_prove_nothing(
+    control: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = dipapprox.parse(BOTH_ABOVE)
+    assert dipapprox.verify(program, PURE).answer is Answer.NOT_DP
+    monkeypatch.setattr(arithmetic, "require_sound_arithmetic", lambda: None)
+    for bits in FLUSHING:
+        with modes(control, bits):
+            assert dipapprox.verify(program, PURE).answer is Answer.NOT_DP
+    with modes(control, FLUSHED | UNREAD):
+        found = dipapprox.verify_interval(program, (1, 2), 0)
+    assert found.answer is Answer.NOT_DP
+
+
+NUMBERS = np.array(
+    [0.0, 1.0, 0.75, rounding.FLOOR, 3 * rounding.FLOOR]
+    + [2.0**-k * m for k in (1, 52, 300, 449, 450, 451, 511, 512, 537, 600, 890) for m in (1, 1.75)]
+)
+
+
+@pytest.mark.parametrize("bits", FLUSHING)
+def test_bounds_are_bounds_where_subnormals_are_flushed(control: ctypes.CDLL, bits: int) -> None:
+    left, right = (each.ravel() for each in np.meshgrid(NUMBERS, NUMBERS))
+    least, most = Fraction(1, 2**700), Fraction(1, 2**699)
+    tiny = [Fraction(n, 2**k) for n in (0, 1, 3) for k in (899, 901, 1022, 1030, 1074, 1100, 5000)]
+    with modes(control, bits):
+        found = {
+            "product": (rounding.product_below(left, right), rounding.product_above(left, right)),
+            "sum": (rounding.sum_below(left, right), rounding.sum_above(left, right)),
+        }
+        discounted = discounted_doubles(left, left, Factor(least, most))
+        high = positive_part(discounted.upper - discounted.low_discount[::-1])
+        low = positive_part(discounted.lower - discounted.high_discount[::-1])
+        conversions = [(rounding.below(each), rounding.above(each)) for each in tiny]
+        tightened = rounding.tightened(np.array([1.0, 0.0]), np.array([1.0, 0.5]))
+        power = powers(left, left, Fraction(3))
+    pairs = list(zip(map(Fraction, left.tolist()), map(Fraction, right.tolist()), strict=True))
+    exact = {"product": [a * b for a, b in pairs], "sum": [a + b for a, b in pairs]}
+    for name, ends in found.items():
+        assert contains(*ends, exact[name]), name
+    firsts = [a for a, _ in pairs]
+    nothing, everything = np.zeros(len(firsts)), np.full(len(firsts), np.inf)
+    assert contains(discounted.low_discount, everything, [least * a for a in firsts])
+    assert contains(nothing, discounted.high_discount, [most * a for a in firsts])
+    differences = list(zip(firsts, reversed(firsts), strict=True))
+    slack = 1 + 2.0**-50
+    assert contains(nothing, high * slack, [a - least * b for a, b in differences])
+    certain = [max(a - most * b, Fraction(0)) for a, b in differences]
+    assert contains(low / slack, everything, certain)
+    assert contains(*zip(*conversions, strict=True), tiny)
+    assert contains(*power, [a**3 for a in firsts])
+    assert (tightened[0] <= [1, 0]).all() and (tightened[1] >= [1, 2.0**-1074]).all()
+
+
+def contains(low: Iterable[float], high: Iterable[float], exact: Iterable[Fraction]) -> bool:
+    return all(
+        (a == 0 or Fraction(float(a)) <= x) and (b == np.inf or x <= Fraction(float(b)))
+        for a, b, x in zip(low, high, exact, strict=True)
+    )
+
+
+@pytest.mark.parametrize("bits", FLUSHING)
+def test_engines_enclose_where_subnormals_are_flushed(control: ctypes.CDLL, bits: int) -> None:
+    """Probabilities of all sizes, from doubles, against those of balls."""
+    near = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    for distance in (1, 20, 37, 60):
+        far = Distribution(Family.GAUSSIAN, Fraction(distance), Fraction(1))
+        star = Star(far, ((near, 30), (far, 1)), ((far, 2),))
+        with modes(control, bits):
+            found = Eliminated(Tier.FLOAT64).enclose_many([star] * 20, 40, Limits())
+            low, high = found.lower.tolist(), found.upper.tolist()
+            one = Eliminated(Tier.FLOAT64).enclose(star, 40, Limits())
+        truth = Eliminated(Tier.BALLS).enclose(star, 120, Limits())
+        assert isinstance(one, Enclosure) and isinstance(truth, Enclosure)
+        assert all(Fraction(end) <= truth.upper for end in low)
+        assert all(truth.lower <= Fraction(end) for end in high)
+        assert one.lower <= truth.upper and truth.lower <= one.upper
