@@ -1,10 +1,9 @@
 """The exponential and the Gaussian tail on float64 arrays, with proved error bounds.
 
-libm, numpy and scipy promise nothing about the errors of `exp` and `erfc`. These functions use
-only the IEEE operations +, -, * and rounding to an integer, each exact up to a relative error u =
-2^-53 (or an absolute 2^-1022 below that, as subnormal numbers may be flushed), and tables made from
-balls. With M(t) = ∫_0^∞
-exp(-ts - s²/2) ds, for all doubles x <= 700 and 0 <= t <= 40,
+libm, numpy and scipy promise nothing about the errors of `exp` and `erfc`. These functions use only
+the IEEE operations +, -, * and rounding to an integer, each exact up to a relative error u = 2^-53
+(or an absolute 2^-1022 below that, as subnormal numbers may be flushed), and tables made from
+balls. With M(t) = ∫_0^∞ exp(-ts - s²/2) ds, for all doubles x <= 700 and 0 <= t <= 40,
 
     |exponential(x) - exp(x)| <= 2^-49 exp(x) + 2^-990                                         (1)
     |mills_ratio(t) - M(t)|   <= 2^-49 M(t)                                                    (2)

@@ -4,9 +4,9 @@ A star's probability is such an integral, and a program's stars differ in their 
 column with the most different exponents, f, is tabulated: its powers X. What is left of the
 monomials, mostly few products Y, is multiplied out, too; and Σ_j H w_j Y_j X_j is a total.
 
-Bounds, in the notation of `sampled`. Let v = X Y, exactly, at the nodes of a panel. By the
-argument for products, (I) to (III) hold for it with m = m_X m_Y, A = A_X A_Y and k = k_X + k_Y +
-2. So |v_j - g(x_j)| <= E = κ m_0 (κ A - 1) for the exact monomial g, and
+Bounds, in the notation of `sampled`. Let v = X Y, exactly, at the nodes of a panel. By the argument
+for products, (I) to (III) hold for it with m = m_X m_Y, A = A_X A_Y and k = k_X + k_Y + 2. So |v_j
+- g(x_j)| <= E = κ m_0 (κ A - 1) for the exact monomial g, and
 
     |∫ g dx - Σ_j H w_j v_j|  <=  H (2 E + min_r κ m_r c_r)                           on one panel,
 
@@ -14,10 +14,10 @@ as the weights add up to 2 and by `Rule.total_error`. The computed sum differs f
 at most (n + P + 12) u Σ |H w_j v_j|: the stored w_j, H, two products of them with Y_j, a dot
 product of n terms in any order, or fused, and a sum of P such products, in any order; up to
 underflow, which is below 2^-950 (1 + m_0(X)) H for each panel, since fewer than 2^9 operations err
-by at most 2^-1022 each, should subnormal numbers be flushed, and H >= 2^-60. All f_k are >= 0, hence g >= 0, v_j >= -E and |v_j| <= v_j + 2 E,
-so that Σ |H w_j v_j| over all panels is at most Σ H w_j v_j + 4 Σ H E. The bounds are computed with
-fewer than 2^20 roundings of nonnegative doubles: they are multiplied by 1 + 2^-30.
-"""
+by at most 2^-1022 each, should subnormal numbers be flushed, and H >= 2^-60. All f_k are >= 0,
+hence g >= 0, v_j >= -E and |v_j| <= v_j + 2 E, so that Σ |H w_j v_j| over all panels is at most Σ H
+w_j v_j + 4 Σ H E. The bounds are computed with fewer than 2^20 roundings of nonnegative doubles:
+they are multiplied by 1 + 2^-30. """
 
 from __future__ import annotations
 

@@ -28,12 +28,11 @@ with g = (n + 6) u:
 the values' errors, sampling (`Rule.partial_error`, for the panel's total `Rule.total_error`), and
 rounding: entries of W are within 2 u, a sum of n products in any order or fused has (n + 1) u, H
 and its product 2 u; fewer than 2^9 operations with subnormal numbers err by 2^-1022 each, 2^-1013
-together, below 2^-950 H. Panels before it are added up with an error of P
-u times their sum. The integral's majorants are m_0 = sup of the integral (its last value if f >=
-0, else the integral of m_0) and m_r = m_0 + H b_r κ m_r(f): every point of E_r is within b_r of
-the panel, along a segment inside E_r. All these bounds are themselves sums and products of
-nonnegative doubles with fewer than 2^20 roundings: they are multiplied by 1 + 2^-30. Overflow
-gives inf or nan, and no enclosure.
+together, below 2^-950 H. Panels before it are added up with an error of P u times their sum. The
+integral's majorants are m_0 = sup of the integral (its last value if f >= 0, else the integral of
+m_0) and m_r = m_0 + H b_r κ m_r(f): every point of E_r is within b_r of the panel, along a segment
+inside E_r. All these bounds are themselves sums and products of nonnegative doubles with fewer than
+2^20 roundings: they are multiplied by 1 + 2^-30. Overflow gives inf or nan, and no enclosure.
 
 References:
     N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5.
