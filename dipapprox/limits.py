@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dipapprox.errors import LimitReached
+from dipapprox.locks import ProcessLock
 
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
 
@@ -68,18 +69,50 @@ _ALLOCATIONS = 200_000
 """Objects, more than were freed, before the youngest of them are searched for cycles."""
 
 
+class _Collections:
+    """How rarely the process looks for garbage, and how many blocks of whatever thread want it so.
+
+    Attributes:
+        blocks: How many are open.
+        before: The settings to return to.
+    """
+
+    def __init__(self) -> None:
+        self._lock = ProcessLock()
+        self.blocks = 0
+        self.before = gc.get_threshold()
+
+    def begin(self) -> None:
+        """Open a block."""
+        with self._lock.held:
+            if not self.blocks:
+                before = self.before = gc.get_threshold()
+                if before[0]:  # else they are off
+                    rarely = max(before[0], _ALLOCATIONS), max(before[1], 20), max(before[2], 100)
+                    gc.set_threshold(*rarely)
+            self.blocks += 1
+
+    def end(self) -> None:
+        """Close a block; the last one brings the settings back."""
+        with self._lock.held:
+            self.blocks -= 1
+            if not self.blocks:
+                gc.set_threshold(*self.before)
+
+
+_collections = _Collections()
+
+
 @contextmanager
 def rare_collections() -> Iterator[None]:
     """Let Python look for cycles of garbage more rarely than usual; also a decorator.
 
     A run makes hundreds of thousands of small objects that live to its end, and next to no cycles:
     walking all of them again and again would take a third of the time. Young cycles are still
-    found. The settings are those of the process; they come back at the end.
+    found. The settings are those of the process; they come back when the last block ends.
     """
-    before = gc.get_threshold()
-    if before[0]:  # else they are off
-        gc.set_threshold(max(before[0], _ALLOCATIONS), max(before[1], 20), max(before[2], 100))
+    _collections.begin()
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        _collections.end()

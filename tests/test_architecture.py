@@ -23,6 +23,7 @@ LAYERS = (
     "source",
     "errors",
     "deferred",
+    "locks",
     "limits",
     "exponentials",
     "distributions",

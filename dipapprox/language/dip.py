@@ -8,6 +8,7 @@ from 0-based to 1-based, and `gauss(eps/a, m)` to `Gauss(m, a/eps)`.
 from __future__ import annotations
 
 import sys
+from copy import copy
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -59,7 +60,8 @@ def parse_dip(text: str, name: str = "<text>") -> ast.Program:
         SourceError: With every error found, in source order.
     """
     file = _File(SourceFile(name, text))
-    body = _parser().parse(lexer=file, tracking=True)
+    parser = copy(_parser())  # the tables of all threads, and a state of its own
+    body = parser.parse(lexer=file, tracking=True)
     if body is None and not file.problems:
         span = file.token_span(None)
         file.problems.report("syntax error", "unexpected end of the text", span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from copy import copy
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -37,13 +37,14 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
     problems = Diagnosis()
     tokens = read_tokens(source, problems)
     program: Any = None
+    parser = copy(_parser())  # the tables of all threads, and a state of its own
     for _ in range(MOST_DIAGNOSTICS):
         stream = TokenStream(source, problems, tokens)
         try:
-            program = _parser().parse(lexer=stream, tracking=True)
+            program = parser.parse(lexer=stream, tracking=True)
             break
         except _Unexpected as error:
-            report_unexpected(stream, error.token, error.expected)
+            report_unexpected(stream, error.token, parser.action[parser.state])
             if len(tokens) > _LONGEST_MENDED:
                 break
             tokens = mend(tokens, len(tokens) if error.token is None else stream.position)
@@ -55,10 +56,9 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
 class _Unexpected(Exception):
     """The parser has no use for a token; None is the end of the text."""
 
-    def __init__(self, token: Any, expected: Collection[str]) -> None:
+    def __init__(self, token: Any) -> None:
         super().__init__()
         self.token = token
-        self.expected = expected
 
 
 @cache
@@ -90,5 +90,4 @@ def build_parser(**options: Any) -> Any:
 
 
 def _raise_unexpected(token: Any) -> None:
-    parser = _parser()
-    raise _Unexpected(token, parser.action[parser.state])
+    raise _Unexpected(token)

@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import active_children, get_context
+from multiprocessing.context import SpawnContext, SpawnProcess
 from time import monotonic
+from typing import Any
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
@@ -83,10 +84,8 @@ class Parallel:
     def _shared_out(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         size = -(-len(events) // (self._jobs * _CHUNKS))
         chunks = [events[start : start + size] for start in range(0, len(events), size)]
-        before = set(active_children())
-        pool = ProcessPoolExecutor(
-            min(self._jobs, len(chunks)), get_context("spawn"), _prepare, (self._make,)
-        )
+        spawning = _Spawning()
+        pool = ProcessPoolExecutor(min(self._jobs, len(chunks)), spawning, _prepare, (self._make,))
         try:
             futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
             _wait(futures, limits)
@@ -99,13 +98,31 @@ class Parallel:
             raise LimitReached("a worker process was ended, perhaps for lack of memory") from None
         except BaseException:
             # Nobody waits for the answers any more.
-            for worker in set(active_children()) - before:
-                with suppress(ValueError):  # it is closed already
+            for worker in spawning.started:
+                with suppress(ValueError, AttributeError):  # it is closed, or never began
                     worker.terminate()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
         return Answers.joined(answers, len(events))
+
+
+class _Spawning(SpawnContext):
+    """The way to start workers; it knows its own: other threads may have some as well.
+
+    Attributes:
+        started: The processes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]
+        """Make a process, as the class of this name would."""
+        process = SpawnProcess(*args, **options)
+        self.started.append(process)
+        return process
 
 
 def _wait(futures: Sequence[Future[tuple[Answers, str]]], limits: Limits) -> None:

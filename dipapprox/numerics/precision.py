@@ -3,6 +3,12 @@
 In: `int` and `Fraction`. Out: `arb` balls, and on the way back `Enclosure`s with dyadic ends.
 Every conversion to a ball rounds at the precision of the enclosing `precision` block; every
 conversion back is exact, or outward where the exact number would not fit into memory.
+
+The precision is the process's. Threads take turns: a block begins when no other thread is inside
+one, so that each computes with its bits, and leaves the precision as it was. Blocks nest, callbacks
+of flint's functions may open more, and nothing in a block waits for another thread: no deadlock.
+What a ball encloses is true at any precision; where more is read off a ball than that, its middle
+say, the ball itself is asked whether it may (`legendre`, `elementary`).
 """
 
 from __future__ import annotations
@@ -13,20 +19,25 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
+from dipapprox.locks import ProcessLock
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 _GRID = 2**16
 """Balls keep exponents of any size. Ends are moved outward to multiples of 2^-65536, so that a
 number such as exp(-10^12) does not become a fraction with a trillion digits."""
 
+_turn = ProcessLock()
+"""Whose holder's precision is flint's."""
+
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Run the block at `bits` >= 2 bits, then restore the previous precision.
+    """Run the block at `bits` >= 2 bits, alone in the process, then restore the precision.
 
-    The precision is process-wide: no generator may yield inside such a block.
+    No generator may yield inside such a block, and nothing in it may wait for another thread.
     """
-    with ctx.workprec(bits):  # fresh manager every time: a stored one is not re-entrant
+    # A fresh manager every time: a stored one is not re-entrant.
+    with _turn.held, ctx.workprec(bits):
         yield
 
 

@@ -119,7 +119,14 @@ def _logarithm_of_two() -> tuple[float, float, float]:
     with precision(256):
         logarithm = arb.const_log2()
         high = float((logarithm * 2**42).floor().mid()) / 2**42
-        return high, float((logarithm - arb(high)).mid()), float((1 / logarithm).mid())
+        low, inverse = float((logarithm - arb(high)).mid()), float((1 / logarithm).mid())
+        if not (
+            abs(logarithm - high - low) <= 2.0**-95
+            and abs(low) <= 2.0**-42
+            and abs(inverse * logarithm - 1) <= 2.0**-50
+        ):
+            raise BrokenInvariant("ln 2 is not known as well as the proof of `exponential` needs")
+        return high, low, inverse
 
 
 @cache

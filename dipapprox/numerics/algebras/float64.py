@@ -46,12 +46,12 @@ _RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 
 class Float64Algebra:
-    """The algebra on one grid.
+    """The algebra on one grid. Threads may share it: what it remembers is never changed.
 
     Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
     """
 
-    __slots__ = ("_half", "_laws", "_leaves", "_rule", "_scratch", "grid")
+    __slots__ = ("_half", "_laws", "_leaves", "_rule", "grid")
 
     def __init__(
         self, grid: Grid, nodes: int = _NODES, ratios: tuple[float, ...] = _RATIOS
@@ -79,7 +79,6 @@ class Float64Algebra:
         self.grid = grid
         self._rule: Rule = legendre_rule(nodes, ratios)
         self._half = np.array([width / (2 * grid.unit) for width in widths])
-        self._scratch: Array | None = None
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
 
@@ -181,8 +180,11 @@ class Float64Algebra:
     ) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ over the line of products of functions without batch axes."""
         found: list[Enclosure | NotEnclosed] = []
+        scratch: Array | None = None
         for batch in self._batches(products):
-            lower, upper = self.integrals(self._multiplied(batch))
+            if scratch is None:  # the first batch is the largest
+                scratch = np.empty((len(batch), self._height, self.grid.panels))
+            lower, upper = self.integrals(multiply_each(batch, self._nodes, scratch))
             found += [
                 Enclosure(Fraction(low), Fraction(high))
                 if isfinite(low) and isfinite(high)
@@ -214,12 +216,6 @@ class Float64Algebra:
             least, positive = whole.least, whole.positive
             found += [Sampled(layers, 1, least, positive) for layers in whole.layers]
         return found
-
-    def _multiplied(self, products: Sequence[Sequence[Sampled]]) -> Sampled:
-        """Multiply the factors of each, in memory that the next call will use again."""
-        if self._scratch is None or len(self._scratch) < len(products):
-            self._scratch = np.empty((len(products), self._height, self.grid.panels))
-        return multiply_each(products, self._nodes, self._scratch)
 
     def _batches(
         self, products: Sequence[Sequence[Sampled]]
@@ -258,7 +254,9 @@ class Float64Algebra:
     def _leaf(self, function: _Function, law: Distribution) -> Sampled:
         key = (function, law)
         if key not in self._leaves:
-            self._leaves[key] = function(self._restricted(law))
+            leaf = function(self._restricted(law))
+            leaf.layers.setflags(write=False)
+            self._leaves[key] = leaf
         return self._leaves[key]
 
     def _restricted(self, law: Distribution) -> RestrictedLaw:

@@ -29,6 +29,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.precision import precision
 
 Array = NDArray[np.float64]
@@ -82,12 +83,12 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
             for k in range(count + 1)
         )
         radii = [arb(ratio) for ratio in ratios]
-        places = [float(node.mid()) for node in nodes]
+        places = [_nearest(node) for node in nodes]
         return Rule(
             nodes=np.array(places),
             points=np.array([-1.0, *places, 1.0]),
-            from_left=np.array([[float(entry.mid()) for entry in row] for row in rows]),
-            from_right=np.array([[float(entry.mid()) for entry in row] for row in mirrored]),
+            from_left=np.array([[_nearest(entry) for entry in row] for row in rows]),
+            from_right=np.array([[_nearest(entry) for entry in row] for row in mirrored]),
             norm=norm,
             ratios=np.array(ratios),
             wide=np.array([_upper((r + 1 / r) / 2) for r in radii]),
@@ -110,6 +111,18 @@ def _partial_weights(nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
     steps = arb_mat([[row[m + 2] - row[m] for m in range(count)] for row in values])
     halves = [[p * w / 2 for p in row[1:-1]] for row, w in zip(values, weights, strict=True)]
     return (steps * arb_mat(halves).transpose()).tolist()
+
+
+def _nearest(value: arb) -> float:
+    """Return a double within 2 u of a number, relatively; the ball tells whether it is.
+
+    Raises:
+        BrokenInvariant: If it is not, or too wide to tell.
+    """
+    found = float(value.mid())
+    if not abs(value - found) <= abs(value) * 2.0**-52:
+        raise BrokenInvariant("a node or weight of a rule is not known to a double's precision")
+    return found
 
 
 def _upper(value: arb) -> float:

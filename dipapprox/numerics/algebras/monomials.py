@@ -17,7 +17,8 @@ underflow, which is below 2^-950 (1 + m_0(X)) H for each panel, since fewer than
 by at most 2^-1022 each, should subnormal numbers be flushed, and H >= 2^-60. All f_k are >= 0,
 hence g >= 0, v_j >= -E and |v_j| <= v_j + 2 E, so that Σ |H w_j v_j| over all panels is at most Σ H
 w_j v_j + 4 Σ H E. The bounds are computed with fewer than 2^20 roundings of nonnegative doubles:
-they are multiplied by 1 + 2^-30. """
+they are multiplied by 1 + 2^-30.
+"""
 
 from __future__ import annotations
 
