@@ -1,0 +1,223 @@
+"""The public interface in eight threads at once: every answer is that of one thread."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import pytest
+from flint import ctx
+
+import dipapprox
+from dipapprox import AtBudget, Claim, Options, SourceError
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language.dip import parse_dip
+from dipapprox.limits import rare_collections
+from dipapprox.numerics.algebras import elementary, legendre
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+THREADS = 8
+
+CHAIN = """input q[4] in {0, 1}
+output out[4] in {0, 1}
+adjacent linf 1
+t <- Gauss(0, 2/eps)
+for i in 1..4 do
+    out[i] <- 0
+end
+for i in 1..4 do
+    r <- Gauss(q[i], 4/eps)
+    if r >= t then
+        out[i] <- 1
+        exit
+    end
+end
+"""
+
+LAPLACE = """input q in {0, 1}
+output out in {0, 1}
+adjacent linf 1
+x <- Lap(q, 1/eps)
+y <- Gauss(0, 1)
+if x >= y then
+    out <- 1
+else
+    out <- 0
+end
+"""
+
+RESPONSE = """input q in {0, 1}
+output out in {0, 1}
+adjacent all
+x <- Lap(q, 1/eps)
+if x >= 1/2 then
+    out <- 1
+else
+    out <- 0
+end
+"""
+
+WRONG = CHAIN.replace("then", "thn")
+DIP = "INPUTSIZE 1; OUTPUT = [1]; x = gauss(eps, 0);;"
+
+
+def without_seconds(answer: Any) -> Any:
+    """What an answer says, but for the time that it took."""
+    fields = answer.to_dict() if hasattr(answer, "to_dict") else answer
+    if isinstance(fields, dict):
+        return {key: without_seconds(v) for key, v in fields.items() if key != "seconds"}
+    return [without_seconds(v) for v in fields] if isinstance(fields, list) else fields
+
+
+def complaint(parse: Callable[[str], object], text: str) -> str:
+    with pytest.raises(SourceError) as caught:
+        parse(text)
+    return str(caught.value)
+
+
+def jobs() -> dict[str, Callable[[], Any]]:
+    """What one thread does; every call reads its own program."""
+    half = Claim(epsilon=Fraction(1, 2), delta=Fraction(1, 100))
+
+    def read(text: str) -> dipapprox.Program:
+        return dipapprox.parse(text)
+
+    def probabilities(row: tuple[int, ...]) -> Any:
+        return dipapprox.probabilities(read(CHAIN), 1, row)
+
+    certificate = dipapprox.certify(
+        read(RESPONSE), RESPONSE, dipapprox.verify(read(RESPONSE), half)
+    ).to_json()
+    return {
+        "parse": lambda: repr(read(CHAIN)),
+        "wrong": lambda: complaint(read, WRONG),
+        "wrong dip": lambda: complaint(parse_dip, DIP),
+        **{str(row): partial(probabilities, row) for row in product((0, 1), (0, 1), (1,), (0,))},
+        "verify": lambda: dipapprox.verify(read(CHAIN), half),
+        "mixed": lambda: dipapprox.verify(read(LAPLACE), half),
+        "nested": lambda: dipapprox.probabilities(
+            read(LAPLACE), 1, [1], Options(engine=dipapprox.Engine.NESTED)
+        ),
+        "profile": lambda: dipapprox.profile(read(RESPONSE), 1, AtBudget(Fraction(1, 2))),
+        "calibrate": lambda: dipapprox.calibrate(
+            read(RESPONSE), 1, Fraction(1, 100), width=Fraction(1, 10)
+        ),
+        "decide": lambda: dipapprox.decide(read(RESPONSE)),
+        "check": lambda: dipapprox.check(certificate),
+    }
+
+
+@pytest.fixture
+def eager() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_answers_are_those_of_one_thread(eager: None) -> None:
+    work = jobs()
+    alone = {name: without_seconds(job()) for name, job in work.items()}
+    start = threading.Barrier(THREADS)
+
+    def all_jobs(shift: int) -> dict[str, Any]:
+        names = list(work)
+        names = names[shift:] + names[:shift]
+        start.wait()
+        return {name: without_seconds(work[name]()) for name in names}
+
+    before = ctx.prec, gc.get_threshold()
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = list(pool.map(all_jobs, range(0, 3 * THREADS, 3)))
+    assert (ctx.prec, gc.get_threshold()) == before
+    for answers in found:
+        for name, answer in answers.items():
+            assert answer == alone[name], name
+
+
+def test_a_precision_is_that_of_the_block(eager: None) -> None:
+    before = ctx.prec
+
+    def bits_seen(bits: int) -> set[int]:
+        seen = set()
+        for _ in range(1500):
+            with precision(bits):
+                seen.add(ctx.prec)
+                with precision(2 * bits):
+                    to_ball(Fraction(1, 3))
+                seen.add(ctx.prec)
+        return seen
+
+    asked = [50 + 10 * k for k in range(THREADS)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert list(pool.map(bits_seen, asked)) == [{bits} for bits in asked]
+    assert ctx.prec == before
+
+
+def test_settings_come_back_when_the_last_block_ends() -> None:
+    before = gc.get_threshold()
+    first, second = rare_collections(), rare_collections()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold() != before
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_threads_that_it_has_not() -> None:
+    """A fork while another thread is inside a block; the child opens blocks all the same."""
+    inside, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with precision(999):
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(30)  # a child that waits for ever is killed
+        with precision(70):
+            right = ctx.prec == 70 and to_enclosure(to_ball(1)).width == 0
+        os._exit(0 if right else 1)
+    _, status = os.waitpid(child, 0)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_tables_are_not_made_with_fewer_bits_than_they_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing but width may rest on the precision: a library may change it in mid-block."""
+
+    @contextmanager
+    def few_bits(_: int) -> Iterator[None]:
+        with precision(24):
+            yield
+
+    for module in (legendre, elementary):
+        monkeypatch.setattr(module, "precision", few_bits)
+    for make in (
+        lambda: legendre.legendre_rule.__wrapped__(12, (2.0,)),
+        elementary._logarithm_of_two.__wrapped__,
+        lambda: elementary._mills_table.__wrapped__(4),
+    ):
+        with pytest.raises(BrokenInvariant):
+            make()
