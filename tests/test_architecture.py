@@ -113,3 +113,32 @@ def test_the_imports_have_no_cycle() -> None:
 
     for name in MODULES:
         visit(name, ())
+
+
+def narrows(test: ast.expr) -> bool:
+    """Whether a condition only tells mypy a type: without the assertion the next line fails."""
+    match test:
+        case ast.BoolOp(values=parts):
+            return all(map(narrows, parts))
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call):
+            return narrows(call)
+        case ast.Call(func=ast.Name(id="isinstance")):
+            return True
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return True
+        case _:
+            return False
+
+
+@pytest.mark.parametrize("condition", ["x == y", "x", "not x", "isinstance(x, int) and x > 0"])
+def test_conditions_are_told_from_types(condition: str) -> None:
+    tree = ast.parse(condition, mode="eval")
+    assert not narrows(tree.body)
+
+
+def test_no_condition_of_an_answer_is_an_assertion() -> None:
+    """`python -O` leaves assertions out: what must hold raises BrokenInvariant."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assert):
+                assert narrows(node.test), f"{path}:{node.lineno}: an assertion that may vanish"

@@ -16,6 +16,7 @@ from math import ceil
 from flint import arb
 
 from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.precision import to_ball
 
 _ZERO = arb(0)
@@ -49,7 +50,8 @@ class IntegerRange:
     def __init__(self, laws: Iterable[Distribution], bits: int) -> None:
         self.laws = frozenset(laws)
         self.bits = bits
-        assert all(law.mean.denominator == 1 for law in self.laws), "means are integers"
+        if any(law.mean.denominator != 1 for law in self.laws):
+            raise BrokenInvariant("the mean of integer noise is no integer")
         self._first = min(int(law.mean) - radius(law, bits) for law in self.laws)
         self._last = max(int(law.mean) + radius(law, bits) for law in self.laws)
 

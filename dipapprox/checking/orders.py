@@ -20,6 +20,7 @@ from fractions import Fraction
 from dipapprox.checking.cycles import Order, Sample, Trees, components, is_cyclic, trees
 from dipapprox.checking.facts import GROUND, Line, distance
 from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
 _ZERO = Fraction(0)
@@ -123,7 +124,8 @@ def _scaled(laws: Sequence[Distribution], lines: Sequence[Line]) -> Scaled | Non
                 factor[a] = -c * factor[b] / d
             else:
                 left.append(terms)
-        assert len(left) < len(open_pairs), "the component is connected"
+        if len(left) == len(open_pairs):
+            raise BrokenInvariant("a component of comparisons is not connected")
         open_pairs = left
     if any(c * factor[b] != -d * factor[a] for (a, c), (b, d) in pairs):
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import InputRow, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -199,5 +200,6 @@ def holds(
         return values[condition.cell] in condition.values
     assert condition.form is not None
     value = condition.form.at(numbers)
-    assert value.is_constant, "a comparison of named values reached the events"
+    if not value.is_constant:
+        raise BrokenInvariant("a comparison of named values reached the events")
     return value.constant < 0 if condition.strict else value.constant <= 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dipapprox.distributions import Scale
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.symbols import EPSILON
@@ -41,7 +42,8 @@ def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fractio
         Wrong: If it is not constant, divides by zero or gets too large.
     """
     coefficient, degree = _monomial(node, constants)
-    assert degree == 0  # the checker lets eps into scales only
+    if degree:
+        raise BrokenInvariant("the checker let eps into something other than a scale")
     return coefficient
 
 

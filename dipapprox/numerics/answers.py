@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.rounding import floored
 
@@ -87,7 +88,8 @@ class Answers:
         found = self.others.get(place)
         if found is not None:
             return found
-        assert self._given[place], "an event without answer"
+        if not self._given[place]:
+            raise BrokenInvariant("an event without answer")
         return Enclosure(Fraction(float(self.lower[place])), Fraction(float(self.upper[place])))
 
     def __setitem__(self, place: int, answer: Answer) -> None:

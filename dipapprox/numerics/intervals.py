@@ -51,8 +51,13 @@ def reciprocal(x: Enclosure) -> Enclosure:
 
 
 def power(x: Enclosure, exponent: int) -> Enclosure:
-    """Return x ** exponent for 0 <= exponent <= 10000."""
-    assert 0 <= exponent <= _MOST_POWER
+    """Return x ** exponent for 0 <= exponent <= 10000.
+
+    Raises:
+        ValueError: If the exponent is out of range.
+    """
+    if not 0 <= exponent <= _MOST_POWER:
+        raise ValueError(f"exponent must be in [0, {_MOST_POWER}], got {exponent}")
     if exponent == 0:
         return Enclosure.exact(1)
     low, high = _power(x.lower, exponent), _power(x.upper, exponent)

@@ -220,8 +220,8 @@ class Search:
             return False
         if not before.delta.meets(found.delta):
             raise BrokenInvariant("an exact delta lies outside its enclosure")
-        settled = self._settle(found)
-        assert settled, "an exact comparison decides"
+        if not self._settle(found):
+            raise BrokenInvariant("an exact comparison does not decide")
         self.bits = max(self.bits, found.bits)
         self.exactly += 1
         return True

@@ -171,7 +171,8 @@ class _Run:
         parts = [*(state.fork() for _ in range(count - 1)), state]
         for part, outcome in zip(parts, state.knowledge.values(cell), strict=True):
             known = part.knowledge.restrict(cell, frozenset({outcome}))
-            assert known is not None, "a choice is made once on a path"
+            if known is None:
+                raise BrokenInvariant("a choice was made twice on a path")
             part.knowledge = known
         return parts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.merging import Region, merge_regions
@@ -37,7 +38,8 @@ def _merged(group: list[State], points: Points, limits: Limits) -> list[State]:
     regions = []
     for place, state in enumerate(group):
         cone = state.settle(points)
-        assert cone is not None, "states are merged only where infeasible ones are pruned"
+        if cone is None:
+            raise BrokenInvariant("an infeasible state was to be merged")
         regions.append(Region(state.knowledge, cone, place, state.share))
     result = []
     for region in merge_regions(regions, points, limits):

@@ -35,6 +35,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import xor
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import Cone
 from dipapprox.semantics.inputs import Knowledge
@@ -145,7 +146,8 @@ def _without_idle_points(order: Order, points: Points) -> Order | None:
         for small in bits(mask):
             if not points.fixed >> small & points.fixed >> large & 1:
                 verdict = rebuilt.decides((small, large), points)
-                assert verdict is not False, "covers of an order contradict each other"
+                if verdict is False:
+                    raise BrokenInvariant("covers of an order contradict each other")
                 if verdict is None:
                     rebuilt = rebuilt.assume((small, large), points)
     return rebuilt if rebuilt.with_fixed(order.fixed, points) == order else None

@@ -170,3 +170,15 @@ def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
     assert isinstance(low, Enclosure) and isinstance(high, Enclosure)
     assert 1 in low + high
     assert read_star(Event((first, second), (less(0, 1, 1),))) is None
+
+
+def test_laws_that_are_listed_twice_count_twice() -> None:
+    """Normal stars list a law once; a factor that got lost would go unnoticed."""
+    law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    twice, once = (
+        Eliminated(Tier.FLOAT64).enclose_many([Star(law, leaves, ())] * 20, 40, Limits())
+        for leaves in (((law, 30), (law, 1)), ((law, 31),))
+    )
+    assert (twice.lower == once.lower).all()
+    assert (twice.upper == once.upper).all()
+    assert Fraction(1, 32) in twice[0]

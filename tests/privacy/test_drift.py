@@ -253,3 +253,33 @@ if r > 1 then out <- 1 else out <- 0 end
         p = Fraction(float(np.exp(-float(epsilon))))
         rates = drift.rates(epsilon)
         assert all(each.slope * p + each.constant >= p for each in (*rates.first, *rates.second))
+
+
+def test_a_bound_of_zero_is_not_impossibility() -> None:
+    """An engine that says 0 at one end says nothing about the rest of the cell."""
+    zero, some = np.array([[0.0, 1.0]]), np.array([[0.25, 1.0]])
+    unit = Affine(Fraction(1), Fraction(1))
+    rates = Rates((unit,), (unit,))
+    never = np.array([[True, False]])
+    for first, second in ((zero, some), (some, zero), (zero, zero)):
+        bounds = Bounds(first, first), Bounds(second, second)
+        radius = radii(*bounds, Fraction(1, 4), rates)
+        assert (radius > 0).all()
+        factor = Minorant(Fraction(1), Fraction(1))
+        assert all((end.upper > 0).all() for end in ends(*bounds, radius, factor))
+    bounds = Bounds(zero, zero, None, never), Bounds(zero, zero, None, never)
+    radius = radii(*bounds, Fraction(1, 4), rates)
+    assert radius[0, 0] == 0 < radius[0, 1]
+    assert all(end.upper[0, 0] == 0 for end in ends(*bounds, radius, factor))
+
+
+@pytest.mark.parametrize("name", sorted(STATES))
+def test_what_is_impossible_is_told(name: str) -> None:
+    """Exactly the outputs that no final state with possible events has."""
+    source = open_probabilities(STATES[name], Fraction(1), Options())
+    found = source.table(ROWS, 40)
+    assert found.impossible is not None
+    for row, told, upper in zip(ROWS, found.impossible, found.upper, strict=True):
+        assert told.tolist() == [count == 0 for count in source.state_counts(row)]
+        assert (upper[told] == 0).all()
+        assert (upper[~told] > 0).all()

@@ -142,9 +142,8 @@ def _power(item: object, where: str) -> int:
 
 
 def _sign(item: object, where: str, *, zero: bool = False) -> int:
-    if isinstance(item, bool) or item not in (-1, 0, 1) or (item == 0 and not zero):
+    if not isinstance(item, int) or isinstance(item, bool) or abs(item) > 1 or not (item or zero):
         wrong(where, "a sign")
-    assert isinstance(item, int)
     return item
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import floor, gcd, lcm
 
 from dipapprox.distributions import Family
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm
@@ -67,7 +68,8 @@ def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
 
 def _inequality(guard: LinearForm) -> Inequality:
     """form <= 0, in integers."""
-    assert guard.terms, "a guard mentions a sample"
+    if not guard.terms:
+        raise BrokenInvariant("a guard mentions no sample")
     scale = lcm(*(a.denominator for _, a in guard.terms))
     divisor = gcd(*(int(a * scale) for _, a in guard.terms))
     factor = Fraction(scale, divisor)

@@ -267,9 +267,11 @@ def _add(total: Integrand, part: Integrand) -> None:
 def _as_function(value: Integrand) -> ExponentialPolynomial:
     terms: dict[Exponent, Fraction] = {}
     for (*rates, q), polynomial in value.items():
-        assert not any(rates), "a sample is left"
+        if any(rates):
+            raise BrokenInvariant("a sample is left in a rate")
         for (*powers, n), c in polynomial.terms():
-            assert not any(powers), "a sample is left"
+            if any(powers):
+                raise BrokenInvariant("a sample is left in a power")
             if q > 0 or (n and not q):
                 raise BrokenInvariant("a probability is not a bounded function of epsilon")
             terms[int(n), q] = Fraction(int(c.p), int(c.q))

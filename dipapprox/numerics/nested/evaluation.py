@@ -29,6 +29,7 @@ from typing import Protocol, assert_never
 from flint import acb, arb
 
 from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.densities import STANDARD_LAWS, Box, mass_bound
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, variables
 from dipapprox.numerics.nested.quadrature import Effort, integrate
@@ -192,7 +193,8 @@ class _NestEvaluator:
     def __init__(self, nest: Nest, settings: Settings) -> None:
         span = nest.span
         assert span.lower is not None and span.upper is not None, "not truncated"
-        assert span.lower_side == span.upper_side, "a nest must lie on one branch"
+        if span.lower_side != span.upper_side:
+            raise BrokenInvariant("a nest lies on two branches of its law's density")
         self.depth = nest.depth
         self.law = STANDARD_LAWS[span.law.family]
         self.side = span.lower_side

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, Guard, Sample
 
@@ -142,7 +143,8 @@ def _closest(distances: Sequence[LinearForm], ranges: Ranges) -> dict[Symbol, Li
 
 def _largest(form: LinearForm, ranges: Ranges) -> Fraction:
     """Return the largest |form| over all inputs in their ranges."""
-    assert not form.samples(), "every free centre is chosen"
+    if form.samples():
+        raise BrokenInvariant("a free centre was not chosen")
     centre, radius = form.constant, Fraction(0)
     for name in form.inputs():
         middle, half = ranges[name]

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dipapprox.errors import UserError
+from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.privacy.claim import Claim
@@ -114,7 +114,8 @@ def calibrate(
 
     search = _Search(query, budget, width, progress)
     reason = search.run()
-    assert last, "at least one epsilon was tried"
+    if not last:
+        raise BrokenInvariant("a calibration tried no epsilon")
     return Calibration(
         run=last[-1].run,
         budget=budget,

@@ -214,5 +214,6 @@ def _budget(point: CurvePoint) -> Fraction:
 
 
 def _upper(factor: Factor) -> Fraction:
-    assert factor.upper is not None, "budgets of a curve are bounded"
+    if factor.upper is None:
+        raise BrokenInvariant("a budget of a curve is not bounded")
     return factor.upper
