@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.rounding import floored
 
 Answer = Enclosure | NotEnclosed
 
@@ -64,8 +63,8 @@ class Answers:
     def bound(
         self, places: NDArray[np.int64], lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> None:
-        """Answer some events by proved bounds in [0, 1]; none of them is impossible."""
-        self.lower[places], self.upper[places] = floored(lower, upper)
+        """Answer some events by proved bounds in [0, 1], 0 or at least the floor of `rounding`."""
+        self.lower[places], self.upper[places] = lower, upper
         self._given[places] = True
 
     def unanswered(self) -> list[int]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
+from dipapprox.numerics import rounding
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.elimination.needs import Needs, is_small
 from dipapprox.numerics.elimination.order_event import is_plain
@@ -146,12 +147,13 @@ class Stars:
             lower, upper = algebra.monomials(centre, functions, exponents)
             # The product and the sum are rounded, once each.
             upper = (upper + lost * np.array(around.samples)) * (1 + 2.0**-51)
-            yield Bounds(around.places, np.minimum(lower, 1.0), np.minimum(upper, 1.0))
+            lower, upper = rounding.floored(np.minimum(lower, 1.0), np.minimum(upper, 1.0))
+            yield Bounds(around.places, lower, upper)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """Proved bounds of the probabilities of the events at some positions."""
+    """Proved bounds of the probabilities of the events at some positions, as in `rounding`."""
 
     places: list[int]
     lower: Array
