@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from threading import RLock
+from threading import Condition
 from weakref import WeakSet
 
 
@@ -17,13 +17,14 @@ class ProcessLock:
     never be released. There it is made anew; what the thread itself holds it goes on holding.
 
     Attributes:
-        held: The lock of this process.
+        held: The lock of this process. A condition, so that whoever has it may let it go for a
+            while, however often it was taken: `held.wait(seconds)`.
     """
 
     __slots__ = ("__weakref__", "held")
 
     def __init__(self) -> None:
-        self.held = RLock()
+        self.held = Condition()
         _locks.add(self)
 
     def after_fork(self) -> None:
@@ -31,7 +32,7 @@ class ProcessLock:
         if self.held.acquire(blocking=False):
             self.held.release()
         else:
-            self.held = RLock()
+            self.held = Condition()
 
 
 _locks: WeakSet[ProcessLock] = WeakSet()

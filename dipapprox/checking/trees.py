@@ -26,7 +26,7 @@ from dipapprox.checking.panels import Function, Grid
 from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_enclosure
+from dipapprox.numerics.precision import give_way, precision, to_enclosure
 
 _MOST_PANELS = 6_000
 _ATTEMPTS = 3
@@ -234,6 +234,7 @@ class Messages(Generic[F]):
 
     def _density_times(self, node: Node) -> F:
         self._limits.check()
+        give_way()
         sample = node.sample
         if sample not in self._densities:
             self._densities[sample] = self._grid.density(sample.law, sample.lower, sample.upper)

@@ -4,11 +4,11 @@ In: `int` and `Fraction`. Out: `arb` balls, and on the way back `Enclosure`s wit
 Every conversion to a ball rounds at the precision of the enclosing `precision` block; every
 conversion back is exact, or outward where the exact number would not fit into memory.
 
-The precision is the process's. Threads take turns: a block begins when no other thread is inside
-one, so that each computes with its bits, and leaves the precision as it was. Blocks nest, callbacks
-of flint's functions may open more, and nothing in a block waits for another thread: no deadlock.
-What a ball encloses is true at any precision; where more is read off a ball than that, its middle
-say, the ball itself is asked whether it may (`legendre`, `elementary`).
+The precision is the process's. Threads take turns: a block begins when no other thread is at work
+in one, so that each computes with its bits; long blocks give way now and then. Blocks nest,
+callbacks of flint's functions may open more, and nothing in a block waits for another thread: no
+deadlock. What a ball encloses is true at any precision; where more is read off a ball than that,
+its middle say, the ball itself is asked whether it may (`legendre`, `elementary`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from threading import active_count, local
+from time import monotonic
 
 from flint import arb, ctx, fmpq
 
@@ -26,19 +28,81 @@ _GRID = 2**16
 """Balls keep exponents of any size. Ends are moved outward to multiples of 2^-65536, so that a
 number such as exp(-10^12) does not become a fraction with a trillion digits."""
 
-_turn = ProcessLock()
-"""Whose holder's precision is flint's."""
+_LONG = 0.05
+"""Seconds of a turn after which others may have one."""
+
+_PAUSE = 0.001
+"""Seconds for another thread to notice that it may."""
+
+
+class _Turns(ProcessLock):
+    """Whose holder's precision is flint's.
+
+    Attributes:
+        inside: How many threads have begun a block and not ended it.
+        outside: The precision where there is none.
+        since: When the latest turn began.
+    """
+
+    __slots__ = ("inside", "outside", "since")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = 0
+        self.outside = ctx.prec
+        self.since = monotonic()
+
+    def after_fork(self) -> None:
+        """Forget the threads that the process has not got."""
+        super().after_fork()
+        if self.inside and not _own.blocks:
+            ctx.prec = self.outside
+        self.inside = int(_own.blocks > 0)
+
+
+class _Own(local):
+    """How many blocks the thread is in."""
+
+    blocks = 0
+
+
+_turns = _Turns()
+_own = _Own()
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Run the block at `bits` >= 2 bits, alone in the process, then restore the precision.
+    """Run the block at `bits` >= 2 bits, then restore the previous precision.
 
     No generator may yield inside such a block, and nothing in it may wait for another thread.
     """
-    # A fresh manager every time: a stored one is not re-entrant.
-    with _turn.held, ctx.workprec(bits):
-        yield
+    with _turns.held:
+        outermost = not _own.blocks
+        if outermost and not _turns.inside:
+            _turns.outside = ctx.prec
+        # A thread that gave way may have left its own precision.
+        before = _turns.outside if outermost else ctx.prec
+        if outermost:
+            _turns.inside, _turns.since = _turns.inside + 1, monotonic()
+        _own.blocks += 1
+        try:
+            ctx.prec = bits
+            yield
+        finally:
+            ctx.prec = before
+            _own.blocks -= 1
+            _turns.inside -= outermost
+
+
+def give_way() -> None:
+    """Let other threads have their turn, if this one's was long; the precision stays.
+
+    For the middle of long blocks, wherever what is at work there will not mind others at work.
+    """
+    if _own.blocks and active_count() > 1 and monotonic() - _turns.since > _LONG:
+        bits = ctx.prec
+        _turns.held.wait(_PAUSE)
+        ctx.prec, _turns.since = bits, monotonic()
 
 
 def to_ball(value: int | Fraction) -> arb:

@@ -33,7 +33,7 @@ from dipapprox.numerics.algebras.density_series import DENSITY_SERIES
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.products import SharedProducts, power
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 
@@ -187,6 +187,10 @@ class BallAlgebra:
         with precision(self.bits):
             return piece.polynomial(u) + spread(piece.radius)
 
+    def _check(self) -> None:
+        self.limits.check()
+        give_way()
+
     def _cached(
         self, kind: str, law: Distribution, make: Callable[[], BallFunction]
     ) -> BallFunction:
@@ -196,7 +200,7 @@ class BallAlgebra:
         return self._leaves[key]
 
     def _multiply(self, f: Piece, g: Piece, bound: arb, negligible: arb) -> Piece:
-        self.limits.check()
+        self._check()
         if bound <= negligible:  # all of it: |f g| <= bound
             return Piece(arb_poly([]), bound)
         radius = f.norm * g.radius + g.norm * f.radius
@@ -230,7 +234,7 @@ class BallAlgebra:
             pieces: list[Piece | None] = []
             before = _ZERO
             for panel in order if from_left else reversed(order):
-                self.limits.check()
+                self._check()
                 piece = function[panel]
                 if piece is None:
                     pieces.append(None if before.is_zero() else constant_piece(before))
@@ -251,7 +255,7 @@ class BallAlgebra:
             scale = to_ball(law.scale)
             pieces: list[Piece | None] = [None] * self.grid.panels
             for panel in range(span.first, span.last):
-                self.limits.check()
+                self._check()
                 center = ((marks[panel] + marks[panel + 1]) / 2 - law.mean) / law.scale
                 half = (marks[panel + 1] - marks[panel]) / 2 / law.scale
                 series = DENSITY_SERIES[law.family]

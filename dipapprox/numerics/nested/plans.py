@@ -30,7 +30,7 @@ from dipapprox.numerics.nested.nest import (
 )
 from dipapprox.numerics.nested.quadrature import Effort
 from dipapprox.numerics.nested.truncation import open_ends, resolution, truncate
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 
 _ATTEMPTS = 3
 _OUTER_EVALUATIONS = 60_000
@@ -82,7 +82,12 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure |
     dynamics = ceil(_extent(truncated) / finest).bit_length()
     with precision(bits + guard + dynamics + 16):
         effort = Effort(bits + guard, to_ball(finest / 2**10).mid(), _OUTER_EVALUATIONS << attempt)
-        settings = Settings(effort, _INNER_EVALUATIONS << attempt, limits.check)
+
+        def check() -> None:
+            limits.check()
+            give_way()
+
+        settings = Settings(effort, _INNER_EVALUATIONS << attempt, check)
         start = [arb(0)] * (_deepest(truncated) + 1)
         found = to_enclosure(make_evaluator(truncated, settings).value(start))
     if isinstance(found, NotEnclosed):
