@@ -177,7 +177,8 @@ def test_flushed_subnormals_prove_nothing(
         with modes(control, bits):
             assert dipapprox.verify(program, PURE).answer is Answer.NOT_DP
     with modes(control, FLUSHED | UNREAD):
-        found = dipapprox.verify_interval(program, (1, 2), 0)
+        two = dipapprox.parse(BOTH_ABOVE.replace("{0..12}", "{11, 12}"))
+        found = dipapprox.verify_interval(two, (1, Fraction(9, 8)), 0, Fraction(1, 8))
     assert found.answer is Answer.NOT_DP
 
 
