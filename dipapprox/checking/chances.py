@@ -1,7 +1,7 @@
 """Chances of choices: the checker's own evaluation of weights, in balls.
 
-A weight is an expression in eps and numbers. That the weights of a choice are probabilities is
-checked as far as balls can: none is below 0, and 1 lies in the enclosure of their sum.
+A weight is an expression in eps and numbers. That the weights of a choice are probabilities is for
+`weights` to make sure, exactly.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import assert_never
 
 from flint import arb
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -40,18 +41,13 @@ class Chance:
         return self.weights[self.outcome] == core.Constant(Fraction(0))
 
     def enclose(self, epsilon: Fraction, bits: int) -> Enclosure | NotEnclosed:
-        """Enclose the chance to about 2**-bits, or say why it is none."""
+        """Enclose the chance of a lawful choice to about 2**-bits, or say why there is none."""
         for attempt in range(_ATTEMPTS):
             with precision(bits + _GUARD_BITS << attempt):
                 eps = to_ball(epsilon)
                 values = [_ball(weight, eps) for weight in self.weights]
-                total = sum(values, arb(0))
-                if any(value < 0 for value in values):
-                    return NotEnclosed("a choice has a weight below 0")
-                if not self.proportional and not total.contains(1):
-                    return NotEnclosed("the probabilities of a choice do not add up to 1")
                 chance = values[self.outcome]
-                found = to_enclosure(chance / total if self.proportional else chance)
+                found = to_enclosure(chance / sum(values, arb(0)) if self.proportional else chance)
             if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
                 break
         # A weight whose enclosure reaches below 0 may still be 0.
@@ -73,6 +69,6 @@ def _ball(weight: core.Weight, eps: arb) -> arb:
         case core.Exponential(exponent):
             return _ball(exponent, eps).exp()
         case core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product():
-            raise AssertionError("weights are closed")
+            raise BrokenInvariant("weights are closed")
         case _:
             assert_never(weight)

@@ -12,9 +12,10 @@ from dipapprox.checking.chances import Chance
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.trees import Forest, TreeValues
+from dipapprox.checking.weights import require_distribution
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.core import InputRow, Program, Value, Weight
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
@@ -56,6 +57,7 @@ class Distributions:
         self.forest = Forest()
         self.factors: list[PlantedFactor] = []
         self._numbers: dict[PlantedFactor, int] = {}
+        self._lawful: set[tuple[tuple[Weight, ...], bool]] = set()
         self._rows: dict[InputRow, dict[tuple[Value, ...], FactorsOfPaths]] = {}
 
     @property
@@ -85,6 +87,17 @@ class Distributions:
                     found.setdefault(path.outputs, []).append(numbers)
             self._rows[row] = {o: tuple(sorted(states)) for o, states in found.items()}
         return self._rows[row]
+
+    def require_lawful(self, chance: Chance) -> None:
+        """Make sure that a choice is a probability distribution at this epsilon.
+
+        Raises:
+            Stuck: If it is none, or that cannot be told.
+        """
+        key = chance.weights, chance.proportional
+        if key not in self._lawful:
+            require_distribution(chance, self.epsilon, self._limits)
+            self._lawful.add(key)
 
     def at(self, bits: int) -> DistributionBounds:
         """Return the bounds of this program's probabilities at `bits` bits."""
@@ -156,6 +169,7 @@ class DistributionBounds:
                 case General():
                     found = self._general(factor)
                 case Chance():
+                    self._owner.require_lawful(factor)
                     found = self._bounds(factor.enclose(self._owner.epsilon, self.bits + 8))
                 case _:
                     found = self._sum(factor)

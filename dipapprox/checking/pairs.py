@@ -1,7 +1,9 @@
 """The checker's pairs: which inputs are adjacent, and the largest delta of all of them.
 
-Everything is integer arithmetic. Bounds of probabilities p, and of e^budget times them, are rounded
-outward to multiples of 2^-56 and kept in 64-bit integers, so that
+Everything is integer arithmetic. Distances are exact: numbers of a common unit are kept in 64 bits
+where no sum of their differences can overflow, and as Python's integers elsewhere. Bounds of
+probabilities p, and of e^budget times them, are rounded outward to multiples of 2^-56 and kept in
+64-bit integers, so that
 
     Σ_o max(0, upper(p_o) - lower(e^budget q_o))      and      Σ_o max(0, lower - upper)
 
@@ -16,13 +18,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.checking.distributions import Bounds, NoBounds
 from dipapprox.checking.factor import Factor
+from dipapprox.checking.values import Stuck
 from dipapprox.language.core import (
     Everyone,
     InputRow,
@@ -69,36 +72,49 @@ def all_rows(program: Program) -> list[InputRow]:
 
 
 def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
-    """Whether two different inputs are adjacent, by the definition."""
-    return any(True for _, others in adjacent_indices(program, [first, second]) if others.any())
+    """Whether two inputs are different and adjacent, by the definition."""
+    if first == second:
+        return False
+    return any(others.any() for _, others in adjacent_indices(program, [first, second]))
 
 
 def adjacent_indices(program: Program, rows: Sequence[InputRow]) -> Neighbours:
-    """Yield for every row which of the rows are adjacent to it."""
+    """Yield for every row which of the rows, all of them different, are adjacent to it."""
     match program.adjacency:
         case Listed(pairs):
-            wanted = {pair for u, v in pairs for pair in ((u, v), (v, u))}
-            for number, row in enumerate(rows):
-                yield number, np.array([(row, other) in wanted for other in rows], dtype=np.bool_)
-            return
+            among = set(rows)
+            kept = [(u, v) for u, v in pairs if u in among and v in among]
+            yield from listed_indices([pair for u, v in kept for pair in ((u, v), (v, u))], rows)
         case Everyone():
             for number in range(len(rows)):
                 yield number, np.arange(len(rows)) != number
-            return
+        case Within(Norm.L0, radius):
+            codes: dict[Value, int] = {}
+            coded = [[codes.setdefault(value, len(codes)) for value in row] for row in rows]
+            yield from _near(_table(coded), Norm.L0, int(radius))
         case Within(norm, radius):
-            pass
+            numbers = [[_number(value) for value in row] for row in rows]
+            scale = lcm(*(number.denominator for row in numbers for number in row))
+            table = _table([[int(number * scale) for number in row] for row in numbers])
+            yield from _near(table, norm, int(radius * scale))
         case _:
             assert_never(program.adjacency)
-    if norm is Norm.L0:
-        codes = {value: k for k, value in enumerate({v for c in program.inputs for v in c.domain})}
-        table = np.array([[codes[value] for value in row] for row in rows])
-        scale = 1
-    else:
-        numbers = [v for cell in program.inputs for v in cell.domain if isinstance(v, Fraction)]
-        scale = lcm(*(number.denominator for number in numbers))
-        table = np.array([[_scaled(value, scale) for value in row] for row in rows])
-    most = min(int(radius * scale), _LARGEST)
-    for number in range(len(rows)):
+
+
+def _table(numbers: list[list[int]]) -> NDArray[Any]:
+    """Rows of numbers as an array in which differences of rows, and their sums, are exact."""
+    size = max((abs(number) for row in numbers for number in row), default=0)
+    width = max((len(row) for row in numbers), default=0)
+    # |Σ_cells |v - v'|| <= 2 size width: below 2^62 nothing overflows 64 bits.
+    fits = 2 * size * width < _LARGEST
+    return np.array(numbers, dtype=np.int64 if fits else object)
+
+
+def _near(table: NDArray[Any], norm: Norm, most: int) -> Neighbours:
+    """Yield for every row of integers which others are at most so far away."""
+    if table.dtype == np.int64:
+        most = min(most, _LARGEST)  # above every distance
+    for number in range(len(table)):
         change = abs(table - table[number])
         match norm:
             case Norm.LINF:
@@ -109,12 +125,15 @@ def adjacent_indices(program: Program, rows: Sequence[InputRow]) -> Neighbours:
                 distance = (change != 0).sum(axis=1)
             case _:
                 assert_never(norm)
-        yield number, (distance <= most) & (np.arange(len(rows)) != number)
+        mask: NDArray[np.bool_] = (distance <= most).astype(np.bool_)
+        mask[number] = False
+        yield number, mask
 
 
-def _scaled(value: Value, scale: int) -> int:
-    assert isinstance(value, Fraction), "distances between named values were refused before"
-    return int(value * scale)
+def _number(value: Value) -> Fraction:
+    if isinstance(value, str):
+        raise Stuck(f"a distance from the named value '{value}'")
+    return value
 
 
 def listed_indices(pairs: Sequence[Pair], rows: Sequence[InputRow]) -> Neighbours:

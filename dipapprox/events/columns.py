@@ -41,7 +41,10 @@ def mapped(column: Column, image: Callable[[int], int]) -> Column:
 
 
 def combined(left: Column, right: Column, image: Callable[[int, int], int]) -> Column:
-    """Apply a function to every pair of numbers in [0, 2^31); once for each distinct pair."""
+    """Apply a function to every pair of numbers in [0, 2^31); once for each distinct pair.
+
+    Numbers count objects that are in memory, so they are far below 2^31: products fit 64 bits.
+    """
     if len(left) <= _FEW:
         pairs = zip(left.tolist(), right.tolist(), strict=True)
         return np.array([image(a, b) for a, b in pairs], np.int64)

@@ -19,10 +19,20 @@ from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.integer_facts import compared_integers
 from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.weights import require_distribution
 from dipapprox.distributions import Distribution, Family
-from dipapprox.language.core import Constant, Exponential, Inverse, Relation, Value, WeightSum
+from dipapprox.language.core import (
+    Constant,
+    Epsilon,
+    Exponential,
+    Inverse,
+    Relation,
+    Value,
+    WeightProduct,
+    WeightSum,
+)
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import Enclosure
 from tests.checking.certified import replaced, signed
 from tests.checking.test_distributions import probability
 
@@ -92,14 +102,34 @@ def test_weights_are_balls_with_proved_widths() -> None:
     found = Chance(shares, 1, True).enclose(ONE, 50)
     assert isinstance(found, Enclosure) and HALF in found and found.width <= Q(1, 2**50)
     assert Chance(shares, 2, True).is_nothing and not Chance(shares, 0, True).is_nothing
-    bad = {
-        "add up": Chance((third, third), 0, False),
-        "below 0": Chance((Constant(Q(2)), Constant(-ONE)), 0, False),
-        "finite": Chance((Inverse(Constant(Q(0))), Constant(ONE)), 0, True),
-    }
-    for reason, chance in bad.items():
-        answer = chance.enclose(ONE, 50)
-        assert isinstance(answer, NotEnclosed) and reason in answer.reason
+
+
+def test_a_choice_is_a_distribution_exactly_or_refused() -> None:
+    """Neither 10^-300 too much, nor a hole that would cancel, nor two errors that make up for each
+    other."""
+    tiny, half = Q(1, 10**300), Constant(HALF)
+    less, more = Constant(HALF - tiny), Constant(HALF + tiny)
+    none = Inverse(Constant(Q(0)))
+    hole = WeightSum(Epsilon(), Constant(-ONE))
+    cancelled = WeightProduct(half, WeightProduct(hole, Inverse(hole)))
+    below = (WeightProduct(Constant(-tiny), Exponential(Epsilon())), Constant(ONE))
+    tangled = Inverse(WeightSum(Constant(ONE), Exponential(WeightProduct(half, Epsilon()))))
+    rest = WeightProduct(Exponential(WeightProduct(half, Epsilon())), tangled)
+    for weights, proportional, reason in [
+        ((half, more), False, "add up"),
+        ((half, less), False, "add up"),
+        ((tangled, WeightSum(rest, Constant(tiny))), False, "add up"),
+        ((Constant(ONE + tiny), Constant(-tiny)), False, "below 0"),
+        (below, True, "below 0"),
+        ((none, Constant(ONE)), True, "division by 0"),
+        ((cancelled, half), False, "divides by 0"),
+        ((hole, hole), True, "all weights"),
+    ]:
+        with pytest.raises(Stuck, match=reason):
+            require_distribution(Chance(weights, 0, proportional), ONE, LIMITS)
+    for lawful in ((less, more), (tangled, rest), (half, half)):
+        require_distribution(Chance(lawful, 0, False), ONE, LIMITS)
+    require_distribution(Chance((cancelled, half), 0, False), Q(2), LIMITS)
 
 
 LOOP = """

@@ -8,9 +8,9 @@ from typing import assert_never
 
 from flint import arb
 
-from dipapprox.checking.decisions.forms import divided, exponential_of
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.weights import divided, exponential_of
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
@@ -30,9 +30,15 @@ _LARGEST_POWER = 100
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """δ(ε); `exact` is None for constants such as exp(-2)."""
+    """δ(ε).
+
+    Attributes:
+        exact: In lowest terms; None for constants such as exp(-2).
+        divisors: What `exact` divides by, before anything was cancelled.
+    """
 
     exact: Quotient | None
+    divisors: tuple[Quotient, ...]
     formula: Formula
 
     def enclose(self, epsilon: Fraction, bits: int) -> Enclosure:
@@ -56,33 +62,38 @@ def read_delta(text: str) -> Delta:
         UserError: If it is no formula.
     """
     formula = parse_formula(text, "claim.delta", ("eps",))
+    divisors: list[Quotient] = []
     try:
-        return Delta(_quotient(formula), formula)
+        return Delta(_quotient(formula, divisors), tuple(divisors), formula)
     except Stuck:
         if _varies(formula):
             raise
-        return Delta(None, formula)
+        return Delta(None, (), formula)
 
 
-def _quotient(formula: Formula) -> Quotient:
+def _quotient(formula: Formula, divisors: list[Quotient]) -> Quotient:
+    """Return the quotient, and add to `divisors` what is divided by."""
     match formula:
         case Number(value):
             return constant(value)
         case Name():
             return Quotient(ExponentialPolynomial.monomial(1, power=1))
         case Negation(operand):
-            return constant(-1).times(_quotient(operand))
+            return constant(-1).times(_quotient(operand, divisors))
         case Operation(left, operator, right):
-            return _combined(_quotient(left), operator, _quotient(right))
+            first, second = _quotient(left, divisors), _quotient(right, divisors)
+            return _combined(first, operator, second, divisors)
         case Call(Function.EXP, argument):
-            return exponential_of(_quotient(argument))
+            return exponential_of(_quotient(argument, divisors))
         case Call():
             raise Stuck("delta is no quotient of exponential polynomials")
         case _:
             assert_never(formula)
 
 
-def _combined(left: Quotient, operator: Operator, right: Quotient) -> Quotient:
+def _combined(
+    left: Quotient, operator: Operator, right: Quotient, divisors: list[Quotient]
+) -> Quotient:
     match operator:
         case Operator.ADD:
             return left.plus(right)
@@ -91,6 +102,7 @@ def _combined(left: Quotient, operator: Operator, right: Quotient) -> Quotient:
         case Operator.MULTIPLY:
             return left.times(right)
         case Operator.DIVIDE:
+            divisors.append(right)
             return divided(left, right)
         case Operator.POWER:
             exponent = right.top.as_constant()
@@ -98,7 +110,10 @@ def _combined(left: Quotient, operator: Operator, right: Quotient) -> Quotient:
                 raise Stuck("delta has an exponent that is no number")
             if exponent.denominator > 1 or abs(exponent) > _LARGEST_POWER:
                 raise Stuck("delta has an exponent that is no small integer")
-            base = left if exponent >= 0 else divided(constant(1), left)
+            base = left
+            if exponent < 0:
+                divisors.append(left)
+                base = divided(constant(1), left)
             result = constant(1)
             for _ in range(abs(exponent.numerator)):
                 result = result.times(base)

@@ -14,11 +14,12 @@ from typing import assert_never
 
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.decisions.piecewise import ExactFunctions, Piecewise
-from dipapprox.checking.decisions.quotients import Quotient, constant, lowest_terms
+from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.distributions import Distributions, FactorsOfPaths
 from dipapprox.checking.orders import General
 from dipapprox.checking.trees import Messages
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.weights import chance_form
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language import core
 from dipapprox.limits import Limits
@@ -104,93 +105,6 @@ class Forms:
         if tree not in self._trees:
             self._trees[tree] = self._functions.total(self._messages.weighted(tree))
         return self._trees[tree]
-
-
-def chance_form(chance: Chance) -> Quotient:
-    """Return the probability of an outcome as a function of ε.
-
-    Raises:
-        Stuck: If a weight is no quotient of exponential polynomials.
-    """
-    own = weight_form(chance.weights[chance.outcome])
-    if not chance.proportional:
-        return own
-    return divided(own, total_weight(chance))
-
-
-def divisors(weight: core.Weight) -> Iterator[Quotient]:
-    """Yield what a weight divides by."""
-    match weight:
-        case core.Inverse(operand):
-            yield weight_form(operand)
-            yield from divisors(operand)
-        case core.WeightSum(left, right) | core.WeightProduct(left, right):
-            yield from divisors(left)
-            yield from divisors(right)
-        case core.Exponential(exponent):
-            yield from divisors(exponent)
-        case core.Epsilon():
-            pass
-        case core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product():
-            pass
-        case _:
-            assert_never(weight)
-
-
-def total_weight(chance: Chance) -> Quotient:
-    """Return the sum of all weights of a choice."""
-    return reduce(Quotient.plus, map(weight_form, chance.weights), constant(0))
-
-
-def weight_form(weight: core.Weight) -> Quotient:
-    """Return a weight as a function of ε.
-
-    Raises:
-        Stuck: If it is no quotient of exponential polynomials.
-    """
-    match weight:
-        case core.Constant(Fraction() as value):
-            return constant(value)
-        case core.Epsilon():
-            return Quotient(ExponentialPolynomial.monomial(1, power=1))
-        case core.WeightSum(left, right):
-            return weight_form(left).plus(weight_form(right))
-        case core.WeightProduct(left, right):
-            return weight_form(left).times(weight_form(right))
-        case core.Inverse(operand):
-            return divided(_ONE, weight_form(operand))
-        case core.Exponential(exponent):
-            return exponential_of(weight_form(exponent))
-        case core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product():
-            raise AssertionError("weights are closed")
-        case _:
-            assert_never(weight)
-
-
-def exponential_of(exponent: Quotient) -> Quotient:
-    """Return e^(rate ε) for an exponent rate * ε.
-
-    Raises:
-        Stuck: If the exponent is something else.
-    """
-    match exponent.top.terms, exponent.bottom.as_constant():
-        case (), _:
-            return _ONE
-        case (((1, rate), factor),), Fraction() as divisor if not rate:
-            return Quotient(ExponentialPolynomial.monomial(1, rate=factor / divisor))
-        case _:
-            raise Stuck("an exponent that is no rational multiple of eps")
-
-
-def divided(left: Quotient, right: Quotient) -> Quotient:
-    """left / right.
-
-    Raises:
-        Stuck: If `right` is the zero function.
-    """
-    if not right.top:
-        raise Stuck("a division by 0")
-    return left.times(lowest_terms(right.bottom, right.top))
 
 
 def _draws(block: core.Block) -> Iterator[core.Draw]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dipapprox.checking.chances import Chance
-from dipapprox.checking.decisions.forms import divisors, total_weight, weight_form
 from dipapprox.checking.decisions.proofs import Interval, Proof, Refuted
-from dipapprox.checking.decisions.quotients import Canonical, Quotient, as_function, canonical
+from dipapprox.checking.decisions.quotients import (
+    Canonical,
+    Quotient,
+    as_function,
+    canonical,
+    constant,
+)
 from dipapprox.checking.decisions.signs import grows_from_zero, is_positive, sign_at
 from dipapprox.checking.findings import Findings
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.weights import divisors, total_weight, weight_form
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
@@ -68,7 +74,7 @@ class KnownSigns:
                 raise Stuck(f"it is not shown that {what} is not 0 for some eps")
 
     def require_choice(self, chance: Chance) -> None:
-        """Make sure that the weights of a choice are defined and >= 0 on the interval.
+        """Make sure that a choice is a probability distribution for every ε of the interval.
 
         Raises:
             Stuck: If that is not shown.
@@ -81,6 +87,8 @@ class KnownSigns:
                 raise Stuck("it is not shown that the weights of a choice are >= 0")
         if chance.proportional:
             self.require_divisor(total_weight(chance), "the sum of the weights of a choice")
+        elif total_weight(chance) != constant(1):
+            raise Stuck("the probabilities of a choice do not add up to 1")
 
     def _is_positive(self, function: Canonical) -> bool:
         if self._positive.get(function) or grows_from_zero(function, self.limits):

@@ -105,7 +105,8 @@ def _delta(
         if claimed.exact is None:
             findings.differ("evidence.delta_below", "delta is no rational number")
         else:
-            signs.require_divisor(Quotient(claimed.exact.bottom), "a denominator of delta")
+            for divisor in (*claimed.divisors, Quotient(claimed.exact.bottom)):
+                signs.require_divisor(divisor, "a denominator of delta")
         return claimed.exact
     if not _is_below(constant(below), claimed, signs):
         findings.differ("evidence.delta_below", f"{below} is not shown to be at most delta")

@@ -75,7 +75,9 @@ def lowest_terms(top: ExponentialPolynomial, bottom: ExponentialPolynomial) -> Q
         return Quotient(ZERO)
     if bottom == ONE:
         return Quotient(top)
-    steps = lcm(*(q.denominator for f in (top, bottom) for (_, q), _ in f.terms))
+    least = {f: min(q for (_, q), _ in f.terms) for f in (top, bottom)}
+    rates = (q - least[f] for f in (top, bottom) for (_, q), _ in f.terms)
+    steps = 1 / (reduce(_common_unit, rates, Fraction(0)) or _ONE)
     (above, up, rise), (below, down, fall) = _polynomial(top, steps), _polynomial(bottom, steps)
     common = above.gcd(below)
     above, below = above // common, below // common
@@ -174,7 +176,7 @@ def as_function(canonical_form: Canonical) -> ExponentialPolynomial:
 
 
 def _polynomial(
-    function: ExponentialPolynomial, steps: int
+    function: ExponentialPolynomial, steps: Fraction | int
 ) -> tuple[fmpz_mpoly, Fraction, Fraction]:
     """function = polynomial(ε, e^(ε/steps)) * factor * e^(rate ε)."""
     least = min(q for (_, q), _ in function.terms)
@@ -188,11 +190,11 @@ def _polynomial(
 
 
 def _function(
-    polynomial: fmpz_mpoly, steps: int, factor: Fraction, rate: Fraction
+    polynomial: fmpz_mpoly, steps: Fraction | int, factor: Fraction, rate: Fraction
 ) -> ExponentialPolynomial:
     return ExponentialPolynomial.of(
         {
-            (int(n), Fraction(int(k), steps) + rate): int(c) * factor
+            (int(n), Fraction(int(k)) / steps + rate): int(c) * factor
             for (n, k), c in polynomial.to_dict().items()
         }
     )

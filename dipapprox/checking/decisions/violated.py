@@ -8,7 +8,7 @@ from functools import reduce
 
 from dipapprox.checking import pairs
 from dipapprox.checking.decisions.delta import read_delta
-from dipapprox.checking.decisions.forms import Forms, divisors, total_weight, weight_form
+from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.decisions.record import (
     DecisionRecord,
@@ -16,12 +16,12 @@ from dipapprox.checking.decisions.record import (
     RecordedProbability,
     RecordedViolation,
 )
-from dipapprox.checking.decisions.signs import sign_at
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.findings import Findings, interval_text
 from dipapprox.checking.rows import listed_pairs, pair_text, row_of
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.weights import require_distribution
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
@@ -84,7 +84,8 @@ def _by_forms(
 ) -> None:
     epsilon = evidence.epsilon
     forms = Forms(program, list(dict.fromkeys(pair)), limits)
-    _require_choices(forms, epsilon, limits)
+    for chance in forms.chances:
+        require_distribution(chance, epsilon, limits)
     nothing = constant(0)
     first, second = ([forms.row(row).get(output, nothing) for output in outputs] for row in pair)
     for output, each, p, q in zip(outputs, evidence.outputs, first, second, strict=True):
@@ -185,25 +186,6 @@ def _compare_sides(
         findings.reason = f"the two sides cannot be told apart at {findings.bits} bits"
     elif evidence.left.lower <= evidence.right.upper:
         findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
-
-
-def _require_choices(forms: Forms, epsilon: Fraction, limits: Limits) -> None:
-    """Make sure that choices are probability distributions at one ε."""
-    for chance in forms.chances:
-        for weight in chance.weights:
-            for divisor in (*divisors(weight), *_total(chance.proportional, total_weight(chance))):
-                if not _sign(divisor, epsilon, limits):
-                    raise Stuck(f"a choice divides by 0 at {epsilon}")
-            if _sign(weight_form(weight), epsilon, limits) < 0:
-                raise Stuck(f"a choice has a weight below 0 at {epsilon}")
-
-
-def _total(proportional: bool, total: Quotient) -> tuple[Quotient, ...]:
-    return (total,) if proportional else ()
-
-
-def _sign(quotient: Quotient, epsilon: Fraction, limits: Limits) -> int:
-    return sign_at(quotient.top, epsilon, limits) * sign_at(quotient.bottom, epsilon, limits)
 
 
 def _product(form: RecordedForm) -> ExponentialPolynomial:

@@ -262,7 +262,8 @@ def _merged(
         groups = codes.ravel()
     else:
         kept = np.flatnonzero(spent.ravel() <= budget)
-        # Codes first: two columns become one number without assuming anything of their size.
+        # Codes first: two columns become one number. There are at most 2^21 different codes, and a
+        # budget is at most 2^40 (`walk`): 64 bits hold the number.
         _, numbers = np.unique(codes.ravel()[kept], return_inverse=True)
         groups = numbers.astype(np.int64) * (budget + 1) + spent.ravel()[kept]
     lower, upper = lower.ravel()[kept], upper.ravel()[kept]

@@ -1,0 +1,220 @@
+"""False certificates written by hand, digests fitting: none is confirmed."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox.checking.check import check
+from dipapprox.checking.pairs import adjacent_indices, all_rows, are_adjacent
+from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.language.core import Norm, Within
+from dipapprox.privacy.certificate import FORMAT, VERSION, text_hash
+from dipapprox.privacy.decisions.certificate import FORMAT as DECISION_FORMAT
+from dipapprox.privacy.decisions.certificate import VERSION as DECISION_VERSION
+from tests.checking.certified import Fields, replaced, signed
+
+PUBLISHED = """
+input q in {DOMAIN}
+output out in {0, 1}
+adjacent ADJACENCY
+out <- 0
+if q = FIRST then out <- 1 end
+"""
+"""Whether the input is the first value: δ = 1 for every pair."""
+
+
+def _source(text: str) -> Fields:
+    return {"name": "forged", "language": "dpg", "text": text, "sha256": text_hash(text)}
+
+
+def private(text: str, rows: int, pairs: int) -> Fields:
+    """A summary that says DP with δ = 0 at ε = 1."""
+    return signed(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "program": _source(text),
+            "params": {},
+            "claim": {"eps": "1", "eps_prv": "1", "delta": "0"},
+            "pairs": {"selection": "adjacent", "count": pairs, "list": None},
+            "verdict": "DP",
+            "delta_enclosure": ["0", "0"],
+            "evidence": {"kind": "summary", "rows": rows},
+            "computed": {"engine": "none", "precision": 40},
+            "digest": "",
+        }
+    )
+
+
+HUGE = [
+    ([0, 2**62 + 1], "linf", 2**62 + 1),
+    ([0, 2**62 + 1], "l1", 2**62 + 1),
+    ([-(2**62), 2**62], "linf", 2**63),
+    ([-(2**63), 2**63 - 1], "linf", 2**64),
+    ([0, 2**64], "linf", 2**64),
+    ([2**63, 2**63 + 1], "linf", 1),
+    ([2**63, -1], "l1", 2**63 + 1),
+    ([2**63 + 1, 2**63], "l1", 1),
+    ([0, 10**40], "linf", 10**40),
+    ([Fraction(1, 2**61 - 1), Fraction(1, 2**60 - 1)], "l1", 1),
+    ([2**64 + 1, 2**64], "l0", 1),
+]
+
+
+@pytest.mark.parametrize(("domain", "norm", "radius"), HUGE)
+def test_no_pair_of_huge_values_is_lost(domain: list[Fraction], norm: str, radius: int) -> None:
+    text = PUBLISHED.replace("DOMAIN", ", ".join(map(str, domain)))
+    text = text.replace("ADJACENCY", f"{norm} {radius}").replace("FIRST", str(domain[0]))
+    for count in (0, 2):
+        result = check(private(text, 2, count))
+        assert result.outcome is Outcome.REFUTED, result
+        assert result.pairs == 2
+
+
+values = st.one_of(
+    st.integers(-3, 3).map(Fraction),
+    st.builds(
+        lambda power, sign, shift, parts: Fraction(sign * 2**power + shift, parts),
+        st.integers(58, 70), st.sampled_from([-1, 1]), st.integers(-2, 2), st.integers(1, 3),
+    ),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(values, min_size=2, max_size=4, unique=True),
+    st.sampled_from(list(Norm)),
+    st.one_of(st.integers(0, 3), st.sampled_from([2**62, 2**63 - 1, 2**64 + 1])),
+)
+def test_adjacency_is_that_of_fractions(domain: list[Fraction], norm: Norm, radius: int) -> None:
+    """Against the definition, written down with Python's fractions."""
+    listed = ", ".join(map(str, domain))
+    program = dipapprox.parse(
+        f"input q[2] in {{{listed}}}\noutput out in {{0}}\n"
+        f"adjacent {norm.value} {radius}\nout <- 0\n"
+    )
+    assert program.adjacency == Within(norm, Fraction(radius))
+    rows = all_rows(program)
+    found = {(k, int(v)) for k, mask in adjacent_indices(program, rows) for v in mask.nonzero()[0]}
+    for u, v in product(range(len(rows)), repeat=2):
+        changes = [abs(a - b) for a, b in zip(rows[u], rows[v], strict=True) if a != b]  # type: ignore[operator]
+        size = {Norm.LINF: max(changes, default=0), Norm.L1: sum(changes), Norm.L0: len(changes)}
+        assert ((u, v) in found) == (u != v and size[norm] <= radius)
+        assert are_adjacent(program, rows[u], rows[v]) == ((u, v) in found)
+
+
+def test_no_input_is_its_own_neighbour_but_listed_pairs_count_as_they_are() -> None:
+    text = PUBLISHED.replace("DOMAIN", "0, 1").replace("FIRST", "0")
+    listed = dipapprox.parse(text.replace("ADJACENCY", "{ 0 ~ 1; 1 ~ 1 }"))
+    near = dipapprox.parse(text.replace("ADJACENCY", "linf 0"))
+    for program, count in ((listed, 3), (near, 0)):
+        rows = all_rows(program)
+        assert not are_adjacent(program, rows[1], rows[1])
+        assert sum(int(mask.sum()) for _, mask in adjacent_indices(program, rows)) == count
+
+
+# --- choices that are none ------------------------------------------------------------------------
+
+CHOICE = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+out <- choose {WEIGHTS}
+"""
+
+TWICE = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+a <- choose {0 : 1, 1 : 1}
+out <- choose {0 : 1/4, 1 : 1/4}
+"""
+
+
+GROWTH = {
+    "form": [[0, "1", "1"], [0, "0", "-1"]],
+    "proof": {"kind": "derivatives at 0"},
+}
+
+
+def decision(text: str, delta: str = "0", interval: tuple[str, str] = ("0", "inf")) -> Fields:
+    """A decision "private" that knows only that e^ε >= 1."""
+    return signed(
+        {
+            "format": DECISION_FORMAT,
+            "version": DECISION_VERSION,
+            "program": _source(text),
+            "params": {},
+            "claim": {"interval": list(interval), "budget": "1", "delta": delta},
+            "pairs": {"selection": "adjacent", "count": 2, "list": None},
+            "verdict": "private",
+            "evidence": {
+                "kind": "inequalities", "delta_below": None, "signs": [GROWTH], "inequalities": [],
+            },
+            "computed": {},
+            "digest": "",
+        }
+    )  # fmt: skip
+
+
+TINY = "1/1" + "0" * 300
+
+WEIGHTS = [
+    f"0 : 1/2, 1 : 1/2 + {TINY}",
+    f"0 : 1/2, 1 : 1/2 - {TINY}",
+    f"0 : 1 + {TINY}, 1 : -{TINY}",
+    "0 : 1/2 * (eps - 1) / (eps - 1), 1 : 1/2",
+    "0 : 1/2 + 0 / (eps - 1), 1 : 1/2",
+    "0 : 1/2 + (eps - 1) / 10 ^ 300, 1 : 1/2",
+]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_what_is_no_distribution_is_not_confirmed(weights: str) -> None:
+    text = CHOICE.replace("WEIGHTS", weights)
+    fields = private(text, 2, 2)
+    at_one = check(fields)
+    assert "10 ^" in weights or at_one.outcome is Outcome.NOT_CONFIRMED, at_one
+    elsewhere = check(signed(replaced(fields, ("claim", "eps"), "1/3")))
+    assert "(eps - 1)" in weights or elsewhere.outcome is Outcome.NOT_CONFIRMED
+    assert check(decision(text)).outcome is not Outcome.CONFIRMED
+
+
+def test_two_choices_that_make_up_for_each_other_are_not_confirmed() -> None:
+    for fields in (private(TWICE, 2, 2), decision(TWICE)):
+        result = check(fields)
+        assert result.outcome is Outcome.NOT_CONFIRMED
+        assert "add up" in str(result.reason)
+
+
+# --- δ with holes ---------------------------------------------------------------------------------
+
+FAIR = CHOICE.replace("WEIGHTS", "0 : 1/2, 1 : 1/2")
+
+
+def _decided(delta: str, interval: tuple[str, str] = ("0", "inf")) -> CheckResult:
+    """A true certificate of a program with δ(ε) = 0, but for the way in which δ is written."""
+    return check(json.dumps(decision(FAIR, delta, interval)))
+
+
+def test_a_delta_is_defined_on_the_whole_interval() -> None:
+    for delta in ("0", "exp(-eps)", "1/(1 + eps)", "exp(-eps)/(1 + exp(-eps))", "(1 + eps)^-1"):
+        assert _decided(delta).outcome is Outcome.CONFIRMED, delta
+    holes = (
+        "(D)*(eps-1)/(eps-1)", "(D)*((eps-1)/(eps-1))", "(D)/((eps-1)/(eps-1))",
+        "(D)+0/(eps-1)", "(D)+0*(eps-1)^-1", "(D)*exp(0*(eps-1)/(eps-1))",
+        "(D)*(exp(eps)-exp(2*eps)/exp(eps)+1)^0/(eps-1)*(eps-1)", "0*(eps-1)/(eps-1)",
+    )  # fmt: skip
+    for delta in ("exp(-eps)", "1/2", "0"):
+        for hole in holes:
+            result = _decided(hole.replace("D", delta))
+            assert result.outcome is Outcome.NOT_CONFIRMED, hole
+    for interval in (("1", "1"), ("1/2", "1"), ("1", "2")):
+        assert _decided("(eps-1)/(eps-1)", interval).outcome is Outcome.NOT_CONFIRMED
