@@ -84,12 +84,20 @@ class Facts:
 
     def plus(self, line: Line) -> Facts:
         """Assume `line` <= 0."""
-        edges = self._edges
+        return Facts((*self.lines, line.in_unit()), self.knowing(line)._edges)
+
+    def knowing(self, line: Line) -> Facts:
+        """Let `line` <= 0 count for what follows; it is no assumption, as it always holds."""
         found = difference_of(line)
-        if found is not None:
-            first, second, bound = found
-            edges = {**edges, first: (*edges.get(first, ()), (second, bound))}
-        return Facts((*self.lines, line.in_unit()), edges)
+        if found is None:
+            return self
+        first, second, bound = found
+        edges = {**self._edges, first: (*self._edges.get(first, ()), (second, bound))}
+        return Facts(self.lines, edges)
+
+
+class Contradiction(Exception):
+    """Some inequalities add up to 0 < 0."""
 
 
 def distance(
@@ -97,13 +105,16 @@ def distance(
 ) -> Fraction | None:
     """Return the least w for which x_start - x_end <= w follows; None if none does.
 
-    Bellman and Ford's relaxation. Only ever called on systems without negative cycles: a
-    difference is assumed only when its opposite was not implied.
+    Bellman and Ford's relaxation: without a negative cycle every round makes some vertex final.
+
+    Raises:
+        Contradiction: If there is a negative cycle.
     """
     best = {start: _ZERO}
     waiting = [start]
+    rounds = 0
     while waiting:
-        following = []
+        following = set()
         for vertex in waiting:
             length = best[vertex]
             for neighbour, weight in edges.get(vertex, ()):
@@ -111,6 +122,9 @@ def distance(
                 known = best.get(neighbour)
                 if known is None or reached < known:
                     best[neighbour] = reached
-                    following.append(neighbour)
-        waiting = following
+                    following.add(neighbour)
+        waiting = sorted(following)
+        rounds += 1
+        if rounds > len(best):
+            raise Contradiction
     return best.get(end)

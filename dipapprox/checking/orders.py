@@ -13,13 +13,13 @@ or `General` when its inequalities are no comparisons of pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.checking.cycles import Order, Sample, Trees, components, is_cyclic, trees
-from dipapprox.checking.facts import GROUND, Line, distance
-from dipapprox.distributions import Distribution
+from dipapprox.checking.facts import GROUND, Contradiction, Line, distance
+from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
@@ -151,11 +151,15 @@ def _shifted(laws: list[Distribution], bounds: Bounds) -> list[Order | None] | N
     """
     kept = dict(bounds)
     integers = laws[0].family.is_discrete
+    supports = _supports(laws)
     for key, w in bounds.items():
-        back = distance(_edges(kept, key), key[1], key[0])
+        known = _edges([*(item for item in kept.items() if item[0] != key), *supports])
+        try:
+            back, other = distance(known, key[1], key[0]), distance(known, *key)
+        except Contradiction:
+            return None
         if back is not None and (back + w < 0 or (back + w == 0 and not integers)):
             return None
-        other = distance(_edges(kept, key), *key)
         if other is not None and other <= w:
             del kept[key]
     edges = [key for key in kept if GROUND not in key]
@@ -191,9 +195,21 @@ def _shifted(laws: list[Distribution], bounds: Bounds) -> list[Order | None] | N
     return found
 
 
-def _edges(bounds: Bounds, without: tuple[int, int]) -> dict[int, tuple[tuple[int, Fraction], ...]]:
+def _supports(laws: Sequence[Distribution]) -> list[tuple[tuple[int, int], Fraction]]:
+    """What holds of one-sided samples anyway, as bounds."""
+    found: list[tuple[tuple[int, int], Fraction]] = []
+    for k, law in enumerate(laws):
+        if law.family is Family.EXPONENTIAL:
+            found.append(((GROUND, k), -law.mean))
+        elif law.family is Family.REFLECTED_EXPONENTIAL:
+            found.append(((k, GROUND), law.mean))
+    return found
+
+
+def _edges(
+    bounds: Iterable[tuple[tuple[int, int], Fraction]],
+) -> dict[int, tuple[tuple[int, Fraction], ...]]:
     edges: dict[int, list[tuple[int, Fraction]]] = {}
-    for (a, b), w in bounds.items():
-        if (a, b) != without:
-            edges.setdefault(a, []).append((b, w))
+    for (a, b), w in bounds:
+        edges.setdefault(a, []).append((b, w))
     return {a: tuple(each) for a, each in edges.items()}

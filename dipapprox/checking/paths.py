@@ -20,7 +20,7 @@ from dipapprox.checking.chances import Chance
 from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.integer_facts import Outcome, compared_integers
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
 from dipapprox.limits import Limits
 
@@ -111,7 +111,9 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
             law = Distribution(family, centre.constant, scale.at(epsilon))
             sample = Line(Fraction(0), ((len(state.laws), Fraction(1)),))
             changed = {**store, place_of(target, store): sample}
-            return [replace(state, rest=after, store=changed, laws=(*state.laws, law))]
+            facts = _with_support(state.facts, sample, law)
+            laws = (*state.laws, law)
+            return [replace(state, rest=after, store=changed, laws=laws, facts=facts)]
         case core.Choose():
             return _chosen(statement, replace(state, rest=after))
         case core.If(condition, then, otherwise):
@@ -133,6 +135,20 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
             return [replace(state, rest=None)]
         case _:
             assert_never(statement)
+
+
+def _with_support(facts: Facts, sample: Line, law: Distribution) -> Facts:
+    """One-sided noise is never on the other side of its mean: what needs it there is impossible."""
+    beyond = sample + Line(-law.mean)
+    match law.family:
+        case Family.EXPONENTIAL:
+            return facts.knowing(beyond.times(Fraction(-1)))
+        case Family.REFLECTED_EXPONENTIAL:
+            return facts.knowing(beyond)
+        case Family.GAUSSIAN | Family.LAPLACE | Family.DISCRETE_LAPLACE:
+            return facts
+        case _:
+            assert_never(law.family)
 
 
 def _chosen(choice: core.Choose, state: _State) -> list[_State]:

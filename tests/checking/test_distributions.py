@@ -167,3 +167,15 @@ def test_outputs_sum_to_one() -> None:
     for row in pairs.all_rows(program)[:9]:
         found = bounds.row(row).values()
         assert sum(a for a, _ in found) <= 1 << bounds.unit <= sum(b for _, b in found)
+
+
+def test_contradictions_between_scaled_samples_end() -> None:
+    """2 x <= y - 1, y <= 3 z - 1, 3 z <= 2 x - 1; a further comparison comes first."""
+    laws = [Distribution(Family.LAPLACE, Fraction(0), ONE)] * 4
+    cycle = [
+        Line(ONE, ((0, Fraction(2)), (1, -ONE))),
+        Line(ONE, ((1, ONE), (2, Fraction(-3)))),
+        Line(ONE, ((0, Fraction(-2)), (2, Fraction(3)))),
+    ]
+    assert probability(laws, [less(0, 3), *cycle], 40) == Enclosure.exact(0)
+    assert probability(laws, [*cycle, less(3, 0)], 40) == Enclosure.exact(0)

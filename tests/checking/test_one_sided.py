@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dipapprox
 from dipapprox.checking.facts import Line
+from dipapprox.checking.result import Outcome
 from dipapprox.distributions import MIRRORED, Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
@@ -79,3 +81,30 @@ def test_the_least_of_many(count: int) -> None:
     found = probability(samples, [less(0, k) for k in range(1, count + 1)], 50)
     assert Fraction(2, 2 + count) in found
     assert found.width < Fraction(1, 2**40)
+
+
+IMPOSSIBLE = """
+input q in {0, 1}
+output out in 0..4
+adjacent all
+x <- LapPlus(0, 1 / eps)
+y <- LapMinus(q, 2 / eps)
+z <- LapPlus(2, 1)
+out <- 0
+if q = 1 and x < 0 then out <- 1 end
+if q = 1 and y > x + 1 then out <- 2 end
+if q = 1 and z <= y then out <- 3 end
+if q = 1 and 3 * x + 5 <= y then out <- 4 end
+"""
+
+
+def test_what_lies_on_the_empty_side_is_impossible() -> None:
+    """Its probability is 0, not a tail: δ = 0 is confirmed for every budget."""
+    program = dipapprox.parse(IMPOSSIBLE)
+    for budget in (Fraction(0), ONE):
+        claim = dipapprox.Claim(epsilon=ONE, epsilon_prv=budget, delta=Fraction(0))
+        verdict = dipapprox.verify(program, claim)
+        result = dipapprox.check(dipapprox.certify(program, IMPOSSIBLE, verdict).to_json())
+        assert verdict.answer is dipapprox.Answer.DP
+        assert result.outcome is Outcome.CONFIRMED, result.reason
+        assert result.delta_enclosure == Enclosure(Fraction(0), Fraction(0))
