@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.checking.chains import Absorbed, Random, chances_in, require_ending
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
+from dipapprox.checking.random_values import RandomValues
 from dipapprox.checking.trees import Forest, TreeValues
-from dipapprox.checking.weights import require_distribution
+from dipapprox.checking.weights import chance_form, require_distribution, sign_of
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program, Value, Weight
@@ -27,7 +29,7 @@ Bounds = tuple[int, int]
 Planted = tuple[tuple[int, tuple[int, ...]], ...]
 """A `Sum` with its trees planted: (sign, numbers of trees)."""
 
-PlantedFactor = Planted | General | Chance
+PlantedFactor = Planted | General | Random
 
 FactorsOfPaths = tuple[tuple[int, ...], ...]
 """The factors, by number, of each path to an output."""
@@ -57,6 +59,7 @@ class Distributions:
         self.forest = Forest()
         self.factors: list[PlantedFactor] = []
         self._numbers: dict[PlantedFactor, int] = {}
+        self._possible: dict[Chance, bool] = {}
         self._lawful: set[tuple[tuple[Weight, ...], bool]] = set()
         self._rows: dict[InputRow, dict[tuple[Value, ...], FactorsOfPaths]] = {}
 
@@ -88,25 +91,36 @@ class Distributions:
             self._rows[row] = {o: tuple(sorted(states)) for o, states in found.items()}
         return self._rows[row]
 
-    def require_lawful(self, chance: Chance) -> None:
-        """Make sure that a choice is a probability distribution at this epsilon.
+    def require_lawful(self, happening: Random) -> None:
+        """Make sure that choices are distributions and loops end, at this epsilon.
 
         Raises:
-            Stuck: If it is none, or that cannot be told.
+            Stuck: If that is not so, or cannot be told.
+            LimitReached: If the limits run out.
         """
-        key = chance.weights, chance.proportional
-        if key not in self._lawful:
-            require_distribution(chance, self.epsilon, self._limits)
-            self._lawful.add(key)
+        for chance in chances_in(happening):
+            key = chance.weights, chance.proportional
+            if key not in self._lawful:
+                require_distribution(chance, self.epsilon, self._limits)
+                self._lawful.add(key)
+        if isinstance(happening, Absorbed):
+            require_ending(happening.chain, self.is_possible, self.is_possible)
+
+    def is_possible(self, chance: Chance) -> bool:
+        """Whether an outcome of a choice has a probability above 0."""
+        if chance not in self._possible:
+            sign = sign_of(chance_form(chance), self.epsilon, self._limits)
+            self._possible[chance] = sign > 0
+        return self._possible[chance]
 
     def at(self, bits: int) -> DistributionBounds:
         """Return the bounds of this program's probabilities at `bits` bits."""
         return DistributionBounds(self, self.forest, self.factors, bits, self._limits)
 
-    def _number(self, factor: Sum | General | Chance) -> int:
+    def _number(self, factor: Sum | General | Random) -> int:
         key: PlantedFactor = (
             factor
-            if isinstance(factor, General | Chance)
+            if isinstance(factor, General | Chance | Absorbed)
             else tuple([(s, tuple([self.forest.plant(o) for o in trees])) for s, trees in factor])
         )
         number = self._numbers.setdefault(key, len(self.factors))
@@ -136,6 +150,7 @@ class DistributionBounds:
         self._factors = known_factors
         self._limits = limits
         self._trees = TreeValues(forest, bits + 8, limits)
+        self._random = RandomValues(owner.epsilon, owner.is_possible, limits)
         self._known: dict[int, Bounds] = {}
         self._outputs: dict[FactorsOfPaths, Bounds] = {}
 
@@ -168,9 +183,9 @@ class DistributionBounds:
             match factor:
                 case General():
                     found = self._general(factor)
-                case Chance():
+                case Chance() | Absorbed():
                     self._owner.require_lawful(factor)
-                    found = self._bounds(factor.enclose(self._owner.epsilon, self.bits + 8))
+                    found = self._bounds(self._random.enclose(factor, self.bits + 8))
                 case _:
                     found = self._sum(factor)
             self._known[number] = max(found[0], 0), min(found[1], 1 << self.unit)

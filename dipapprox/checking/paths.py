@@ -3,10 +3,10 @@
 In: a core program and an input row. Out: for every path its outputs, the laws of the samples it
 drew, the linear inequalities under which it is taken and the chances of the choices it made. Inputs
 are numbers here, never symbols, and paths are never merged: nothing of `semantics` or `events` is
-used. Loops are followed round by round.
+used.
 
-For continuous samples `<` and `<=` need no distinction, and an equation has probability 0. Sums of
-integer samples are at most m or at least m + 1.
+A loop that neither draws nor compares samples is a Markov chain over stores: it gives one path for
+each store in which it may end (`chains`). Other loops are followed round by round.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.checking.chains import Absorbed, Chain, Products, Random
 from dipapprox.checking.chances import Chance
+from dipapprox.checking.conditions import outcomes
 from dipapprox.checking.facts import Facts, Line
-from dipapprox.checking.integer_facts import Outcome, compared_integers
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
@@ -36,13 +37,13 @@ class Path:
         outputs: Values of the output cells, in order.
         laws: The laws of the samples drawn.
         lines: The path is taken where every line is <= 0.
-        chances: Of its choices, independent of each other and of the samples.
+        chances: Of its choices and loops, independent of each other and of the samples.
     """
 
     outputs: tuple[core.Value, ...]
     laws: tuple[Distribution, ...]
     lines: tuple[Line, ...]
-    chances: tuple[Chance, ...]
+    chances: tuple[Random, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class _State:
     store: Mapping[str, Datum]
     laws: tuple[Distribution, ...]
     facts: Facts
-    chances: tuple[Chance, ...] = ()
-    rounds: int = 0  # of loops
+    chances: tuple[Random, ...] = ()
+    rounds: int = 0  # of loops that are followed
+    ended: bool = False  # by `exit`
 
 
 def paths(
@@ -74,12 +76,20 @@ def paths(
         LimitReached: If `limits` run out.
     """
     store = {cell.name: datum_of(value) for cell, value in zip(program.inputs, row, strict=True)}
-    states = [_State(_Rest(program.body, 0, None), store, (), Facts())]
+    start = _State(_Rest(program.body, 0, None), store, (), Facts())
+    for state in _run(start, epsilon, limits):
+        outputs = _outputs(program, state.store)
+        yield Path(outputs, state.laws, state.facts.lines, state.chances)
+
+
+def _run(start: _State, epsilon: Fraction, limits: Limits) -> Iterator[_State]:
+    """Yield the states in which a state may end."""
+    states = [start]
     count = 0
     while states:
         state = states.pop()
         while state.rest is not None:
-            forked = _step(state, state.rest, epsilon)
+            forked = _step(state, state.rest, epsilon, limits)
             state = forked[0]
             states += forked[1:]
             limits.check_states(len(states))
@@ -87,11 +97,10 @@ def paths(
         if count % 16 == 1:
             limits.check()
         limits.check_states(count)
-        outputs = _outputs(program, state.store)
-        yield Path(outputs, state.laws, state.facts.lines, state.chances)
+        yield state
 
 
-def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
+def _step(state: _State, rest: _Rest, epsilon: Fraction, limits: Limits) -> list[_State]:
     """Execute one statement; an `if` on samples and a choice give one state for each outcome."""
     if rest.position == len(rest.block):
         return [replace(state, rest=rest.after)]
@@ -119,9 +128,12 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
         case core.If(condition, then, otherwise):
             return [
                 replace(state, rest=_Rest(then if truth else otherwise, 0, after), facts=facts)
-                for truth, facts in _outcomes(condition, state, state.facts)
+                for truth, facts in outcomes(condition, store, state.laws, state.facts)
             ]
         case core.While(condition, body):
+            ends = _absorbed(statement, state, after, epsilon, limits)
+            if ends is not None:
+                return ends
             if state.rounds == _MOST_ROUNDS:
                 raise Stuck(f"a loop that may go on after {_MOST_ROUNDS} rounds")
             again = _Rest(body, 0, rest)
@@ -129,10 +141,10 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction) -> list[_State]:
                 replace(state, rest=again, facts=facts, rounds=state.rounds + 1)
                 if truth
                 else replace(state, rest=after, facts=facts)
-                for truth, facts in _outcomes(condition, state, state.facts)
+                for truth, facts in outcomes(condition, store, state.laws, state.facts)
             ]
         case core.Exit():
-            return [replace(state, rest=None)]
+            return [replace(state, rest=None, ended=True)]
         case _:
             assert_never(statement)
 
@@ -166,76 +178,50 @@ def _chosen(choice: core.Choose, state: _State) -> list[_State]:
     return found
 
 
-def _outcomes(condition: core.Condition, state: _State, facts: Facts) -> list[Outcome]:
-    """Split the facts into disjoint cases in each of which the condition is true or false."""
-    match condition:
-        case core.Comparison():
-            return _compared(condition, state, facts)
-        case core.All(parts) | core.Any(parts):
-            # `and` goes on while everything was true, `or` while everything was false.
-            going = isinstance(condition, core.All)
-            open_cases, decided = [facts], list[Outcome]()
-            for part in parts:
-                cases = [o for each in open_cases for o in _outcomes(part, state, each)]
-                open_cases = [case for truth, case in cases if truth == going]
-                decided += [(truth, case) for truth, case in cases if truth != going]
-            return decided + [(going, case) for case in open_cases]
-        case _:
-            assert_never(condition)
+def _absorbed(
+    loop: core.While, start: _State, after: _Rest, epsilon: Fraction, limits: Limits
+) -> list[_State] | None:
+    """Execute a loop as a Markov chain over stores; None if it is about samples."""
+    places = {(False, frozenset(start.store.items())): 0}
+    states = [replace(start, chances=())]
+    rows: list[tuple[tuple[int, Products], ...]] = []
+    for state in states:  # which grows
+        limits.check()
+        row: dict[int, list[tuple[Random, ...]]] = {}
+        for end in _rounds(loop, state, epsilon, limits):
+            if end.facts != start.facts or end.laws != start.laws:
+                return None
+            key = end.ended, frozenset(end.store.items())
+            place = places.setdefault(key, len(states))
+            if place == len(states):
+                states.append(replace(end, chances=()))
+                limits.check_states(len(states))
+            row.setdefault(place, []).append(end.chances)
+        rows.append(tuple((place, tuple(products)) for place, products in row.items()))
+    ends = [place for place, row in enumerate(rows) if not row]
+    if not ends:
+        raise Stuck("a loop that never ends")
+    chain = Chain(tuple(rows))
+    by_chance = any(product for row in rows for _, products in row for product in products)
+    return [
+        replace(
+            states[place],
+            rest=None if states[place].ended else after,
+            chances=(*start.chances, *([Absorbed(chain, place)] if by_chance else [])),
+        )
+        for place in ends
+    ]
 
 
-def _compared(comparison: core.Comparison, state: _State, facts: Facts) -> list[Outcome]:
-    left, right = (value_of(side, state.store) for side in (comparison.left, comparison.right))
-    relation = comparison.relation
-    if isinstance(left, str) or isinstance(right, str):
-        return [(_related(left == right, relation), facts)]
-    line = left.minus(right)
-    if not line.terms:
-        return [(_ordered(line.constant, relation), facts)]
-    integers = {state.laws[sample].family.is_discrete for sample, _ in line.terms}
-    if len(integers) > 1:
-        raise Stuck("a comparison of discrete with continuous samples")
-    if integers == {True}:
-        return compared_integers(line, relation, facts)
-    match relation:
-        case core.Relation.EQUAL | core.Relation.NOT_EQUAL:
-            return [(relation is core.Relation.NOT_EQUAL, facts)]
-        case core.Relation.GREATER | core.Relation.GREATER_EQUAL:
-            line = line.times(Fraction(-1))
-        case core.Relation.LESS | core.Relation.LESS_EQUAL:
-            pass
-        case _:
-            assert_never(relation)
-    opposite = line.times(Fraction(-1))
-    if facts.implies(line):
-        return [(True, facts)]
-    if facts.implies(opposite):
-        return [(False, facts)]
-    return [(True, facts.plus(line)), (False, facts.plus(opposite))]
-
-
-def _related(equal: bool, relation: core.Relation) -> bool:
-    if relation not in (core.Relation.EQUAL, core.Relation.NOT_EQUAL):
-        raise Stuck("named values are compared by size")
-    return equal == (relation is core.Relation.EQUAL)
-
-
-def _ordered(difference: Fraction, relation: core.Relation) -> bool:
-    match relation:
-        case core.Relation.LESS:
-            return difference < 0
-        case core.Relation.LESS_EQUAL:
-            return difference <= 0
-        case core.Relation.GREATER:
-            return difference > 0
-        case core.Relation.GREATER_EQUAL:
-            return difference >= 0
-        case core.Relation.EQUAL:
-            return difference == 0
-        case core.Relation.NOT_EQUAL:
-            return difference != 0
-        case _:
-            assert_never(relation)
+def _rounds(loop: core.While, state: _State, epsilon: Fraction, limits: Limits) -> Iterator[_State]:
+    """Yield the states after one more round; none if the loop is left."""
+    if state.ended:
+        return
+    for truth, facts in outcomes(loop.condition, state.store, state.laws, state.facts):
+        if facts != state.facts:
+            yield replace(state, facts=facts)
+        elif truth:
+            yield from _run(replace(state, rest=_Rest(loop.body, 0, None)), epsilon, limits)
 
 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:

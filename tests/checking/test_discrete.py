@@ -155,21 +155,6 @@ def test_loops_are_followed_round_by_round() -> None:
     assert all(each.width < Q(1, 2**50) for each in found.values())
 
 
-ENDLESS = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent all
-out <- q
-again <- true
-while again do again <- choose {true : 1/2, false : 1/2} end
-"""
-
-
-def test_loops_that_end_by_chance_only_are_refused() -> None:
-    with pytest.raises(Stuck, match="rounds"):
-        derived(ENDLESS, ONE, [ONE])
-
-
 # --- integer noise --------------------------------------------------------------------------------
 
 lines = st.builds(

@@ -12,6 +12,14 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
+from dipapprox.checking.chains import (
+    Absorbed,
+    Chain,
+    Random,
+    absorption,
+    chances_in,
+    require_ending,
+)
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.decisions.piecewise import ExactFunctions, Piecewise
 from dipapprox.checking.decisions.quotients import Quotient, constant
@@ -19,12 +27,30 @@ from dipapprox.checking.distributions import Distributions, FactorsOfPaths
 from dipapprox.checking.orders import General
 from dipapprox.checking.trees import Messages
 from dipapprox.checking.values import Stuck
-from dipapprox.checking.weights import chance_form
+from dipapprox.checking.weights import chance_form, divided
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language import core
 from dipapprox.limits import Limits
 
 _ONE = constant(1)
+
+
+class Quotients:
+    """Arithmetic with functions of ε."""
+
+    one = _ONE
+
+    def plus(self, left: Quotient, right: Quotient) -> Quotient:
+        """left + right."""
+        return left.plus(right)
+
+    def times(self, left: Quotient, right: Quotient) -> Quotient:
+        """left * right."""
+        return left.times(right)
+
+    def over(self, left: Quotient, right: Quotient) -> Quotient:
+        """left / right."""
+        return divided(left, right)
 
 
 class Forms:
@@ -36,7 +62,8 @@ class Forms:
         limits: Asked throughout.
 
     Attributes:
-        chances: The distinct chances of choices on these rows.
+        chances: The distinct chances of choices on these rows, those in loops included.
+        chains: The loops that end by chance.
 
     Raises:
         Stuck: If the program cannot be followed, or has no closed forms that the check can derive.
@@ -53,7 +80,13 @@ class Forms:
         forest, factors = self._derived.forest, self._derived.factors
         if any(isinstance(factor, General) for factor in factors):
             raise Stuck("comparisons of more than two samples have no closed form in the check")
-        self.chances = tuple(factor for factor in factors if isinstance(factor, Chance))
+        happenings = [f for f in factors if isinstance(f, Chance | Absorbed)]
+        self.chances = tuple(dict.fromkeys(c for each in happenings for c in chances_in(each)))
+        self.chains = tuple(
+            dict.fromkeys(each.chain for each in happenings if isinstance(each, Absorbed))
+        )
+        self._chances: dict[Chance, Quotient] = {}
+        self._solved: dict[Chain, dict[int, Quotient]] = {}
         self._functions = ExactFunctions(node.sample for node in forest.nodes)
         self._messages: Messages[Piecewise] = Messages(forest, self._functions, limits)
         self._trees: dict[int, ExponentialPolynomial] = {}
@@ -72,6 +105,23 @@ class Forms:
             raise Stuck("the probabilities that the check derives do not add up to 1")
         return found
 
+    def is_possible(self, chance: Chance) -> bool:
+        """Whether an outcome of a choice has a probability that is not 0 for all ε."""
+        return bool(self._random(chance).top)
+
+    def _random(self, happening: Random) -> Quotient:
+        if isinstance(happening, Chance):
+            if happening not in self._chances:
+                self._chances[happening] = chance_form(happening)
+            return self._chances[happening]
+        chain = happening.chain
+        if chain not in self._solved:
+            require_ending(chain, self.is_possible, self.is_possible)
+            self._solved[chain] = absorption(
+                chain, self._random, self.is_possible, Quotients(), self._limits
+            )
+        return self._solved[chain].get(happening.state, constant(0))
+
     def _output(self, states: FactorsOfPaths) -> Quotient:
         if states not in self._outputs:
             self._limits.check()
@@ -85,8 +135,8 @@ class Forms:
         if number not in self._factors:
             factor = self._derived.factors[number]
             match factor:
-                case Chance():
-                    self._factors[number] = chance_form(factor)
+                case Chance() | Absorbed():
+                    self._factors[number] = self._random(factor)
                 case General():
                     raise AssertionError("refused before")
                 case _:

@@ -90,6 +90,10 @@ class KnownSigns:
         elif total_weight(chance) != constant(1):
             raise Stuck("the probabilities of a choice do not add up to 1")
 
+    def surely_happens(self, chance: Chance) -> bool:
+        """Whether an outcome of a lawful choice has a probability > 0 on all of the interval."""
+        return self._is_positive(self.same_sign(weight_form(chance.weights[chance.outcome])))
+
     def _is_positive(self, function: Canonical) -> bool:
         if self._positive.get(function) or grows_from_zero(function, self.limits):
             return True

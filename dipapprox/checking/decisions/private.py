@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from dipapprox.checking import pairs
+from dipapprox.checking.chains import require_ending
 from dipapprox.checking.decisions.delta import Delta, read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.known_signs import KnownSigns
@@ -76,6 +77,8 @@ def examine(
     forms = Forms(program, rows, limits)
     for chance in forms.chances:
         signs.require_choice(chance)
+    for chain in forms.chains:
+        require_ending(chain, forms.is_possible, signs.surely_happens)
     delta = _delta(record, evidence, signs, findings)
     if delta is None:
         return

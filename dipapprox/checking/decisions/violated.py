@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import reduce
 
 from dipapprox.checking import pairs
+from dipapprox.checking.chains import require_ending
 from dipapprox.checking.decisions.delta import read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import Quotient, constant
@@ -86,6 +87,9 @@ def _by_forms(
     forms = Forms(program, list(dict.fromkeys(pair)), limits)
     for chance in forms.chances:
         require_distribution(chance, epsilon, limits)
+    at_epsilon = Distributions(program, epsilon, limits)
+    for chain in forms.chains:
+        require_ending(chain, forms.is_possible, at_epsilon.is_possible)
     nothing = constant(0)
     first, second = ([forms.row(row).get(output, nothing) for output in outputs] for row in pair)
     for output, each, p, q in zip(outputs, evidence.outputs, first, second, strict=True):

@@ -1,0 +1,103 @@
+"""Conditions on a path: which cases they split what has been assumed into.
+
+For continuous samples `<` and `<=` need no distinction, and an equation has probability 0. Sums of
+integer samples are at most m or at least m + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.checking.facts import Facts
+from dipapprox.checking.integer_facts import Outcome, compared_integers
+from dipapprox.checking.values import Datum, Stuck, value_of
+from dipapprox.distributions import Distribution
+from dipapprox.language import core
+
+
+def outcomes(
+    condition: core.Condition,
+    store: Mapping[str, Datum],
+    laws: Sequence[Distribution],
+    facts: Facts,
+) -> list[Outcome]:
+    """Split the facts into disjoint cases in each of which the condition is true or false.
+
+    Raises:
+        Stuck: If it cannot be evaluated.
+    """
+    match condition:
+        case core.Comparison():
+            return _compared(condition, store, laws, facts)
+        case core.All(parts) | core.Any(parts):
+            # `and` goes on while everything was true, `or` while everything was false.
+            going = isinstance(condition, core.All)
+            open_cases, decided = [facts], list[Outcome]()
+            for part in parts:
+                cases = [o for each in open_cases for o in outcomes(part, store, laws, each)]
+                open_cases = [case for truth, case in cases if truth == going]
+                decided += [(truth, case) for truth, case in cases if truth != going]
+            return decided + [(going, case) for case in open_cases]
+        case _:
+            assert_never(condition)
+
+
+def _compared(
+    comparison: core.Comparison,
+    store: Mapping[str, Datum],
+    laws: Sequence[Distribution],
+    facts: Facts,
+) -> list[Outcome]:
+    left, right = (value_of(side, store) for side in (comparison.left, comparison.right))
+    relation = comparison.relation
+    if isinstance(left, str) or isinstance(right, str):
+        return [(_related(left == right, relation), facts)]
+    line = left.minus(right)
+    if not line.terms:
+        return [(_ordered(line.constant, relation), facts)]
+    integers = {laws[sample].family.is_discrete for sample, _ in line.terms}
+    if len(integers) > 1:
+        raise Stuck("a comparison of discrete with continuous samples")
+    if integers == {True}:
+        return compared_integers(line, relation, facts)
+    match relation:
+        case core.Relation.EQUAL | core.Relation.NOT_EQUAL:
+            return [(relation is core.Relation.NOT_EQUAL, facts)]
+        case core.Relation.GREATER | core.Relation.GREATER_EQUAL:
+            line = line.times(Fraction(-1))
+        case core.Relation.LESS | core.Relation.LESS_EQUAL:
+            pass
+        case _:
+            assert_never(relation)
+    opposite = line.times(Fraction(-1))
+    if facts.implies(line):
+        return [(True, facts)]
+    if facts.implies(opposite):
+        return [(False, facts)]
+    return [(True, facts.plus(line)), (False, facts.plus(opposite))]
+
+
+def _related(equal: bool, relation: core.Relation) -> bool:
+    if relation not in (core.Relation.EQUAL, core.Relation.NOT_EQUAL):
+        raise Stuck("named values are compared by size")
+    return equal == (relation is core.Relation.EQUAL)
+
+
+def _ordered(difference: Fraction, relation: core.Relation) -> bool:
+    match relation:
+        case core.Relation.LESS:
+            return difference < 0
+        case core.Relation.LESS_EQUAL:
+            return difference <= 0
+        case core.Relation.GREATER:
+            return difference > 0
+        case core.Relation.GREATER_EQUAL:
+            return difference >= 0
+        case core.Relation.EQUAL:
+            return difference == 0
+        case core.Relation.NOT_EQUAL:
+            return difference != 0
+        case _:
+            assert_never(relation)
