@@ -10,11 +10,14 @@ from fractions import Fraction
 
 from dipapprox.checking.chains import Absorbed, Random, chances_in, require_ending
 from dipapprox.checking.chances import Chance
+from dipapprox.checking.exact_probability import ExactProbability, exact_probability
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.random_values import RandomValues
 from dipapprox.checking.trees import Forest, TreeValues
+from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import chance_form, require_distribution, sign_of
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program, Value, Weight
@@ -50,6 +53,7 @@ class Distributions:
     Attributes:
         forest: The trees of all rows so far.
         factors: The distinct factors so far; paths have their numbers.
+        leaning: The numbers of those that were left to an engine of the run.
     """
 
     def __init__(self, program: Program, epsilon: Fraction, limits: Limits) -> None:
@@ -59,14 +63,11 @@ class Distributions:
         self.forest = Forest()
         self.factors: list[PlantedFactor] = []
         self._numbers: dict[PlantedFactor, int] = {}
+        self.leaning: set[int] = set()
+        self._exact: dict[int, ExactProbability | None] = {}
         self._possible: dict[Chance, bool] = {}
         self._lawful: set[tuple[tuple[Weight, ...], bool]] = set()
         self._rows: dict[InputRow, dict[tuple[Value, ...], FactorsOfPaths]] = {}
-
-    @property
-    def general(self) -> int:
-        """How many factors so far are no comparisons of pairs."""
-        return sum(isinstance(factor, General) for factor in self.factors)
 
     @property
     def distinct(self) -> int:
@@ -112,6 +113,15 @@ class Distributions:
             sign = sign_of(chance_form(chance), self.epsilon, self._limits)
             self._possible[chance] = sign > 0
         return self._possible[chance]
+
+    def exact(self, number: int, general: General) -> ExactProbability | None:
+        """Return what a factor comes to exactly; None if the check cannot integrate it."""
+        if number not in self._exact:
+            try:
+                self._exact[number] = exact_probability(general, self._limits)
+            except Stuck:
+                self._exact[number] = None
+        return self._exact[number]
 
     def at(self, bits: int) -> DistributionBounds:
         """Return the bounds of this program's probabilities at `bits` bits."""
@@ -163,7 +173,11 @@ class DistributionBounds:
             LimitReached: If the limits run out.
         """
         self._limits.check()
-        return {output: self._output(states) for output, states in self._owner.states(row).items()}
+        found = {output: self._output(states) for output, states in self._owner.states(row).items()}
+        low, high = (sum(ends) for ends in zip(*found.values(), strict=True))
+        if not low <= 1 << self.unit <= high:
+            raise BrokenInvariant("the probabilities that the check derives do not add up to 1")
+        return found
 
     def _output(self, states: FactorsOfPaths) -> Bounds:
         if states not in self._outputs:
@@ -182,7 +196,7 @@ class DistributionBounds:
             factor = self._factors[number]
             match factor:
                 case General():
-                    found = self._general(factor)
+                    found = self._general(number, factor)
                 case Chance() | Absorbed():
                     self._owner.require_lawful(factor)
                     found = self._bounds(self._random.enclose(factor, self.bits + 8))
@@ -201,9 +215,13 @@ class DistributionBounds:
             low, high = (low + a, high + b) if sign > 0 else (low - b, high - a)
         return low, high
 
-    def _general(self, general: General) -> Bounds:
+    def _general(self, number: int, general: General) -> Bounds:
+        exact = self._owner.exact(number, general)
+        if exact is not None:
+            return self._bounds(exact.enclose(self.bits + 8))
         if any(law.family.is_discrete for law in general.laws):
-            raise NoBounds("comparisons of discrete samples that are no tree")
+            raise NoBounds("comparisons of integer samples that the check cannot sum")
+        self._owner.leaning.add(number)
         guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in general.lines)
         event = Event(general.laws, guards)
         # The paper's order of integration, where runs take the order of least nesting.

@@ -48,9 +48,9 @@ def examine(record: Record, program: Program, findings: Findings, limits: Limits
                 assert_never(record.evidence)
     except UserError as error:  # a row that is none
         findings.differ("rows", error.message)
-    if derived.general:
+    if derived.leaning:
         findings.shared.append(
-            f"{derived.general} of {derived.distinct} factors, whose inequalities are no "
+            f"{len(derived.leaning)} of {derived.distinct} factors, whose inequalities are no "
             "comparisons of two samples: engine nested, the paper's order"
         )
 

@@ -21,14 +21,15 @@ from dipapprox.checking.chains import (
     require_ending,
 )
 from dipapprox.checking.chances import Chance
+from dipapprox.checking.decisions.geometric import ExactSums, Stepwise
 from dipapprox.checking.decisions.piecewise import ExactFunctions, Piecewise
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.distributions import Distributions, FactorsOfPaths
+from dipapprox.checking.exact_probability import exact_probability
 from dipapprox.checking.orders import General
 from dipapprox.checking.trees import Messages
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import chance_form, divided
-from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language import core
 from dipapprox.limits import Limits
 
@@ -78,8 +79,6 @@ class Forms:
         self._limits = limits
         self._states = {row: self._derived.states(row) for row in rows}
         forest, factors = self._derived.forest, self._derived.factors
-        if any(isinstance(factor, General) for factor in factors):
-            raise Stuck("comparisons of more than two samples have no closed form in the check")
         happenings = [f for f in factors if isinstance(f, Chance | Absorbed)]
         self.chances = tuple(dict.fromkeys(c for each in happenings for c in chances_in(each)))
         self.chains = tuple(
@@ -87,9 +86,12 @@ class Forms:
         )
         self._chances: dict[Chance, Quotient] = {}
         self._solved: dict[Chain, dict[int, Quotient]] = {}
+        self._forest = forest
         self._functions = ExactFunctions(node.sample for node in forest.nodes)
         self._messages: Messages[Piecewise] = Messages(forest, self._functions, limits)
-        self._trees: dict[int, ExponentialPolynomial] = {}
+        self._sums = ExactSums(node.sample for node in forest.nodes)
+        self._steps: Messages[Stepwise] = Messages(forest, self._sums, limits)
+        self._trees: dict[int, Quotient] = {}
         self._factors: dict[int, Quotient] = {}
         self._outputs: dict[FactorsOfPaths, Quotient] = {}
 
@@ -138,22 +140,21 @@ class Forms:
                 case Chance() | Absorbed():
                     self._factors[number] = self._random(factor)
                 case General():
-                    raise AssertionError("refused before")
+                    self._factors[number] = exact_probability(factor, self._limits).as_quotient()
                 case _:
                     total = constant(0)
                     for sign, trees in factor:
-                        product = reduce(
-                            ExponentialPolynomial.__mul__,
-                            map(self._tree, trees),
-                            ExponentialPolynomial.constant(sign),
-                        )
-                        total = total.plus(Quotient(product))
+                        product = reduce(Quotient.times, map(self._tree, trees), constant(sign))
+                        total = total.plus(product)
                     self._factors[number] = total
         return self._factors[number]
 
-    def _tree(self, tree: int) -> ExponentialPolynomial:
+    def _tree(self, tree: int) -> Quotient:
         if tree not in self._trees:
-            self._trees[tree] = self._functions.total(self._messages.weighted(tree))
+            if self._forest.nodes[tree].sample.law.family.is_discrete:
+                self._trees[tree] = self._sums.total(self._steps.weighted(tree))
+            else:
+                self._trees[tree] = Quotient(self._functions.total(self._messages.weighted(tree)))
         return self._trees[tree]
 
 

@@ -49,11 +49,11 @@ class ExactFunctions:
     """Densities and integrals, in units that fit all samples of a forest.
 
     Args:
-        samples: Everything that will be integrated.
+        samples: Everything that will be integrated; integers are left aside.
     """
 
     def __init__(self, samples: Iterable[Sample]) -> None:
-        every = tuple(samples)
+        every = tuple(each for each in samples if not each.law.family.is_discrete)
         points = [p for s in every for p in (s.law.mean, s.lower, s.upper) if p is not None]
         self._rates = lcm(*(sample.law.scale.numerator for sample in every))
         self._points = lcm(*(point.denominator for point in points))

@@ -149,9 +149,9 @@ def _by_bounds(
     for each, p, q in zip(evidence.outputs, first, second, strict=True):
         _compare_probabilities(each, (p, q), findings)
     _compare_sides(evidence, left, right, findings)
-    if derived.general:
+    if derived.leaning:
         findings.shared.append(
-            f"{derived.general} of {derived.distinct} factors, whose inequalities are no "
+            f"{len(derived.leaning)} of {derived.distinct} factors, whose inequalities are no "
             "comparisons of two samples: engine nested, the paper's order"
         )
 
