@@ -11,6 +11,7 @@ from fractions import Fraction
 from dipapprox.checking.chains import Absorbed, Random, chances_in, require_ending
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.exact_probability import ExactProbability, exact_probability
+from dipapprox.checking.gaussians import reduced
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.random_values import RandomValues
@@ -64,6 +65,7 @@ class Distributions:
         self.factors: list[PlantedFactor] = []
         self._numbers: dict[PlantedFactor, int] = {}
         self.leaning: set[int] = set()
+        self._simpler: dict[int, tuple[tuple[Planted, ...], int] | None] = {}
         self._exact: dict[int, ExactProbability | None] = {}
         self._possible: dict[Chance, bool] = {}
         self._lawful: set[tuple[tuple[Weight, ...], bool]] = set()
@@ -123,20 +125,34 @@ class Distributions:
                 self._exact[number] = None
         return self._exact[number]
 
+    def simpler(self, number: int, general: General) -> tuple[tuple[Planted, ...], int] | None:
+        """Return a factor as comparisons of two samples, up to errors; None if it is none."""
+        if number not in self._simpler:
+            self._simpler[number] = None
+            event = reduced(general)
+            parts = factors(event.general.laws, event.general.lines, self._limits)
+            if parts is None:
+                self._simpler[number] = ((),), event.errors
+            elif not any(isinstance(part, General) for part in parts):
+                sums = tuple(self._planted(p) for p in parts if not isinstance(p, General))
+                self._simpler[number] = sums, event.errors
+        return self._simpler[number]
+
     def at(self, bits: int) -> DistributionBounds:
         """Return the bounds of this program's probabilities at `bits` bits."""
         return DistributionBounds(self, self.forest, self.factors, bits, self._limits)
 
     def _number(self, factor: Sum | General | Random) -> int:
         key: PlantedFactor = (
-            factor
-            if isinstance(factor, General | Chance | Absorbed)
-            else tuple([(s, tuple([self.forest.plant(o) for o in trees])) for s, trees in factor])
+            factor if isinstance(factor, General | Chance | Absorbed) else self._planted(factor)
         )
         number = self._numbers.setdefault(key, len(self.factors))
         if number == len(self.factors):
             self.factors.append(key)
         return number
+
+    def _planted(self, terms: Sum) -> Planted:
+        return tuple([(s, tuple([self.forest.plant(o) for o in trees])) for s, trees in terms])
 
 
 class DistributionBounds:
@@ -219,6 +235,9 @@ class DistributionBounds:
         exact = self._owner.exact(number, general)
         if exact is not None:
             return self._bounds(exact.enclose(self.bits + 8))
+        simpler = self._owner.simpler(number, general)
+        if simpler is not None:
+            return self._reduced(*simpler)
         if any(law.family.is_discrete for law in general.laws):
             raise NoBounds("comparisons of integer samples that the check cannot sum")
         self._owner.leaning.add(number)
@@ -227,6 +246,14 @@ class DistributionBounds:
         # The paper's order of integration, where runs take the order of least nesting.
         method = Nested(Strategy.PAPER)
         return self._bounds(method.enclose(event, self.bits + 8, self._limits))
+
+    def _reduced(self, sums: tuple[Planted, ...], errors: int) -> Bounds:
+        low = high = 1 << self.unit
+        for terms in sums:
+            c, d = self._sum(terms)
+            low, high = low * max(c, 0) >> self.unit, -(-high * d >> self.unit)
+        # Each error is below 2^-800, less than one unit.
+        return low - errors, high + errors
 
     def _bounds(self, found: Enclosure | NotEnclosed) -> Bounds:
         if isinstance(found, NotEnclosed):

@@ -96,13 +96,18 @@ def test_a_published_file_is_certified_as_it_is(tmp_path: Path) -> None:
     assert check(fields).outcome is Outcome.CONFIRMED
 
 
-def test_linear_guards_are_confirmed_and_the_exception_is_named() -> None:
-    program = dipapprox.parse(LINEAR)
+POLYGON = LINEAR.replace("2*a - b/2 + 1 <= c + q[1]", "a + b <= 1 and b + c <= 1 and a + c <= 1")
+
+
+@pytest.mark.parametrize(("text", "shared"), [(LINEAR, 0), (POLYGON, 1)])
+def test_linear_guards_are_confirmed_and_the_exception_is_named(text: str, shared: int) -> None:
+    """One direction of Gaussian samples is a Gaussian sample; three are beyond the check."""
+    program = dipapprox.parse(text)
     claim = Claim(HALF, Fraction(1, 3), Fraction(0))
     verdict = dipapprox.verify(program, claim)
-    result = dipapprox.check(dipapprox.certify(program, LINEAR, verdict).to_json())
+    result = dipapprox.check(dipapprox.certify(program, text, verdict).to_json())
     assert result.outcome is Outcome.CONFIRMED
-    assert len(result.shared) == 1
+    assert len(result.shared) == shared
 
 
 def test_an_unknown_verdict_has_no_certificate() -> None:

@@ -271,9 +271,9 @@ def test_certificates_are_confirmed(text: str) -> None:
     assert found.outcome is Outcome.CONFIRMED, (found.reason, found.differences)
 
 
-def test_what_is_no_tree_of_integers_is_refused() -> None:
-    text = GEOMETRIC.replace("a >= 3", "a + b >= 3")
-    with pytest.raises(NoBounds, match="no tree"):
+def test_what_leaves_remainders_is_refused() -> None:
+    text = GEOMETRIC.replace("a >= 3", "2 * a + 3 * b >= 3")
+    with pytest.raises(NoBounds, match="cannot sum"):
         derived(text, ONE, [ONE])
 
 

@@ -11,6 +11,7 @@ from flint import arb
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import divided, exponential_of
+from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
@@ -26,6 +27,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _LARGEST_POWER = 100
+_BITS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,21 @@ def read_delta(text: str) -> Delta:
 
     Raises:
         Stuck: If it depends on eps and is no quotient of exponential polynomials.
-        UserError: If it is no formula.
+        UserError: If it is no formula, or a constant beyond [0, 1].
     """
     formula = parse_formula(text, "claim.delta", ("eps",))
     divisors: list[Quotient] = []
     try:
-        return Delta(_quotient(formula, divisors), tuple(divisors), formula)
+        found = Delta(_quotient(formula, divisors), tuple(divisors), formula)
     except Stuck:
         if _varies(formula):
             raise
-        return Delta(None, (), formula)
+        found = Delta(None, (), formula)
+    if not _varies(formula):
+        value = found.enclose(Fraction(1), _BITS)
+        if value.lower > 1 or value.upper < 0:
+            raise UserError(f"delta must be in [0, 1], got {text[:80]}")
+    return found
 
 
 def _quotient(formula: Formula, divisors: list[Quotient]) -> Quotient:

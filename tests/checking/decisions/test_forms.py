@@ -122,15 +122,39 @@ def test_forms_of_random_comparisons_are_those_of_the_engine(
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "x <- DLap(q, 1 / eps)\nif x >= 0 then out <- 1 end",
+        "x <- DLap(q, 1 / eps)\ny <- DLap(1, 1 / eps)\nif x = y then out <- 1 end",
+        "x <- DLap(q, 2 / eps)\ny <- DLap(0, 3 / (2 * eps))\nif x < y and y < 3 then out <- 1 end",
+        "x <- DLap(q, 1 / eps)\ny <- DLap(0, 1 / eps)\nz <- DLap(-1, 1 / eps)\n"
+        "if x >= y and z >= y and y > -2 then out <- 1 end",
+        "x <- DLap(q, 1 / eps)\ny <- DLap(0, 1 / eps)\nz <- DLap(0, 2 / eps)\n"
+        "if x + y >= z + 2 then out <- 1 end",
+        "x <- Lap(q, 1 / eps)\ny <- Lap(0, 1 / eps)\nz <- Lap(0, 1 / eps)\n"
+        "if x + y >= z then out <- 1 end",
+        "x <- LapPlus(q, 1 / eps)\ny <- Lap(0, 3 / eps)\n"
+        "if x + y >= 1 and 2 * x - y >= 0 then out <- 1 end",
+    ],
+)
+def test_other_forms_are_those_of_the_engine(body: str) -> None:
+    head = "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+    assert same_as_engine(dipapprox.parse(head + body)) > 0
+
+
+@pytest.mark.parametrize(
     ("body", "reason"),
     [
         ("x <- Gauss(q, 1 / eps)\nif x >= 0 then out <- 1 end", "Gauss noise"),
         ("x <- Lap(q, 1)\nif x >= 0 then out <- 1 end", "scale"),
-        ("x <- DLap(q, 1 / eps)\nif x >= 0 then out <- 1 end", "DLap noise"),
         (
-            "x <- Lap(q, 1 / eps)\ny <- Lap(0, 1 / eps)\nz <- Lap(0, 1 / eps)\n"
+            "x <- DLap(q, 1 / eps)\ny <- DLap(0, 1 / eps)\nif 2 * x >= 3 * y then out <- 1 end",
+            "remainders",
+        ),
+        (
+            "x <- Gauss(q, 1 / eps)\ny <- Lap(0, 1 / eps)\nz <- Lap(0, 1 / eps)\n"
             "if x + y >= z then out <- 1 end",
-            "more than two",
+            "Gaussian noise among them",
         ),
     ],
 )
