@@ -7,19 +7,20 @@ What is trusted: the reader and elaborator of programs (`language`), flint's bal
 the module that converts to and from it (`numerics.precision`), Python's and numpy's integers, and
 the modules of this folder. What is not used: symbolic execution, merging, events, canonical forms,
 integrals, the engines, their caches, the enumeration of adjacent pairs and the divergence of
-`privacy`. The one exception: a factor whose inequalities are no comparisons of two samples goes to
-the engine `nested` in another order of integration and at higher precision; `CheckResult.shared`
-says so when it happens.
+`privacy`. The one exception: inequalities of Gaussian samples in three or more directions, or of
+Gaussian among other samples beyond comparisons of two sums, go to the engine `nested` in another
+order of integration and at higher precision; `CheckResult.shared` says so when it happens.
 
 Decisions for all ε of an interval rest on closed forms. Those are derived again from the same paths
 and trees, by exact integration; every inequality that the claim needs is looked for among those
 that the file proves, and each proof is examined in exact integers and balls (`decisions`). Their
 sums and products are `exponentials`, plain arithmetic that the run uses as well.
 
-Choices are paths of their own, with weights evaluated in balls; loops are followed round by round;
-integer noise is summed where its comparisons form trees. Loops that end by chance only, and other
-events of integers, are beyond the check: not confirmed. So are closed forms with integer noise, or
-with comparisons of more than two samples.
+Choices are paths of their own; that they are distributions is shown exactly (`weights`). Loops are
+Markov chains, those about samples are followed round by round. Trees of comparisons are integrated
+or summed by messages, anything else that is Laplace or integer noise region by region (`regions`).
+
+What is divided by is examined before anything is cancelled, in weights and in δ.
 
     refuted        something that the file states is false: its digest, its program's hash, a
                    probability, a sum, the number of pairs, the verdict, a row that is missing

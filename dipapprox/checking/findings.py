@@ -29,10 +29,15 @@ class Findings:
             self.differences.append(f"{where}: {what}")
 
     def compare(self, where: str, recorded: Enclosure, derived: Enclosure) -> None:
-        """Note a difference if two enclosures of one number have no point in common."""
+        """Note a difference if two enclosures of one number have no point in common.
+
+        That something is impossible is more than that it is improbable: 0 must be derived as such.
+        """
         if not recorded.meets(derived):
             said, found = interval_text(recorded), interval_text(derived)
             self.differ(where, f"the file says {said}, the check finds {found}")
+        elif recorded.upper == 0 < derived.upper:
+            self.reason = self.reason or f"{where}: 0 or next to 0, the check cannot tell"
 
 
 def interval_text(enclosure: Enclosure) -> str:

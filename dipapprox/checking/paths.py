@@ -227,13 +227,14 @@ def _rounds(loop: core.While, state: _State, epsilon: Fraction, limits: Limits) 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:
     values: list[core.Value] = []
     for cell in program.outputs:
-        value = store.get(cell.name)
+        value: Datum | core.Value | None = store.get(cell.name)
         if value is None:
             raise Stuck(f"the output '{cell.name}' is never assigned")
         if isinstance(value, Line):
             if value.terms:
                 raise Stuck(f"the output '{cell.name}' is a sample")
-            values.append(value.constant)
-        else:
-            values.append(value)
+            value = value.constant
+        if value not in cell.domain:
+            raise Stuck(f"{value} is not in the domain of '{cell.name}'")
+        values.append(value)
     return tuple(values)
