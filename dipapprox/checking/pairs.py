@@ -75,7 +75,8 @@ def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
     """Whether two inputs are different and adjacent, by the definition."""
     if first == second:
         return False
-    return any(others.any() for _, others in adjacent_indices(program, [first, second]))
+    masks = adjacent_indices(program, [first, second])
+    return any(bool(others[1]) for number, others in masks if number == 0)
 
 
 def adjacent_indices(program: Program, rows: Sequence[InputRow]) -> Neighbours:
