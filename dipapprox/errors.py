@@ -27,6 +27,13 @@ class UserError(Exception):
         return f"error: {self.message}{hint}"
 
 
+class NoTruth(UserError, TypeError):
+    """An answer was used as a condition: Not_DP and Unknown are no less of an answer than DP."""
+
+    def __init__(self, name: str, instead: str) -> None:
+        super().__init__(f"{name} is neither true nor false", instead)
+
+
 class SourceError(UserError):
     """A program text is wrong in one or more places; `diagnostics` lists them in source order."""
 

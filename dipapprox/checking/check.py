@@ -44,6 +44,7 @@ from dipapprox.checking.evidence import examine
 from dipapprox.checking.findings import Findings
 from dipapprox.checking.record import Record, read_fields, read_json
 from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.rows import listed_pairs
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
@@ -52,6 +53,8 @@ from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.privacy.certificate import digest, text_hash
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
+from dipapprox.privacy.pairs.scope import Scope, scope_of
 
 
 @sound_arithmetic()
@@ -69,10 +72,13 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     content = read_json(certificate) if isinstance(certificate, str) else dict(certificate)
     record = read_decision(content) if is_decision(content) else read_fields(content)
     findings = Findings()
+    scope: Scope | None = None
     reason: str | None = None
     try:
         program = _program(record, findings)
         if program is not None:
+            scope = _scope(record, program, findings)
+        if program is not None and scope is not None:
             _examine(record, program, findings, limits)
     except LimitReached as limit:
         reason = limit.reason
@@ -91,6 +97,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         reason=reason,
         program=record.program.name,
         parameters=record.parameters,
+        scope=scope,
         claim=record.claim,
         answer=record.answer,
         pairs=findings.pairs,
@@ -126,7 +133,7 @@ def _program(record: Record | DecisionRecord, findings: Findings) -> Program | N
     source = record.program
     try:
         parsed = parse_program(source.text, source.language, source.name)
-        program = elaborate(parsed, record.parameters, source.name)
+        program = elaborate(parsed, record.parameters, source.name, record.widening)
     except UserError as error:
         findings.differ("program.text", f"it is not a program: {error.message}")
         return None
@@ -134,3 +141,19 @@ def _program(record: Record | DecisionRecord, findings: Findings) -> Program | N
         findings.differ("params", "they are not those of the program")
         return None
     return program
+
+
+def _scope(record: Record | DecisionRecord, program: Program, findings: Findings) -> Scope | None:
+    """Say what the certificate is about, and compare what it says itself; None if it lists rows
+    that are none."""
+    try:
+        listed = listed_pairs(record.pairs, program)
+    except UserError as error:
+        findings.differ("pairs.list", error.message)
+        return None
+    scope = scope_of(program, AllPairs() if listed is None else OrderedPairs(tuple(listed)))
+    if record.scope.text != scope.text:
+        findings.differ("scope", f"the certificate is {scope.text}")
+    if record.scope.caveat != scope.caveat:
+        findings.differ("caveat", scope.caveat or "there is none")
+    return scope

@@ -25,7 +25,9 @@ from dipapprox.checking.json_values import (
     wrong,
 )
 from dipapprox.errors import UserError
+from dipapprox.language.domains import Widening
 from dipapprox.language.load import DIP, DPG
+from dipapprox.language.widening import read_domain
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.certificate import FORMAT, VERSION, ProgramText
 from dipapprox.privacy.claim import Claim
@@ -69,6 +71,14 @@ class RecordedWitness:
     delta: Enclosure
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedScope:
+    """What a certificate says it is about, in words."""
+
+    text: str
+    caveat: str | None
+
+
 Evidence = RecordedDistributions | Summary | RecordedWitness
 
 
@@ -87,6 +97,8 @@ class Record:
     program: ProgramText
     sha256: str
     parameters: Mapping[str, Fraction]
+    widening: Widening
+    scope: RecordedScope
     claim: Claim
     pairs: tuple[tuple[PlainRow, PlainRow], ...] | None
     count: int | None
@@ -133,8 +145,8 @@ def read_fields(content: object) -> Record:
         raise UserError("this is not a certificate of dipapprox", f'"format" is "{FORMAT}"')
     read_version(content, VERSION)
     top = read_object(
-        content, "the certificate", "format", "version", "program", "params", "claim", "pairs",
-        "verdict", "delta_enclosure", "evidence", "computed", "digest",
+        content, "the certificate", "format", "version", "program", "params", "widened", "scope",
+        "caveat", "claim", "pairs", "verdict", "delta_enclosure", "evidence", "computed", "digest",
     )  # fmt: skip
     program, sha256 = read_program(top["program"])
     claim = read_object(top["claim"], "claim", "eps", "eps_prv", "delta")
@@ -148,6 +160,8 @@ def read_fields(content: object) -> Record:
         program=program,
         sha256=sha256,
         parameters=read_parameters(top["params"]),
+        widening=read_widened(top["widened"]),
+        scope=read_scope(top),
         claim=Claim(
             epsilon=read_rational(claim["eps"], "claim.eps"),
             delta=read_rational(claim["delta"], "claim.delta"),
@@ -194,6 +208,26 @@ def read_parameters(item: object) -> dict[str, Fraction]:
     }
 
 
+def read_widened(item: object) -> Widening:
+    """Read the wider domains of a program's inputs."""
+    if not isinstance(item, dict):
+        wrong("widened", "an object")
+    return Widening(
+        named={
+            read_text(name, "a name in widened"): read_domain(
+                read_text(text, f"widened.{name}"), f"widened.{name}"
+            )
+            for name, text in item.items()
+        }
+    )
+
+
+def read_scope(top: Mapping[str, object]) -> RecordedScope:
+    """Read what a certificate says it is about."""
+    caveat = None if top["caveat"] is None else read_text(top["caveat"], "caveat")
+    return RecordedScope(read_text(top["scope"], "scope"), caveat)
+
+
 def read_computed(item: object) -> Mapping[str, object]:
     """Read what computed the certificate; nothing is made of it but a report."""
     if not isinstance(item, dict):
@@ -221,7 +255,8 @@ def _listed(pairs: Mapping[str, object]) -> ListedPairs:
         case "adjacent" if pairs["list"] is None:
             return None
         case "listed":
-            return read_list(pairs["list"], "pairs.list", _pair)
+            listed = read_list(pairs["list"], "pairs.list", _pair)
+            return listed or wrong("pairs.list", "a list of pairs that is not empty")
         case _:
             return wrong("pairs", '"adjacent" without a list, or "listed" with one')
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.numerics.enclosure import Enclosure
@@ -14,11 +13,12 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.pairs.scope import Scope
+from dipapprox.privacy.result import Result, Word
 from dipapprox.privacy.verdict import Answer
 
 
-class Outcome(Enum):
+class Outcome(Word):
     """The three answers; the value is the word in reports and JSON."""
 
     CONFIRMED = "confirmed"
@@ -31,6 +31,8 @@ class CheckResult(Result):
     """The result of checking one certificate.
 
     Attributes:
+        scope: The domains and pairs that the certificate is about; None if its program cannot be
+            read.
         differences: What is false in the certificate, for REFUTED.
         reason: Why nothing was decided, for NOT_CONFIRMED; else None.
         answer: The verdict that the certificate states.
@@ -50,6 +52,7 @@ class CheckResult(Result):
     reason: str | None
     program: str
     parameters: Mapping[str, Fraction]
+    scope: Scope | None
     claim: Claim | DecisionClaim
     answer: Answer | Ruling
     pairs: int | None
@@ -60,6 +63,13 @@ class CheckResult(Result):
     shared: tuple[str, ...]
     seconds: float
 
+    asked: ClassVar[str] = "compare its outcome and its answer: result.outcome is Outcome.CONFIRMED"
+
+    @property
+    def restriction(self) -> str:
+        """What follows the verdict: nothing, or " for the 3 listed pairs"."""
+        return "" if self.scope is None else self.scope.restriction
+
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `check --json`, a contract with other tools."""
         return {
@@ -68,6 +78,7 @@ class CheckResult(Result):
             "reason": self.reason,
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            **({"scope": None, "caveat": None} if self.scope is None else self.scope.fields()),
             **_claim_fields(self.claim),
             "verdict": self.answer.value,
             "pairs": self.pairs,
@@ -81,8 +92,9 @@ class CheckResult(Result):
 
     def _repr_html_(self) -> str:
         rows = {
-            "certificate": f"{self.program}: {self.answer.value}",
+            "certificate": f"{self.program}: {self.answer.value}{self.restriction}",
             "claim": claim_text(self.claim),
+            **dict(() if self.scope is None else self.scope.rows()),
             "check": self.outcome.value,
             "differences": "; ".join(self.differences) or None,
             "reason": self.reason,

@@ -19,7 +19,7 @@ from dipapprox.cli.report import interval, panel
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.notation import parameters_text
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import Answer, delta_name
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -79,12 +79,15 @@ def run(command: CheckCommand, console: Console) -> int:
 
 
 def _report(result: CheckResult) -> RenderableType:
-    headline = f"{result.program}: the certificate is {result.outcome.value}"
+    subject = f"{result.program}: the certificate{result.restriction}"
+    headline = f"{subject} is {result.outcome.value}"
     return panel(headline, result.outcome.value, _STYLES[result.outcome], _facts(result))
 
 
 def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     yield "states", _statement(result)
+    if result.scope is not None:
+        yield from result.scope.rows()
     if result.parameters:
         yield "parameters", parameters_text(result.parameters)
     for difference in result.differences:
@@ -92,8 +95,8 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     if result.reason is not None:
         yield "reason", result.reason
     if result.delta_enclosure is not None:
-        label = "δ of this pair" if result.answer is Answer.NOT_DP else "largest δ"
-        yield label, interval(result.delta_enclosure)
+        assert isinstance(result.answer, Answer), "decisions have no delta"
+        yield delta_name(result.answer), interval(result.delta_enclosure)
         yield "derived", f"distributions of {result.rows} inputs, sums of pairs: {result.pairs}"
     elif isinstance(result.claim, DecisionClaim) and result.rows:
         # A violation may rest on enclosures: of Gaussian programs there are no closed forms.
@@ -111,8 +114,8 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
 def _statement(result: CheckResult) -> str:
     claim = result.claim
     if isinstance(claim, DecisionClaim):
-        return f"{result.answer.value}: {claim_text(claim)}"
+        return f"{result.answer.value}{result.restriction}: {claim_text(claim)}"
     return (
-        f"{result.answer.value} for (ε_prv, δ) = ({claim.budget}, {claim.delta}), "
+        f"{result.answer.value}{result.restriction}: (ε_prv, δ) = ({claim.budget}, {claim.delta}), "
         f"program run at ε = {claim.epsilon}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,6 @@ from dipapprox.cli.output import show_answer
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.deferred import Deferred
-from dipapprox.language.load import read_program
-from dipapprox.language.printer import print_program
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Ruling
@@ -33,8 +31,6 @@ else:
     certificate = Deferred("dipapprox.cli.certificate")
 
 EXIT_STATUS = {Ruling.PRIVATE: 0, Ruling.VIOLATED: 1, Ruling.UNKNOWN: Status.UNKNOWN}
-
-_DISCRETISED = "private as discretised by 'disc': finer outputs could tell more"
 
 _EXAMPLES = """examples:
   dipapprox decide svt1.dpg -p N=3                  ε-DP for all ε > 0
@@ -140,18 +136,9 @@ def run(command: DecideCommand, console: Console) -> int:
     selection = claimed_pairs(command.pairs, program)
     with Reporter() as reporter:
         decision = decide(program, command.question, selection, command.options, reporter)
-    if decision.ruling is Ruling.PRIVATE and _discretises(command.program.path):
-        decision = replace(decision, detail=_DISCRETISED)
     if command.certificate is not None:
         certificate.write(
             command.certificate, command.program.path, program, decision, selection, command.options
         )
     show_answer(console, decision, decision_report, json=command.json)
     return Status.INTERRUPTED if decision.interrupted else EXIT_STATUS[decision.ruling]
-
-
-def _discretises(path: Path) -> bool:
-    """Whether a program uses `disc`. What `disc` becomes in the core is like any other branch."""
-    program = read_program(path)
-    # Printed programs have no comments, and no variable is called disc.
-    return "disc(" in print_program(program)

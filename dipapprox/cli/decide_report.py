@@ -12,7 +12,13 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.decimals import rounded_down
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
-from dipapprox.privacy.decisions.decision import Decision, LeastUniformDelta, Ruling, Violation
+from dipapprox.privacy.decisions.decision import (
+    EXACT,
+    Decision,
+    LeastUniformDelta,
+    Ruling,
+    Violation,
+)
 from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
 from dipapprox.privacy.notation import parameters_text, valuation_text
 
@@ -41,6 +47,7 @@ def decision_report(decision: Decision) -> RenderableType:
 
 def _facts(decision: Decision) -> Iterator[tuple[str, str]]:
     yield "claim", claim_words(decision.budget, decision.delta.text, decision.epsilons)
+    yield from decision.scope.rows()
     if decision.parameters:
         yield "parameters", parameters_text(decision.parameters)
     if decision.cause is not None:
@@ -53,18 +60,28 @@ def _facts(decision: Decision) -> Iterator[tuple[str, str]]:
         yield "violated for", f"{ranges_text(decision.violation.ranges)} by this witness"
     if decision.least_delta is not None:
         yield "least δ", _least(decision, decision.least_delta)
-    pairs, outputs = count(decision.pairs, "ordered pair"), count(len(decision.outputs), "output")
-    word = "inequality" if decision.inequalities == 1 else "inequalities"
-    inequalities = f"{decision.inequalities} {word}, {decision.distinct} distinct"
-    yield "checked", f"{pairs}, {outputs}, {inequalities}"
+    yield "checked", _checked(decision)
     yield "computed", f"{decision.engine}, {seconds(decision.seconds)}"
+
+
+def _checked(decision: Decision) -> str:
+    pairs, outputs = count(decision.pairs, "ordered pair"), count(len(decision.outputs), "output")
+    if decision.engine == EXACT:
+        word = "inequality" if decision.inequalities == 1 else "inequalities"
+        return f"{pairs}, {outputs}, {decision.inequalities} {word}, {decision.distinct} distinct"
+    where = ""
+    if decision.violation is not None:
+        where = f" at ε = {decision.violation.epsilon}"
+    elif decision.ruling is Ruling.PRIVATE:
+        where = f" for {interval_words(decision.epsilons)}"
+    return f"{pairs}, {outputs}, by enclosures{where}"
 
 
 def _headline(decision: Decision) -> str:
     words = _HEADLINES[decision.ruling]
     if decision.ruling is Ruling.PRIVATE:
         words += f" for {interval_words(decision.epsilons)}"
-    return f"{decision.program}: {words}"
+    return f"{decision.program}: {words}{decision.scope.restriction}"
 
 
 def ranges_text(ranges: tuple[NegativeRange, ...]) -> str:

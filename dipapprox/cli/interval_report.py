@@ -10,6 +10,7 @@ from dipapprox.cli.report import count, interval, seconds, verdict_panel, verdic
 from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import parameters_text
+from dipapprox.privacy.verdict import delta_name
 
 _MOST_PARTS = 10
 _PLACES = 9
@@ -26,6 +27,7 @@ def interval_report(verdict: IntervalVerdict) -> RenderableType:
 def _facts(verdict: IntervalVerdict) -> Iterator[tuple[str, str]]:
     claimed = f"(ε_prv, δ) = ({verdict.claim.budget_text}, {verdict.claim.delta_text})"
     yield "claim", f"{claimed}, program run at every ε in [{verdict.lower}, {verdict.upper}]"
+    yield from verdict.scope.rows()
     if verdict.parameters:
         yield "parameters", parameters_text(verdict.parameters)
     if verdict.reason is not None:
@@ -33,7 +35,7 @@ def _facts(verdict: IntervalVerdict) -> Iterator[tuple[str, str]]:
     if verdict.violation is not None:
         yield "violated at", f"ε = {verdict.violation.claim.epsilon}"
     elif verdict.delta_enclosure is not None:
-        yield "largest δ", interval(verdict.delta_enclosure)
+        yield delta_name(verdict.answer), interval(verdict.delta_enclosure)
     if verdict.remaining:
         yield "undecided", _parts(verdict)
     outputs = count(verdict.outputs, "output")

@@ -31,7 +31,8 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
         axes.plot([float(p.budget) for p in points], certified, ".", color=COLOURS[0])
     axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
     axes.set_ylabel(LEAST_DELTA)
-    axes.set_title(f"{curve.run.program} at ε = {curve.run.epsilon}: privacy profile")
+    title = f"{curve.run.program} at ε = {curve.run.epsilon}: privacy profile"
+    axes.set_title(f"{title}\n{curve.run.scope.text}")
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

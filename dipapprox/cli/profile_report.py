@@ -63,10 +63,11 @@ def calibration_report(found: Calibration) -> RenderableType:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
-    for name, value in found.rows():
+    for name, value in (*found.run.scope.rows(), *found.rows()):
         facts.add_row(name, Text(value))
     facts.add_row("computed", f"{found.queries} values of ε tried, {_seconds(found.seconds)}")
-    headline = Text(f"{found.run.program}: calibration", style="bold")
+    restriction = found.run.scope.restriction
+    headline = Text(f"{found.run.program}: calibration{restriction}", style="bold")
     return Panel(Group(headline, facts), title="calibrate")
 
 
@@ -84,6 +85,8 @@ def _panel(run: Run, headline: str, rows: Iterable[tuple[str, str]]) -> Panel:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
+    for name, value in run.scope.rows():
+        facts.add_row(name, Text(value))
     if run.parameters:
         facts.add_row("parameters", parameters_text(run.parameters))
     for name, value in rows:
@@ -93,7 +96,8 @@ def _panel(run: Run, headline: str, rows: Iterable[tuple[str, str]]) -> Panel:
     pairs = "too many to count" if run.pairs is None else str(run.pairs)
     facts.add_row("pairs", f"{pairs} ordered pairs, {len(run.outputs)} outputs")
     facts.add_row("computed", f"{run.engine}, {run.precision} bits, {_seconds(run.seconds)}")
-    title = Text(f"{run.program} at ε = {run.epsilon}: {headline}", style="bold")
+    subject = f"{run.program} at ε = {run.epsilon}{run.scope.restriction}"
+    title = Text(f"{subject}: {headline}", style="bold")
     return Panel(Group(title, facts), title="profile")
 
 

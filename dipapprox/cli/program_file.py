@@ -1,4 +1,4 @@
-"""The words FILE and -p: a program's file with values for its parameters."""
+"""The words FILE, -p and --widen: a program's file, its parameters, wider domains."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import Widening
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
+from dipapprox.language.widening import read_widening
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +22,20 @@ class ProgramFile:
 
     path: Path
     parameters: Mapping[str, Fraction]
+    widening: Widening
 
     def load(self) -> Program:
         """Read, check and elaborate the program.
 
         Raises:
-            UserError: If the file or the program is wrong, or a parameter does not suit it.
+            UserError: If the file or the program is wrong, or a parameter or a domain does not
+                suit it.
         """
-        return load(self.path, self.parameters)
+        return load(self.path, self.parameters, self.widening)
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Add FILE and its parameters."""
+    """Add FILE, its parameters and wider domains."""
     parser.add_argument("file", type=_file, metavar="FILE", help="a program (.dpg, or .dip)")
     parser.add_argument(
         "-p",
@@ -41,13 +45,21 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
     )
+    parser.add_argument(
+        "--widen",
+        metavar="DOMAIN",
+        action="append",
+        default=[],
+        help="ask about a wider domain than the program declares, adjacency unchanged: -5..5 for "
+        "all inputs with numbers, q=-5..5 or q={0,1/2,1} for one (repeatable)",
+    )
 
 
 def program_of(words: argparse.Namespace) -> ProgramFile:
     """Read the words of `add_program`.
 
     Raises:
-        UserError: If a parameter is not NAME=VALUE, or a name comes twice.
+        UserError: If a parameter is not NAME=VALUE, a domain is malformed, or a name comes twice.
     """
     parameters: dict[str, Fraction] = {}
     for text in words.param:
@@ -58,7 +70,7 @@ def program_of(words: argparse.Namespace) -> ProgramFile:
         if name in parameters:
             raise UserError(f"parameter '{name}' is set twice")
         parameters[name] = parse_rational(value, f"parameter '{name}'")
-    return ProgramFile(words.file, parameters)
+    return ProgramFile(words.file, parameters, read_widening(words.widen))
 
 
 def _file(text: str) -> Path:

@@ -15,7 +15,7 @@ from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import parameters_text, valuation_text
 from dipapprox.privacy.probabilities import OutputDistribution
-from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow, delta_name
 
 if TYPE_CHECKING:
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -40,7 +40,7 @@ def verdict_report(verdict: Verdict) -> RenderableType:
 
 def verdict_panel(verdict: Verdict | IntervalVerdict, facts: Iterable[tuple[str, str]]) -> Panel:
     """Frame the headline of a verdict and what is known."""
-    headline = f"{verdict.program}: {HEADLINES[verdict.answer]}"
+    headline = f"{verdict.program}: {HEADLINES[verdict.answer]}{verdict.scope.restriction}"
     return panel(headline, verdict.answer.value, STYLES[verdict.answer], facts)
 
 
@@ -58,13 +58,13 @@ def panel(headline: str, title: str, style: str, facts: Iterable[tuple[str, str]
 def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     claimed = f"(ε_prv, δ) = ({verdict.budget_text}, {verdict.delta_text})"
     yield "claim", f"{claimed}, program run at ε = {verdict.claim.epsilon}"
+    yield from verdict.scope.rows()
     if verdict.parameters:
         yield "parameters", parameters_text(verdict.parameters)
     if verdict.reason is not None:
         yield "reason", verdict.reason
     if verdict.delta_enclosure is not None:
-        what = "δ of this pair" if verdict.answer is Answer.NOT_DP else "largest δ"
-        yield what, interval(verdict.delta_enclosure)
+        yield delta_name(verdict.answer), interval(verdict.delta_enclosure)
     yield "checked", _checked(verdict)
     yield "computed", f"{verdict.engine}, {verdict.precision} bits, {seconds(verdict.seconds)}"
 

@@ -33,13 +33,18 @@ _MOST_POINTS = 100
 
 
 class Calls:
-    """Emits calls and the like; numbers the draws, the choices and the fresh variables."""
+    """Emits calls and the like; numbers the draws, the choices and the fresh variables.
+
+    Attributes:
+        discretises: Whether any `disc` was emitted.
+    """
 
     def __init__(self, expressions: Expressions, emitter: Emitter) -> None:
         self._expressions = expressions
         self._emitter = emitter
         self._sites = 0
         self._fresh = 0
+        self.discretises = False
 
     def take(self, node: ast.Expression) -> core.Variable:
         """Emit what computes an expression and return the fresh variable with its value."""
@@ -162,6 +167,7 @@ class Calls:
         target: ast.Target | None,
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
+        self.discretises = True
         *cuts, last = labels
         with self._emitter.inner() as above:
             self._emitter.store(place, last, target, last.span)

@@ -208,7 +208,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A closed core program: `parameters` are the exact values it was elaborated with."""
+    """A closed core program.
+
+    Attributes:
+        parameters: The exact values it was elaborated with.
+        declared: The domains that the text declares of inputs that were given wider ones.
+        discretises: Whether it uses `disc`, which in the core is like any other branch.
+    """
 
     name: str
     parameters: Mapping[str, Fraction] = field(hash=False)
@@ -216,3 +222,5 @@ class Program:
     outputs: tuple[Cell, ...]
     body: Block
     adjacency: Adjacency
+    declared: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, hash=False)
+    discretises: bool = False

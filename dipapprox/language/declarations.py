@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dipapprox.errors import UserError
@@ -20,6 +20,7 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.language.domains import Domain, Widening
 from dipapprox.source import Span
 
 MOST_CELLS = 100_000
@@ -47,23 +48,31 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What the declarations of a program amount to."""
+    """What the declarations of a program amount to.
+
+    Attributes:
+        declared: The declared domains of inputs that have wider ones.
+    """
 
     parameters: Mapping[str, Fraction]
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     adjacency: Adjacency
+    declared: Mapping[str, Domain]
 
 
-def elaborate_declarations(program: ast.Program, overrides: Mapping[str, Fraction]) -> Declarations:
+def elaborate_declarations(
+    program: ast.Program, overrides: Mapping[str, Fraction], widening: Widening
+) -> Declarations:
     """Bind the parameters and evaluate the declarations.
 
     Args:
         program: Checked.
         overrides: Parameter values from outside, by name.
+        widening: Wider domains of inputs.
 
     Raises:
-        UserError: If an override names no parameter.
+        UserError: If an override names no parameter, or `widening` does not suit the inputs.
         SourceError: If a value is out of range, with everything found.
     """
     diagnosis = Diagnosis()
@@ -87,7 +96,9 @@ def elaborate_declarations(program: ast.Program, overrides: Mapping[str, Fractio
         except Wrong as wrong:
             wrong.report(diagnosis)
     adjacency: Adjacency = Everyone()
+    narrower: dict[str, Domain] = {}
     if not diagnosis:
+        inputs, narrower = _widened(inputs, widening)
         cells = [cell for variable in inputs for cell in variable.cells()]
         for declaration in program.declarations:
             try:
@@ -103,7 +114,21 @@ def elaborate_declarations(program: ast.Program, overrides: Mapping[str, Fractio
             except Wrong as wrong:
                 wrong.report(diagnosis)
     diagnosis.finish()
-    return Declarations(parameters, tuple(inputs), tuple(outputs), adjacency)
+    if narrower and isinstance(adjacency, Listed):
+        raise UserError(
+            "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
+        )
+    return Declarations(parameters, tuple(inputs), tuple(outputs), adjacency, narrower)
+
+
+def _widened(
+    inputs: list[Variable], widening: Widening
+) -> tuple[list[Variable], dict[str, Domain]]:
+    """Give inputs their wider domains; also return what those declared."""
+    declared = {variable.name: variable.domain for variable in inputs}
+    wider = widening.apply(declared)
+    widened = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]
+    return widened, {name: declared[name] for name in wider}
 
 
 def _bind(

@@ -16,6 +16,7 @@ from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
 from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.domains import AS_DECLARED, Widening
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
@@ -24,7 +25,10 @@ from dipapprox.language.whole_numbers import check_whole_numbers
 
 
 def elaborate(
-    program: ast.Program, parameters: Mapping[str, Fraction], program_name: str
+    program: ast.Program,
+    parameters: Mapping[str, Fraction],
+    program_name: str,
+    widening: Widening = AS_DECLARED,
 ) -> core.Program:
     """Check and elaborate a program.
 
@@ -32,18 +36,21 @@ def elaborate(
         program: As parsed.
         parameters: Values that replace the defaults of the program's parameters.
         program_name: The name of the result.
+        widening: Wider domains of its inputs.
 
     Raises:
-        UserError: If `parameters` names one that the program does not have.
+        UserError: If `parameters` names one that the program does not have, or `widening` does not
+            suit its inputs.
         SourceError: With everything the failing phase found, in source order.
     """
     symbols = check(program)
-    declarations = elaborate_declarations(program, parameters)
+    declarations = elaborate_declarations(program, parameters, widening)
     sizes: dict[str, int] = {}
     if any(s.role is Role.LOCAL and s.is_array for s in symbols.values()):
         # The size of a local array is its largest constant index; a dry run finds it.
         sizes = _Unrolling(symbols, declarations, sizes, dry=True).measure(program.body)
-    body = _Unrolling(symbols, declarations, sizes, dry=False).run(program.body)
+    unrolling = _Unrolling(symbols, declarations, sizes, dry=False)
+    body = unrolling.run(program.body)
     return core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),
@@ -51,6 +58,8 @@ def elaborate(
         outputs=tuple(cell for v in declarations.outputs for cell in v.cells()),
         body=body,
         adjacency=declarations.adjacency,
+        declared=declarations.declared,
+        discretises=unrolling.calls.discretises,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.dip import parse_dip
+from dipapprox.language.domains import AS_DECLARED, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 
@@ -21,14 +22,17 @@ BUNDLED = Path(__file__).parent.parent / "programs"
 """The programs that come with dipapprox."""
 
 
-def load(path: Path, parameters: Mapping[str, Fraction]) -> core.Program:
+def load(
+    path: Path, parameters: Mapping[str, Fraction], widening: Widening = AS_DECLARED
+) -> core.Program:
     """Read, check and elaborate a program file; its stem becomes the program's name.
 
     Raises:
-        UserError: If the file cannot be read or a parameter does not exist.
+        UserError: If the file cannot be read, a parameter does not exist, or `widening` does not
+            suit the inputs.
         SourceError: If the program is wrong.
     """
-    return elaborate(read_program(path), parameters, path.stem)
+    return elaborate(read_program(path), parameters, path.stem, widening)
 
 
 def read_program(path: Path) -> ast.Program:

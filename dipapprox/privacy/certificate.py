@@ -1,8 +1,11 @@
 """Certificates: a verdict with everything that is needed to check it again, as one JSON object.
 
-    {"format": "dipapprox certificate", "version": 1,
+    {"format": "dipapprox certificate", "version": 2,
      "program":  {"name", "language": "dpg" | "dip", "text", "sha256"},
      "params":   {"N": "2"},
+     "widened":  {"q": "-5..5"},
+     "scope":    "for inputs q[1..2] in -5..5 (widened from {0, 1}), adjacent linf 1",
+     "caveat":   null | what the verdict does not say,
      "claim":    {"eps": "1/2", "eps_prv": "31/25", "delta": "1/100"},
      "pairs":    {"selection": "adjacent" | "listed", "count": 12 | null, "list": null | [[u, v]]},
      "verdict":  "DP" | "Not_DP",
@@ -30,7 +33,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from math import prod
@@ -38,19 +40,27 @@ from typing import assert_never
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
+from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.notation import PlainValue, ends, parameter_fields, plain_value
+from dipapprox.privacy.notation import (
+    PlainValue,
+    ends,
+    html_table,
+    parameter_fields,
+    plain_value,
+)
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
 
 FORMAT = "dipapprox certificate"
-VERSION = 1
+VERSION = 2
 
 MOST_ENTRIES = 400_000
 """Most references to probabilities in one file, a few bytes each."""
@@ -78,9 +88,8 @@ class Certificate:
         return json.dumps(self.fields, ensure_ascii=False) + "\n"
 
     def _repr_html_(self) -> str:
-        shown = ("verdict", "claim", "params", "computed", "digest")
-        rows = (f"<tr><th>{k}</th><td>{escape(str(self.fields[k]))}</td></tr>" for k in shown)
-        return f"<table>{''.join(rows)}</table>"
+        shown = ("verdict", "claim", "scope", "caveat", "params", "computed", "digest")
+        return html_table((name, self.fields[name]) for name in shown)
 
 
 def digest(fields: Mapping[str, object]) -> str:
@@ -122,6 +131,7 @@ def certify(
         "format": FORMAT,
         "version": VERSION,
         **program_fields(program, source, verdict.parameters),
+        **scope_fields(program, selection),
         "claim": {
             "eps": str(verdict.claim.epsilon),
             "eps_prv": str(verdict.claim.budget),
@@ -144,13 +154,14 @@ def certify(
 def program_fields(
     program: Program, source: ProgramText, parameters: Mapping[str, Fraction]
 ) -> Fields:
-    """Return the fields about a program, its text and its parameters.
+    """Return the fields about a program: its text, its parameters, wider domains.
 
     Raises:
         UserError: If `source` with `parameters` is not the text of `program`.
     """
     read = parse_program(source.text, source.language, source.name)
-    if elaborate(read, parameters, program.name) != program:
+    widened = {c.variable: c.domain for c in program.inputs if c.variable in program.declared}
+    if elaborate(read, parameters, program.name, Widening(named=widened)) != program:
         raise UserError("the program's text is not that of the program that was verified")
     return {
         "program": {
@@ -160,7 +171,14 @@ def program_fields(
             "sha256": text_hash(source.text),
         },
         "params": parameter_fields(parameters),
+        "widened": {name: domain_text(domain) for name, domain in widened.items()},
     }
+
+
+def scope_fields(program: Program, selection: PairSelection) -> Fields:
+    """Return what a record is about, in words that its reader compares with his own."""
+    scope = scope_of(program, selection)
+    return {"scope": scope.text, "caveat": scope.caveat}
 
 
 def versions() -> Fields:

@@ -17,6 +17,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.values import exact_rational
+from dipapprox.language.widening import Wider, widening_of
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy import certificate, verifier
 from dipapprox.privacy.certificate import Certificate, ProgramText
@@ -48,16 +49,24 @@ Row = Iterable[Number | str]
 
 
 def parse(
-    text: str, parameters: Mapping[str, Number] | None = None, name: str = "program"
+    text: str,
+    parameters: Mapping[str, Number] | None = None,
+    name: str = "program",
+    *,
+    widen: Wider | Mapping[str, Wider] | None = None,
 ) -> Program:
     """Read a program from text, with some of its parameters set.
 
+    Args:
+        widen: A wider domain than the program declares, for all inputs with numbers or by name:
+            "-5..5", "{0, 1/2, 1}", range(-5, 6), {"q": "-5..5"}. The adjacency stays.
+
     Raises:
         SourceError: If the program is wrong; its `diagnostics` say where.
-        UserError: If a parameter does not exist.
+        UserError: If a parameter does not exist, or `widen` does not suit the inputs.
     """
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
-    return elaborate(parse_text(text), exact, name)
+    return elaborate(parse_text(text), exact, name, widening_of(widen))
 
 
 def verify(

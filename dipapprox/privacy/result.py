@@ -1,15 +1,22 @@
-"""What all answers are: frozen data with the fields of a JSON object."""
+"""What all answers are: frozen data with the fields of a JSON object, and no truth value."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from enum import Enum
+from typing import ClassVar, NoReturn
+
+from dipapprox.errors import NoTruth
 
 
 class Result(ABC):
     """An answer; what its fields are called is a contract with other tools."""
 
     __slots__ = ()
+
+    asked: ClassVar[str] = "look at its fields"
+    """What to write in a condition."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, object]:
@@ -18,3 +25,24 @@ class Result(ABC):
     def to_json(self) -> str:
         """Return `to_dict` as one line of JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __bool__(self) -> NoReturn:
+        """Refuse: `assert verify(…)` would pass for Not_DP.
+
+        Raises:
+            NoTruth: Always.
+        """
+        raise NoTruth(f"a {type(self).__name__}", self.asked)
+
+
+class Word(Enum):
+    """The words that an answer is one of; no truth value either."""
+
+    def __bool__(self) -> NoReturn:
+        """Refuse: `if answer:` would hold for every answer.
+
+        Raises:
+            NoTruth: Always.
+        """
+        first = next(iter(type(self)))
+        raise NoTruth(str(self), f"compare it: … is {first}")

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
+from typing import ClassVar
 
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.pairs.scope import Scope
+from dipapprox.privacy.result import Result, Word
 
 
-class Answer(Enum):
+class Answer(Word):
     """The three answers; the value is the word in reports and JSON."""
 
     DP = "DP"
     NOT_DP = "Not_DP"
     UNKNOWN = "Unknown"
+
+
+def delta_name(answer: Answer) -> str:
+    """Name the delta that comes with an answer: a search ends with the first violating pair."""
+    return "δ of this pair" if answer is Answer.NOT_DP else "largest δ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class Verdict(Result):
     """The result of one verification.
 
     Attributes:
+        scope: The domains and pairs that it is about.
         reason: Why the answer is Unknown; None otherwise.
         pairs: Ordered pairs checked.
         outputs: Distinct outputs of the final states.
@@ -80,6 +87,7 @@ class Verdict(Result):
     claim: Claim
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
+    scope: Scope
     answer: Answer
     reason: str | None
     pairs: int
@@ -93,6 +101,8 @@ class Verdict(Result):
     interrupted: bool = False
     stated_budget: Stated | None = None
     stated_delta: Stated | None = None
+
+    asked: ClassVar[str] = "compare its answer: verdict.answer is Answer.DP"
 
     @property
     def budget_text(self) -> str:
@@ -113,6 +123,7 @@ class Verdict(Result):
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            **self.scope.fields(),
             "eps": str(self.claim.epsilon),
             "eps_prv": self.budget_text,
             "delta": self.delta_text,
@@ -140,9 +151,10 @@ class Verdict(Result):
         rows = {
             "program": self.program,
             "claim": f"({self.budget_text}, {self.delta_text})-DP at ε = {self.claim.epsilon}",
+            **dict(self.scope.rows()),
             "verdict": self.answer.value,
             "reason": self.reason,
-            "largest δ": f"[{lower}, {upper}]",
+            delta_name(self.answer): f"[{lower}, {upper}]",
             "pairs": self.pairs,
         }
         if self.witness is not None:

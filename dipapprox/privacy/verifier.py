@@ -12,6 +12,7 @@ from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.roads import check_pairs
+from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.search import Progress, Search, precisions, silent
 from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -67,6 +68,7 @@ def verify(
         claim=claim,
         inputs=program.inputs,
         output_cells=program.outputs,
+        scope=scope_of(program, selection),
         answer=conclusion.answer,
         reason=conclusion.reason,
         pairs=0 if search is None else search.checked,

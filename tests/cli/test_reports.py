@@ -17,6 +17,7 @@ from dipapprox.language.core import Cell
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 from tests.cli.running import run
 
@@ -58,6 +59,7 @@ def verdict(answer: Answer, reason: str | None = None, witness: Witness | None =
         claim=Claim(Fraction(1, 2), Fraction(239, 10000), Fraction(1, 10)),
         inputs=INPUTS,
         output_cells=OUTPUTS,
+        scope=Scope("q[1..2] in {0, 1}", "adjacent linf 1", False, None),
         answer=answer,
         reason=reason,
         pairs=12,

@@ -22,13 +22,17 @@ from dipapprox.checking.json_values import (
 )
 from dipapprox.checking.record import (
     ListedPairs,
+    RecordedScope,
     read_computed,
     read_pairs,
     read_parameters,
     read_program,
+    read_scope,
     read_version,
+    read_widened,
 )
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.language.domains import Widening
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.decisions.certificate import FORMAT, VERSION
@@ -95,6 +99,8 @@ class DecisionRecord:
     program: ProgramText
     sha256: str
     parameters: Mapping[str, Fraction]
+    widening: Widening
+    scope: RecordedScope
     claim: DecisionClaim
     pairs: ListedPairs
     count: int | None
@@ -117,8 +123,8 @@ def read_decision(content: object) -> DecisionRecord:
     assert isinstance(content, dict), "asked before"
     read_version(content, VERSION)
     top = read_object(
-        content, "the certificate", "format", "version", "program", "params", "claim", "pairs",
-        "verdict", "evidence", "computed", "digest",
+        content, "the certificate", "format", "version", "program", "params", "widened", "scope",
+        "caveat", "claim", "pairs", "verdict", "evidence", "computed", "digest",
     )  # fmt: skip
     program, sha256 = read_program(top["program"])
     pairs, count = read_pairs(top["pairs"])
@@ -139,6 +145,8 @@ def read_decision(content: object) -> DecisionRecord:
         program=program,
         sha256=sha256,
         parameters=read_parameters(top["params"]),
+        widening=read_widened(top["widened"]),
+        scope=read_scope(top),
         claim=_claim(top["claim"]),
         pairs=pairs,
         count=count,

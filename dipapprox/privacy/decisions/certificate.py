@@ -31,6 +31,7 @@ from dipapprox.privacy.certificate import (
     pair_fields,
     plain_row,
     program_fields,
+    scope_fields,
     versions,
 )
 from dipapprox.privacy.decisions.decision import EXACT, Decision, Ruling, Violation
@@ -43,7 +44,7 @@ from dipapprox.privacy.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.semantics.execution import execute
 
 FORMAT = "dipapprox decision certificate"
-VERSION = 1
+VERSION = 2
 
 
 @sound_arithmetic()
@@ -78,6 +79,7 @@ def certify_decision(
         "format": FORMAT,
         "version": VERSION,
         **program_fields(program, source, decision.parameters),
+        **scope_fields(program, selection),
         "claim": {
             "interval": [str(lower), "inf" if upper is None else str(upper)],
             "budget": str(decision.budget),

@@ -42,6 +42,7 @@ from dipapprox.privacy.pairs.adjacency import (
     count_selected,
     select_pairs,
 )
+from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -133,7 +134,7 @@ def decide_with_evidence(
         detail = f"internal invariant failed: {broken} (a bug, please report)"
         run.stop(Cause.BUG, detail)
     proved = () if run.search is None else tuple(run.search.proved)
-    return _decision(run, program, options), proved
+    return _decision(run, program, selection, options), proved
 
 
 def _decide(
@@ -162,7 +163,7 @@ def _decide(
     try:
         search.run(_gaps(question, patterns, pairs(), run.count))
     except Obstacle as obstacle:
-        _decide_outside(run, program, selection, total, options, progress, obstacle)
+        _decide_outside(run, program, selection, options, progress, obstacle)
         return
     if search.violation is not None:
         gap, slack = search.violation
@@ -195,7 +196,6 @@ def _decide_outside(
     run: _Run,
     program: Program,
     selection: PairSelection,
-    total: int | None,
     options: Options,
     progress: Progress,
     obstacle: Obstacle,
@@ -205,12 +205,12 @@ def _decide_outside(
     partial = decide_partially(program, run.question, selection, options, progress)
     # What rests on enclosures must not be taken for closed forms, whoever computed them.
     run.engine = "enclosures" if options.engine is Engine.EXACT else options.engine.value
+    run.count = Count(partial.pairs)
     if partial.violation is not None:
         run.ruling, run.violation = Ruling.VIOLATED, partial.violation
         return
     if partial.proves(run.question.epsilons):
         run.ruling = Ruling.PRIVATE
-        run.count.pairs = total or 0
         return
     if partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")
@@ -234,14 +234,14 @@ def _looked_at(run: _Run, total: int | None) -> str:
     return f"{run.count.pairs}{of} pairs looked at"
 
 
-def _decision(run: _Run, program: Program, options: Options) -> Decision:
+def _decision(run: _Run, program: Program, selection: PairSelection, options: Options) -> Decision:
     search = run.search
-
     return Decision(
         program=program.name,
         parameters=program.parameters,
         inputs=program.inputs,
         output_cells=program.outputs,
+        scope=scope_of(program, selection),
         outputs=() if run.states is None else run.states.outputs(),
         final_states=0 if run.states is None else len(run.states.states),
         epsilons=run.question.epsilons,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import ClassVar
 
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange
@@ -24,14 +25,15 @@ from dipapprox.privacy.notation import (
     valuation_text,
 )
 from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.pairs.scope import Scope
+from dipapprox.privacy.result import Result, Word
 from dipapprox.privacy.verdict import WitnessRow
 
 EXACT = "exact"
 """The engine of decisions that rest on closed forms."""
 
 
-class Ruling(Enum):
+class Ruling(Word):
     """The three answers; the value is the word in reports and JSON."""
 
     PRIVATE = "private"
@@ -122,6 +124,7 @@ class Decision(Result):
     """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
 
     Attributes:
+        scope: The domains and pairs that it is about.
         cause: Why it is unknown; None otherwise.
         detail: The same in a sentence; for other answers what else must be known, or "".
         pairs: Ordered pairs looked at.
@@ -137,6 +140,7 @@ class Decision(Result):
     parameters: Mapping[str, Fraction]
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
+    scope: Scope
     outputs: tuple[tuple[Value, ...], ...]
     final_states: int
     epsilons: EpsilonInterval
@@ -155,6 +159,8 @@ class Decision(Result):
     engine: str
     seconds: float
 
+    asked: ClassVar[str] = "compare its ruling: decision.ruling is Ruling.PRIVATE"
+
     @property
     def interrupted(self) -> bool:
         """Whether the user stopped the run before there was an answer."""
@@ -166,6 +172,7 @@ class Decision(Result):
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            **self.scope.fields(),
             "interval": [str(self.epsilons.lower), "inf" if upper is None else str(upper)],
             "budget": str(self.budget),
             "delta": self.delta.text,
@@ -238,6 +245,7 @@ class Decision(Result):
         rows: dict[str, object] = {
             "program": self.program,
             "claim": claim_words(self.budget, self.delta.text, self.epsilons),
+            **dict(self.scope.rows()),
             "verdict": self.ruling.value,
             "reason": self.detail or None,
             "pairs": self.pairs,

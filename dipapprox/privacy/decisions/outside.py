@@ -52,12 +52,15 @@ class Partial:
         violation: Certified at one ε; None if none was found.
         proved: The range of ε for which the claim holds; None if none was proved.
         tried: The ε at which no violation was found.
+        pairs: Ordered pairs that were looked at, at the ε of the violation or wherever they were
+            most.
         interrupted: Whether Ctrl-C ended the work.
     """
 
     violation: Violation | None
     proved: tuple[Fraction, Fraction] | None
     tried: tuple[Fraction, ...]
+    pairs: int
     interrupted: bool = False
 
     def proves(self, epsilons: EpsilonInterval) -> bool:
@@ -90,18 +93,21 @@ def decide_partially(
     """Look for a violation at single epsilons, then for a proof on a compact range."""
     trials = replace(options, limits=options.limits.ending_within(_SECONDS))
     tried: list[Fraction] = []
+    pairs = 0
     for epsilon in trial_epsilons(question.epsilons):
         verdict = _verify_at(program, question, selection, trials, epsilon)
         if verdict is None:
             continue
         if verdict.answer is Answer.NOT_DP:
-            return Partial(_violation(verdict, question), None, tuple(tried))
+            return Partial(_violation(verdict, question), None, tuple(tried), verdict.pairs)
+        pairs = max(pairs, verdict.pairs)
         if verdict.interrupted:
-            return Partial(None, None, tuple(tried), interrupted=True)
+            return Partial(None, None, tuple(tried), pairs, interrupted=True)
         if verdict.answer is Answer.DP and question.epsilons.is_point:
-            return Partial(None, (epsilon, epsilon), ())
+            return Partial(None, (epsilon, epsilon), (), pairs)
         tried.append(epsilon)
-    return _prove(program, question, selection, options, progress, tuple(tried))
+    known = Partial(None, None, tuple(tried), pairs)
+    return _prove(program, question, selection, options, progress, known)
 
 
 def _prove(
@@ -110,14 +116,15 @@ def _prove(
     selection: PairSelection,
     options: Options,
     progress: Progress,
-    tried: tuple[Fraction, ...],
+    known: Partial,
 ) -> Partial:
+    """Add to what single ε tell what a proof, or its failure, does."""
     lower = max(question.epsilons.lower, _PROOF_RANGE[0])
     upper = _PROOF_RANGE[1]
     if question.epsilons.upper is not None:
         lower, upper = question.epsilons.lower or lower, question.epsilons.upper
     if lower >= upper:
-        return Partial(None, None, tried)
+        return known
     budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
     text = f"{question.budget} * eps"
     claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
@@ -125,11 +132,13 @@ def _prove(
     try:
         verdict = verify_interval(program, claim, lower, upper, selection, within, progress)
     except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here
-        return Partial(None, None, tried)
+        return known
     if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
-        return Partial(_violation(verdict.violation, question), None, tried)
+        violation = _violation(verdict.violation, question)
+        return replace(known, violation=violation, pairs=verdict.violation.pairs)
     proved = (lower, upper) if verdict.answer is Answer.DP else None
-    return Partial(None, proved, tried, verdict.interrupted)
+    pairs = max(known.pairs, verdict.pairs)
+    return replace(known, proved=proved, pairs=pairs, interrupted=verdict.interrupted)
 
 
 def _verify_at(

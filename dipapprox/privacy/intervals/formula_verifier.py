@@ -70,7 +70,7 @@ def _confirmed(verdict: Verdict, program: Program, weak: Claim, options: Options
     pair = verdict.witness.input, verdict.witness.adjacent
     again = verify(program, weak, OrderedPairs((pair,)), options)
     if again.answer is Answer.NOT_DP:
-        return replace(again, pairs=verdict.pairs)
+        return replace(again, pairs=verdict.pairs, scope=verdict.scope)
     reason = again.reason or "critical delta: the pair of the witness is too close to the claim"
     return replace(
         verdict,

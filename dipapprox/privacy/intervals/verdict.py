@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
+from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.result import Result
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Verdict, delta_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class IntervalVerdict(Result):
     """The result of one verification for every eps in a closed interval.
 
     Attributes:
+        scope: The domains and pairs that it is about.
         lower: The least eps.
         upper: The greatest eps.
         reason: Why the answer is Unknown; None otherwise.
@@ -34,6 +37,7 @@ class IntervalVerdict(Result):
 
     program: str
     parameters: Mapping[str, Fraction]
+    scope: Scope
     lower: Fraction
     upper: Fraction
     claim: FormulaClaim
@@ -51,6 +55,8 @@ class IntervalVerdict(Result):
     seconds: float
     interrupted: bool = False
 
+    asked: ClassVar[str] = Verdict.asked
+
     @property
     def epsilons(self) -> str:
         """The interval as it is written: "1/10..1"."""
@@ -65,6 +71,7 @@ class IntervalVerdict(Result):
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            **self.scope.fields(),
             "eps": self.epsilons,
             "eps_prv": self.claim.budget_text,
             "delta": self.claim.delta_text,
@@ -89,9 +96,10 @@ class IntervalVerdict(Result):
             "program": self.program,
             "claim": f"({self.claim.budget_text}, {self.claim.delta_text})-DP for every ε in "
             f"[{self.lower}, {self.upper}]",
+            **dict(self.scope.rows()),
             "verdict": self.answer.value,
             "reason": self.reason,
-            "largest δ": f"[{lower}, {upper}]",
+            delta_name(self.answer): f"[{lower}, {upper}]",
             "remaining": ", ".join(f"[{low}, {high}]" for low, high in self.remaining) or None,
             "pairs": self.pairs,
         }

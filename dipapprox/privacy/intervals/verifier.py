@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
@@ -27,6 +28,7 @@ from dipapprox.privacy.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.privacy.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
+from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.search import Progress, precisions, silent
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -121,6 +123,7 @@ def verify_interval(
         bug = f"internal invariant failed: {broken} (a bug, please report)"
     stopped = bug or end.reason
     answer, reason = Answer.UNKNOWN, stopped
+    scope = scope_of(program, selection)
     remaining: tuple[tuple[Fraction, Fraction], ...] = ((lower, upper),)
     delta: Enclosure | None = None
     if violation is None and search is not None:
@@ -137,6 +140,7 @@ def verify_interval(
             reason = search.why()
     if violation is not None:
         answer, reason, remaining = Answer.NOT_DP, None, ()
+        violation = replace(violation, scope=scope)
         delta = violation.delta_enclosure
     pairs_checked, points, bits, engine = 0, 0, options.precision, options.engine.value
     if search is not None:
@@ -147,6 +151,7 @@ def verify_interval(
     return IntervalVerdict(
         program=program.name,
         parameters=program.parameters,
+        scope=scope,
         lower=lower,
         upper=upper,
         claim=claim,

@@ -20,6 +20,7 @@ from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
+from dipapprox.errors import UserError
 from dipapprox.language.core import (
     Adjacency,
     Cell,
@@ -45,9 +46,17 @@ class AllPairs:
 
 @dataclass(frozen=True, slots=True)
 class OrderedPairs:
-    """Exactly these ordered pairs, in this order."""
+    """Exactly these ordered pairs, in this order.
+
+    Raises:
+        UserError: If there are none: every claim holds for them.
+    """
 
     pairs: tuple[Pair, ...]
+
+    def __post_init__(self) -> None:
+        if not self.pairs:
+            raise UserError("the list of pairs is empty: there is nothing to check")
 
 
 PairSelection = AllPairs | OrderedPairs

@@ -118,7 +118,7 @@ class Calibration(Result):
         return rows
 
     def _repr_html_(self) -> str:
-        return html_table(self.rows())
+        return html_table([*self.run.scope.rows(), *self.rows()])
 
 
 def _rough(needed: Extended) -> str:

@@ -14,6 +14,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over, likely_outputs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, is_symmetric
+from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.least_budget import least_budget
 from dipapprox.privacy.profiles.maximum import Maxima
@@ -74,6 +75,7 @@ class Profiler:
             epsilon=epsilon,
             inputs=program.inputs,
             output_cells=program.outputs,
+            scope=scope_of(program, selection),
             pairs=self.maxima.pairs,
             outputs=self._outputs,
             final_states=len(states.states),

@@ -11,6 +11,7 @@ from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import rounded_up
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
+from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
@@ -25,6 +26,7 @@ class Run:
     """What was looked at, and how.
 
     Attributes:
+        scope: The domains and pairs that the answer is about.
         pairs: Ordered pairs looked at; None if they are too many to count.
         outputs: The values of the output cells, for every output.
         precision: Most bits asked for.
@@ -37,6 +39,7 @@ class Run:
     epsilon: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
+    scope: Scope
     pairs: int | None
     outputs: tuple[tuple[Value, ...], ...]
     final_states: int
@@ -62,6 +65,7 @@ class Run:
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            **self.scope.fields(),
             "eps": str(self.epsilon),
         }
 
@@ -82,12 +86,14 @@ class _Answer(Result):
 
     __slots__ = ()
 
+    run: Run
+
     @abstractmethod
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
 
     def _repr_html_(self) -> str:
-        return html_table(self.rows())
+        return html_table([*self.run.scope.rows(), *self.rows()])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,164 @@
+"""What an answer is about: the domains of the inputs, which pairs, and what it leaves out.
+
+for inputs q[1..3] in {0, 1}, adjacent linf 1     every adjacent pair of these domains
+for the pair (0, 0) ~ (0, 1)                      selected pairs, in both orders
+for the 3 listed pairs (ordered)                  selected pairs, as they were listed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import assert_never
+
+from dipapprox.language.core import (
+    Adjacency,
+    Cell,
+    Everyone,
+    InputRow,
+    Listed,
+    Program,
+    Within,
+)
+from dipapprox.language.domains import domain_text
+from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.pairs.adjacency import (
+    AllPairs,
+    OrderedPairs,
+    Pair,
+    PairSelection,
+    is_symmetric,
+)
+
+_DISCRETISED = (
+    "this is about the labels that 'disc' publishes: publishing the numbers themselves may need "
+    "a larger budget"
+)
+
+_MOST_VALUES = 12
+_LONGEST_PAIR = 60
+"""Of domains and pairs that are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an answer is about, in words.
+
+    Attributes:
+        inputs: "q[1..3] in {0, 1}"; "" without inputs.
+        pairs: "adjacent linf 1", "the 3 listed pairs".
+        listed: Whether the pairs were selected: then the answer is about them alone.
+        caveat: What the answer does not say, though one might think so; None: nothing known.
+    """
+
+    inputs: str
+    pairs: str
+    listed: bool
+    caveat: str | None
+
+    @property
+    def text(self) -> str:
+        """The whole: begins with "for"."""
+        if self.listed:
+            return f"for {self.pairs}"
+        return f"for inputs {self.inputs}, {self.pairs}" if self.inputs else "without inputs"
+
+    @property
+    def restriction(self) -> str:
+        """What follows a headline: nothing, or " for the 3 listed pairs"."""
+        return f" {self.text}" if self.listed else ""
+
+    def fields(self) -> dict[str, object]:
+        """Return the fields "scope" and "caveat" of every answer's JSON object."""
+        return {
+            "scope": {
+                "text": self.text,
+                "inputs": self.inputs,
+                "selection": "listed" if self.listed else "adjacent",
+            },
+            "caveat": self.caveat,
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the same for panels and tables, as names and values."""
+        caveat = [] if self.caveat is None else [("caveat", self.caveat)]
+        return [("scope", self.text), *caveat]
+
+
+def scope_of(program: Program, selection: PairSelection) -> Scope:
+    """Describe what an answer for these pairs of a program is about."""
+    match selection:
+        case AllPairs():
+            pairs = _adjacency_text(program.adjacency)
+        case OrderedPairs():
+            pairs = _listed_text(selection)
+        case _:
+            assert_never(selection)
+    caveat = _DISCRETISED if program.discretises else None
+    return Scope(_inputs_text(program), pairs, isinstance(selection, OrderedPairs), caveat)
+
+
+def _inputs_text(program: Program) -> str:
+    """Write the domains; neighbours with one domain stand together."""
+    variables = [(name, tuple(cells)) for name, cells in groupby(program.inputs, _variable)]
+    declared = program.declared
+
+    def described(variable: tuple[str, Sequence[Cell]]) -> str:
+        name, cells = variable
+        text = domain_text(cells[0].domain, _MOST_VALUES)
+        if name in declared:
+            text += f" (widened from {domain_text(declared[name], _MOST_VALUES)})"
+        return text
+
+    return ", ".join(
+        f"{', '.join(_array_text(name, cells) for name, cells in together)} in {text}"
+        for text, together in groupby(variables, described)
+    )
+
+
+def _variable(cell: Cell) -> str:
+    return cell.variable
+
+
+def _array_text(name: str, cells: Sequence[Cell]) -> str:
+    size = cells[-1].index
+    if size is None:
+        return name
+    return f"{name}[1]" if size == 1 else f"{name}[1..{size}]"
+
+
+def _adjacency_text(adjacency: Adjacency) -> str:
+    match adjacency:
+        case Within(norm, radius):
+            return f"adjacent {norm.value} {radius}"
+        case Everyone():
+            return "adjacent all"
+        case Listed(pairs):
+            unordered = _unordered(pairs)
+            text = "; ".join(map(_pair_text, unordered))
+            if len(text) <= _LONGEST_PAIR:
+                return f"adjacent {{{text}}}"
+            return f"adjacent as listed in the program: {len(unordered)} pairs"
+        case _:
+            assert_never(adjacency)
+
+
+def _listed_text(selection: OrderedPairs) -> str:
+    ordered = not is_symmetric(selection)
+    pairs = tuple(dict.fromkeys(selection.pairs)) if ordered else _unordered(selection.pairs)
+    order = " (ordered)" if ordered else ""
+    if len(pairs) == 1 and len(text := _pair_text(pairs[0])) <= _LONGEST_PAIR:
+        return f"the pair {text}{order}"
+    return f"the {len(pairs)} listed pair{'' if len(pairs) == 1 else 's'}{order}"
+
+
+def _unordered(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    found: dict[frozenset[InputRow], Pair] = {}
+    for pair in pairs:
+        found.setdefault(frozenset(pair), pair)
+    return tuple(found.values())
+
+
+def _pair_text(pair: Pair) -> str:
+    return f"{row_text(pair[0])} ~ {row_text(pair[1])}"
