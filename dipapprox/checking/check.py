@@ -140,6 +140,9 @@ def _program(record: Record | DecisionRecord, findings: Findings) -> Program | N
     if dict(program.parameters) != dict(record.parameters):
         findings.differ("params", "they are not those of the program")
         return None
+    if program.declared.keys() != record.widening.named.keys():
+        findings.differ("widened", "no wider domain than the program declares")
+        return None
     return program
 
 

@@ -24,10 +24,10 @@ from dipapprox.checking.json_values import (
     without_repetitions,
     wrong,
 )
+from dipapprox.checking.recorded_scope import RecordedScope, read_scope, read_widened
 from dipapprox.errors import UserError
 from dipapprox.language.domains import Widening
 from dipapprox.language.load import DIP, DPG
-from dipapprox.language.widening import read_domain
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.certificate import FORMAT, VERSION, ProgramText
 from dipapprox.privacy.claim import Claim
@@ -69,14 +69,6 @@ class RecordedWitness:
     adjacent: PlainRow
     outputs: tuple[RecordedOutput, ...]
     delta: Enclosure
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedScope:
-    """What a certificate says it is about, in words."""
-
-    text: str
-    caveat: str | None
 
 
 Evidence = RecordedDistributions | Summary | RecordedWitness
@@ -206,26 +198,6 @@ def read_parameters(item: object) -> dict[str, Fraction]:
         read_text(name, "a name in params"): read_rational(value, f"params.{name}")
         for name, value in item.items()
     }
-
-
-def read_widened(item: object) -> Widening:
-    """Read the wider domains of a program's inputs."""
-    if not isinstance(item, dict):
-        wrong("widened", "an object")
-    return Widening(
-        named={
-            read_text(name, "a name in widened"): read_domain(
-                read_text(text, f"widened.{name}"), f"widened.{name}"
-            )
-            for name, text in item.items()
-        }
-    )
-
-
-def read_scope(top: Mapping[str, object]) -> RecordedScope:
-    """Read what a certificate says it is about."""
-    caveat = None if top["caveat"] is None else read_text(top["caveat"], "caveat")
-    return RecordedScope(read_text(top["scope"], "scope"), caveat)
 
 
 def read_computed(item: object) -> Mapping[str, object]:

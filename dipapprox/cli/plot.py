@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import exp
 from pathlib import Path
 
-from dipapprox.experiments.pictures import COLOURS, LEAST_DELTA, new_figure, save
+from dipapprox.experiments.pictures import COLOURS, LEAST_DELTA, new_figure, save, set_heading
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 _STEPS = 8
@@ -32,7 +32,7 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
     axes.set_ylabel(LEAST_DELTA)
     title = f"{curve.run.program} at ε = {curve.run.epsilon}: privacy profile"
-    axes.set_title(f"{title}\n{curve.run.scope.text}")
+    set_heading(axes, title, (value for _, value in curve.run.scope.rows()))
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

@@ -40,8 +40,8 @@ A spec is a TOML file; a case is one combination of the values of its axes:
   eps = [0.1, 0.5, 1]
   delta = { from = 0.01, to = 0.1, step = 0.01 }
 
-Other axes: eps_prv, pairs, precision, max_precision, engine, tier, merge, width; for decide
-budget, delta, interval, pairs and merge.
+Other axes: eps_prv, widen, pairs, precision, max_precision, engine, tier, merge, width; for decide
+budget, delta, interval, widen, pairs and merge.
 
 An interrupted sweep goes on where it stopped when the same command is run again.
 

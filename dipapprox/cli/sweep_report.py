@@ -29,6 +29,8 @@ def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableTy
         yield f"{group.task} {group.program}: {count_cases(len(group.rows))}: {counts}"
         if fixed:
             yield f"  {fixed}"
+        for line in group.about():
+            yield f"  {line}"
         yield _fitting(group, width)
 
 

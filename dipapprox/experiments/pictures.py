@@ -8,7 +8,9 @@ title that screen readers find, and the same data give the same file, byte for b
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from dipapprox.errors import UserError
@@ -19,6 +21,9 @@ MARKERS = "os^vDPX"
 PROGRAM_EPSILON = r"$\varepsilon$ of the program (no unit)"
 LEAST_BUDGET = r"least budget $\varepsilon_{prv}$ (no unit)"
 LEAST_DELTA = r"least $\delta$ (probability)"
+
+_CHARACTERS = 64
+"""Of a line above a picture."""
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -31,6 +36,12 @@ def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
     """
     figure = _load("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
+
+
+def set_heading(axes: Any, title: str, lines: Iterable[str]) -> None:
+    """Put a title above axes, and below it what the picture is about."""
+    wrapped = [part for line in lines for part in wrap(line, _CHARACTERS)]
+    axes.set_title("\n".join([title, *wrapped]))
 
 
 def line_style(number: int) -> dict[str, Any]:

@@ -241,7 +241,7 @@ def test_what_is_no_certificate_is_an_error(private: Fields) -> None:
     for bad, message in [
         ("", "not JSON"), (text[: len(text) // 2], "not JSON"), ("[]", "not a certificate"),
         ("{}", "not a certificate"), ("[" * 100_000, "JSON"), ("NaN", "malformed"),
-        (json.dumps({**private, "version": 2}), "version 2"),
+        (json.dumps({**private, "version": 3}), "version 3"),
         (json.dumps({**private, "more": 1}), "exactly the fields"),
         (json.dumps(replaced(private, ("claim", "delta"), 0.01)), "not a number"),
         (json.dumps(replaced(private, ("claim", "delta"), "3/2")), r"delta must be in \[0, 1\]"),
@@ -296,6 +296,7 @@ def test_limits_leave_it_unconfirmed(private: Fields) -> None:
 
 def test_too_many_inputs_leave_it_unconfirmed(private: Fields) -> None:
     forged = replaced(private, ("params", "N"), "25")
+    forged["scope"] = "for inputs q[1..25] in {0, 1}, adjacent linf 1"
     result = check(signed(replaced(forged, ("evidence",), {"kind": "summary", "rows": 2**25})))
     assert result.outcome is Outcome.NOT_CONFIRMED
     assert "33554432 inputs" in str(result.reason)

@@ -14,8 +14,8 @@ from dipapprox.numerics.probability import OutputProbabilities
 from tests.cli.running import enclosure, run, run_json
 
 CONTRACT = [
-    "program", "params", "eps", "eps_prv", "delta", "verdict", "reason", "pairs", "outputs",
-    "final_states", "delta_enclosure", "witness", "precision", "engine", "seconds",
+    "program", "params", "scope", "caveat", "eps", "eps_prv", "delta", "verdict", "reason", "pairs",
+    "outputs", "final_states", "delta_enclosure", "witness", "precision", "engine", "seconds",
 ]  # fmt: skip
 
 # Specification section 10, items 1 and 2: the pair (0,1) -> (1,0) at budget 1/10.

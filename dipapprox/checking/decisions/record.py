@@ -22,15 +22,13 @@ from dipapprox.checking.json_values import (
 )
 from dipapprox.checking.record import (
     ListedPairs,
-    RecordedScope,
     read_computed,
     read_pairs,
     read_parameters,
     read_program,
-    read_scope,
     read_version,
-    read_widened,
 )
+from dipapprox.checking.recorded_scope import RecordedScope, read_scope, read_widened
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.domains import Widening
 from dipapprox.numerics.enclosure import Enclosure

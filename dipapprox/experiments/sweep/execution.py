@@ -11,6 +11,7 @@ from dipapprox.experiments.sweep.tasks import answer
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.language.values import parse_rational
+from dipapprox.language.widening import widening_of
 from dipapprox.limits import Limits
 
 
@@ -25,6 +26,7 @@ def run_case(case: Case) -> Outcome:
             parse_program(case.program.text, case.program.language, case.program.name),
             parameters_of(case),
             case.program.name.rpartition("/")[2].rpartition(".")[0] or case.program.name,
+            widening_of(case.fields.get("widen")),
         )
         result = answer(program, case.task, case.fields, limits)
         result.pop("seconds", None)

@@ -14,6 +14,7 @@ from dipapprox.experiments.pictures import (
     line_style,
     new_figure,
     save,
+    set_heading,
 )
 from dipapprox.experiments.sweep.summary import (
     Group,
@@ -103,7 +104,7 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     axes.set_ylabel(_AXES.get(down, down))
     title = f"{group.task} {Path(group.program).stem}: answer and time"
     verdicts = any(c is not None and c.answer in SYMBOLS for line in matrix.cells for c in line)
-    axes.set_title(f"{title}\n{MEANING}" if verdicts else title)
+    set_heading(axes, f"{title}\n{MEANING}" if verdicts else title, group.about())
     figure.colorbar(image, label="time (seconds)")
     return figure
 
@@ -116,7 +117,8 @@ def _times(group: Group, name: str, series: Iterable[Series]) -> Any:
         axes.plot(values, seconds, label=each.label, **line_style(number))
     axes.set_yscale("log")
     axes.set_ylabel("time (seconds per case)")
-    _finish(axes, name, f"{group.task} {Path(group.program).stem}: time against {name}")
+    title = f"{group.task} {Path(group.program).stem}: time against {name}"
+    _finish(axes, name, title, group.about())
     return figure
 
 
@@ -147,13 +149,14 @@ def _numbers(group: Group, quantity: str, name: str, lines: Iterable[_Line]) -> 
     axes.set_ylim(bottom=0)
     axes.set_ylabel(_ASKED[quantity])
     stem = Path(group.program).stem
-    _finish(axes, name, f"{stem}: {_WORDS[quantity]} against {_WORDS.get(name, name)}")
+    title = f"{stem}: {_WORDS[quantity]} against {_WORDS.get(name, name)}"
+    _finish(axes, name, title, group.about())
     return figure
 
 
-def _finish(axes: Any, name: str, title: str) -> None:
+def _finish(axes: Any, name: str, title: str, about: Iterable[str]) -> None:
     axes.set_xlabel(_AXES.get(name, name))
-    axes.set_title(title)
+    set_heading(axes, title, about)
     axes.grid(alpha=0.3)
     if len(axes.get_legend_handles_labels()[0]) > _MANY:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))

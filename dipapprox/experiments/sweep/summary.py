@@ -40,6 +40,8 @@ class Row:
         answer: A word: the verdict, or the number that was asked for; "-" without an answer.
         detail: The enclosure behind it, or why there is no answer.
         number: What was asked for, if that is a number and finite.
+        scope: The domains and pairs that the answer is about; "" without an answer.
+        caveat: What it leaves out, or "".
     """
 
     values: Mapping[str, str]
@@ -47,6 +49,8 @@ class Row:
     detail: str
     seconds: float
     number: Measured | None
+    scope: str
+    caveat: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,13 @@ class Group:
     fixed: Mapping[str, str]
     varying: tuple[str, ...]
     rows: tuple[Row, ...]
+
+    def about(self) -> tuple[str, ...]:
+        """Return the lines that name what the answers are about: the first and the last scope."""
+        scopes = list(dict.fromkeys(row.scope for row in self.rows if row.scope))
+        between = [f"… ({len(scopes) - 2} others)"] if len(scopes) > 2 else []
+        shown = scopes if len(scopes) <= 2 else [scopes[0], *between, scopes[-1]]
+        return (*shown, *dict.fromkeys(row.caveat for row in self.rows if row.caveat))
 
     def counts(self) -> Counter[str]:
         """Count the answers, those with numbers as one."""
@@ -162,7 +173,16 @@ def _row(record: Record) -> Row:
     seconds = record["seconds"]
     assert isinstance(seconds, int | float)
     answer, detail = _answer(record)
-    return Row(values, answer, detail, float(seconds), _measured(record))
+    scope, caveat = _about(record)
+    return Row(values, answer, detail, float(seconds), _measured(record), scope, caveat)
+
+
+def _about(record: Record) -> tuple[str, str]:
+    result = record["result"]
+    scope = result.get("scope") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(scope, dict):
+        return "", ""  # no answer, or one of a version that did not say
+    return str(scope.get("text", "")), str(result.get("caveat") or "")
 
 
 def _answer(record: Record) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.values import parse_rational
+from dipapprox.language.widening import read_domain
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.privacy.claim import Claim
@@ -224,8 +225,13 @@ def _one_question(given: set[str]) -> str | None:
     return "a profile asks at either 'eps_prv' (least delta) or 'delta' (least eps_prv)"
 
 
-_COMPUTING = (
+_ABOUT = (
+    Field("widen", "a wider domain of the inputs", read_domain),
     Field("pairs", "the pairs of inputs", _pairs),
+)
+
+_COMPUTING = (
+    *_ABOUT,
     Field("precision", "bits of the first attempt", _bits),
     Field("max_precision", "bits of the last attempt", _bits),
     Field("engine", "an engine", _word(tuple(engine.value for engine in Engine))),
@@ -270,7 +276,7 @@ TASKS = {
             Field("budget", "the claimed budget over eps", _budget),
             Field("delta", "the claimed delta", _decided_delta),
             Field("interval", "the epsilons", _interval),
-            Field("pairs", "the pairs of inputs", _pairs),
+            *_ABOUT,
             Field("merge", "whether states are merged", _word(("true", "false"))),
         ),
         _nothing,
