@@ -31,10 +31,7 @@ from dipapprox.privacy.pairs.adjacency import (
     is_symmetric,
 )
 
-_DISCRETISED = (
-    "this is about the labels that 'disc' publishes: publishing the numbers themselves may need "
-    "a larger budget"
-)
+_DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 
 _MOST_VALUES = 12
 _LONGEST_PAIR = 60

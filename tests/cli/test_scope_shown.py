@@ -1,0 +1,92 @@
+"""Reports name what an answer is about: domains, pairs, what `disc` leaves out, what was done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run, run_json
+
+pytestmark = pytest.mark.usefixtures("files")
+
+SCOPE = "for inputs q[1..2] in {0, 1}, adjacent linf 1"
+QUESTIONS = [
+    ("verify", "--eps", "1/2", "--delta", "0.01"),
+    ("verify", "--eps", "1/2", "--eps-prv", "1/100", "--delta", "0"),
+    ("verify", "--eps", "0.4..0.5", "--eps-prv", "2", "--delta", "0.1"),
+    ("profile", "--eps", "1/2", "--eps-prv", "1/10"),
+    ("profile", "--eps", "1/2", "--delta", "0.01"),
+    ("profile", "--eps", "1/2", "--curve", "0:1:3"),
+    ("profile", "--eps", "1/2", "--renyi", "2"),
+    ("calibrate", "--eps-prv", "1", "--delta", "0.01", "--width", "0.1"),
+    ("decide", "--interval", "1/2..1/2", "--delta", "0.01"),
+]
+
+
+@pytest.mark.parametrize("words", QUESTIONS, ids=" ".join)
+def test_every_panel_says_what_it_is_about(words: tuple[str, ...]) -> None:
+    command, *asked = words
+    _, text = run(command, "svt.dpg", *asked)
+    assert SCOPE in text
+    _, text = run(command, "svt.dpg", *asked, "--pairs", "0,0~0,1; 0,0~1,0")
+    headline = text.splitlines()[1]
+    assert "for the 2 listed pairs" in headline
+    assert SCOPE not in text
+
+
+@pytest.mark.parametrize(("words", "status"), [(QUESTIONS[0], 0), (QUESTIONS[1], 1)])
+def test_a_wider_domain_at_the_command_line(words: tuple[str, ...], status: int) -> None:
+    command, *asked = words
+    found, fields = run_json(command, "svt.dpg", *asked, "--widen", "-1..1")
+    assert found == status
+    assert fields["scope"]["inputs"] == "q[1..2] in {-1, 0, 1} (widened from {0, 1})"
+    if status == 0:
+        assert fields["pairs"] == 40  # 7 * 7 - 9
+    _, fields = run_json("probability", "svt.dpg", "--eps", "1", "--input", "-1,1", "--widen",
+                         "q=-1..1")  # fmt: skip
+    assert fields["input"] == {"q": [-1, 1]}
+
+
+def test_pairs_of_a_file_are_ordered(files: Path) -> None:
+    (files / "pairs.json").write_text("[[[0,0],[0,1]], [[0,0],[1,0]], [[0,1],[1,0]]]")
+    _, text = run("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--pairs", "pairs.json")
+    assert "svt: the claim holds for the 3 listed pairs (ordered)" in text
+    _, text = run("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--pairs", "single")
+    assert "svt: the claim holds for the pair (0, 0) ~ (0, 1)" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        ("--interval 1..2 --delta 0.1", "12 ordered pairs, 3 outputs, by enclosures for all ε in"),
+        ("--interval 1..1 --delta 0.1", "12 ordered pairs, 3 outputs, by enclosures for ε = 1"),
+        ("--budget 1/100", "1 ordered pair, 3 outputs, by enclosures at ε = 1"),
+    ],
+)
+def test_decisions_by_enclosures_say_what_was_done(words: str, done: str) -> None:
+    _, text = run("decide", "svt.dpg", *words.split())
+    assert done in text
+    assert "inequalit" not in text
+    _, fields = run_json("decide", "svt.dpg", *words.split())
+    assert (fields["pairs"], fields["inequalities"]) == (int(done.split()[0]), 0)
+
+
+def test_labels_of_disc_are_not_the_numbers(files: Path) -> None:
+    (files / "labels.dpg").write_text(
+        "input q in {0, 1}\noutput out in {0, 1, 2}\nadjacent all\n"
+        "x <- Lap(q, 1 / eps)\nlabel <- disc(x; 0 < 1 < 2)\nout <- label\n"
+    )
+    for words in (
+        ("verify", "--eps", "1", "--delta", "0.1"), ("decide",), ("decide", "--budget", "1/2"),
+        ("profile", "--eps", "1", "--delta", "0"),
+    ):  # fmt: skip
+        command, *asked = words
+        _, text = run(command, "labels.dpg", *asked)
+        assert "publishing the number itself may need more" in text
+    written = run("verify", "labels.dpg", "--eps", "1", "--delta", "0.1", "--certificate", "c.json")
+    assert written[0] == 0
+    assert "labels" in json.loads((files / "c.json").read_text())["caveat"]
+    _, text = run("check", "c.json")
+    assert "publishing the number itself may need more" in text

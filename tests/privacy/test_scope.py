@@ -1,0 +1,227 @@
+"""Every answer names what it is about, and no answer is true or false by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import (
+    Answer,
+    AtBudget,
+    AtDelta,
+    AtOrders,
+    Claim,
+    OnCurve,
+    Outcome,
+    Program,
+    Ruling,
+    UserError,
+)
+from dipapprox.language.core import InputRow
+from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, Pair, in_both_orders
+from dipapprox.privacy.pairs.scope import scope_of
+from tests.schemas import check_schema, validator
+
+ONE, ZERO = Fraction(1), Fraction(0)
+BODY = "output out in {0, 1}\nout <- 0\n"
+COUNT = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent linf 1
+x <- Lap(q, 1 / eps)
+out <- 0
+if x >= 1 then out <- 1 end
+"""
+DISCRETISED = """
+input q in {0, 1}
+output out in {0, 1, 2}
+adjacent linf 1
+x <- Lap(q, 1 / eps)
+out <- disc(x; 0 < 1 < 2)
+"""
+ABOUT = "for inputs q in {0, 1}, adjacent linf 1"
+
+
+def pair(first: str, second: str) -> Pair:
+    return row(first), row(second)
+
+
+def row(text: str) -> InputRow:
+    return tuple(Fraction(word) for word in text.split(","))
+
+
+# --- the text ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declarations", "text"),
+    [
+        ("input q[3] in {0, 1}\nadjacent linf 1", "inputs q[1..3] in {0, 1}, adjacent linf 1"),
+        ("input q[1] in -5..5\nadjacent l1 1/2", "inputs q[1] in -5..5, adjacent l1 1/2"),
+        ("input a, b in {1, 0}\nadjacent l0 2", "inputs a, b in {1, 0}, adjacent l0 2"),
+        (
+            "input a in {x, y}\ninput q[2] in 0..3\ninput t in 0..3",
+            "inputs a in {x, y}, q[1..2], t in 0..3, adjacent all",
+        ),
+        ("input a in {2, 4, 6, 8}\nadjacent all", "inputs a in {2, 4, 6, 8}, adjacent all"),
+        ("input a in 0..2\nadjacent {(0) ~ (1); (1) ~ (0)}",
+         "inputs a in {0, 1, 2}, adjacent {(0) ~ (1)}"),
+        ("input q[9] in 0..1\nadjacent {" + "; ".join(
+            f"({','.join('0' * 9)}) ~ ({','.join('0' * k + '1' + '0' * (8 - k))})"
+            for k in range(9)) + "}",
+         "inputs q[1..9] in {0, 1}, adjacent as listed in the program: 9 pairs"),
+    ],
+)  # fmt: skip
+def test_domains_and_adjacency_in_words(declarations: str, text: str) -> None:
+    program = dipapprox.parse(f"{declarations}\n{BODY}")
+    assert scope_of(program, AllPairs()).text == f"for {text}"
+
+
+def test_wider_domains_and_none() -> None:
+    program = dipapprox.parse(COUNT, widen="-5..5")
+    text = scope_of(program, AllPairs()).text
+    assert text == "for inputs q in -5..5 (widened from {0, 1}), adjacent linf 1"
+    assert scope_of(dipapprox.parse(BODY), AllPairs()).text == "without inputs"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [
+        (in_both_orders((pair("0,0", "0,1"),)), "the pair (0, 0) ~ (0, 1)"),
+        ((pair("0,0", "0,1"),), "the pair (0, 0) ~ (0, 1) (ordered)"),
+        (
+            in_both_orders((pair("0,0", "0,1"), pair("1,0", "1,1"))),
+            "the 2 listed pairs",
+        ),
+        ((pair("0,0", "0,1"), pair("0,0", "1,1"), pair("0,0", "1,1")),
+         "the 2 listed pairs (ordered)"),
+        ((pair("0,0", "0,1"), pair("0,1", "0,0"), pair("0,0", "1,1")),
+         "the 3 listed pairs (ordered)"),
+        ((pair("0,0", "0,0"),), "the pair (0, 0) ~ (0, 0)"),
+    ],
+)  # fmt: skip
+def test_selected_pairs_in_words(pairs: tuple[Pair, ...], text: str) -> None:
+    program = dipapprox.parse(f"input q[2] in {{0, 1}}\n{BODY}")
+    scope = scope_of(program, OrderedPairs(pairs))
+    assert (scope.text, scope.restriction) == (f"for {text}", f" for {text}")
+    assert scope.fields()["scope"] == {
+        "text": f"for {text}", "inputs": "q[1..2] in {0, 1}", "selection": "listed"
+    }  # fmt: skip
+
+
+def test_a_long_pair_is_counted() -> None:
+    program = dipapprox.parse(f"input q[30] in {{0, 1}}\n{BODY}")
+    long = pair(",".join("0" * 30), ",".join("1" * 30))
+    scope = scope_of(program, OrderedPairs(in_both_orders((long,))))
+    assert scope.text == "for the 1 listed pair"
+
+
+# --- every answer --------------------------------------------------------------------------------
+
+Ask = Callable[[Program], Any]
+
+ANSWERS: list[tuple[str, str, Ask]] = [
+    ("verdict", "verify", lambda p: dipapprox.verify(p, Claim(ONE, ZERO))),
+    ("violated", "verify", lambda p: dipapprox.verify(p, Claim(ONE, ZERO, ONE / 2))),
+    ("interval", "verify_interval", lambda p: dipapprox.verify_interval(p, (1, 2), "1/2")),
+    ("decision", "decide", dipapprox.decide),
+    ("delta", "profile", lambda p: dipapprox.profile(p, 1, AtBudget(ONE / 2))),
+    ("budget", "profile", lambda p: dipapprox.profile(p, 1, AtDelta(ZERO))),
+    ("curve", "profile", lambda p: dipapprox.profile(p, 1, OnCurve(ZERO, ONE, 3))),
+    ("renyi", "profile", lambda p: dipapprox.profile(p, 1, AtOrders((ONE * 2,)))),
+    ("calibration", "calibrate", lambda p: dipapprox.calibrate(p, 1, 0, width=Fraction(1, 10))),
+]
+
+
+@pytest.mark.parametrize(("schema", "ask"), [a[1:] for a in ANSWERS], ids=[a[0] for a in ANSWERS])
+@pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])
+def test_every_answer_says_what_it_is_about(schema: str, ask: Ask, text: str) -> None:
+    found = ask(dipapprox.parse(text))
+    fields = json.loads(found.to_json())
+    check_schema(schema, fields)
+    assert fields["scope"] == {"text": ABOUT, "inputs": "q in {0, 1}", "selection": "adjacent"}
+    assert f"<td>{ABOUT}</td>" in found._repr_html_()
+    caveat = text is DISCRETISED
+    assert (fields["caveat"] is not None) is caveat
+    assert ("publishing the number itself" in found._repr_html_()) is caveat
+    with pytest.raises(TypeError, match="neither true nor false"):
+        assert found
+
+
+@pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])
+@pytest.mark.parametrize("budget", [Fraction(1, 2), ONE], ids=["violated", "holds"])
+def test_certificates_and_their_checks_say_it_too(text: str, budget: Fraction) -> None:
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, Claim(ONE, Fraction(1, 10), budget))
+    decision = dipapprox.decide(program, budget)
+    for found, schema in ((verdict, "certificate"), (decision, "decision_certificate")):
+        certificate = dipapprox.certify(program, text, found)
+        fields = json.loads(certificate.to_json())
+        validator(schema).validate(fields)
+        assert (fields["scope"], fields["widened"]) == (ABOUT, {})
+        assert (fields["caveat"] is not None) is (text is DISCRETISED)
+        assert ABOUT in certificate._repr_html_()
+        checked = dipapprox.check(fields)
+        assert checked.outcome is Outcome.CONFIRMED
+        assert checked.to_dict()["caveat"] == fields["caveat"]
+        check_schema("check", json.loads(checked.to_json()))
+        assert ABOUT in checked._repr_html_()
+        with pytest.raises(UserError, match="neither true nor false") as refused:
+            assert checked
+        assert "Outcome.CONFIRMED" in refused.value.hint
+
+
+def test_words_of_answers_have_no_truth() -> None:
+    for word in (*Answer, *Ruling, *Outcome):
+        with pytest.raises(UserError, match="neither true nor false") as refused:
+            assert not word
+        assert str(next(iter(type(word)))) in refused.value.hint
+    verdict = dipapprox.verify(dipapprox.parse(COUNT), Claim(ONE, ZERO))
+    with pytest.raises(UserError) as refused:
+        bool(verdict)
+    assert "verdict.answer is Answer.DP" in refused.value.hint
+
+
+def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
+    program = dipapprox.parse(COUNT)
+    held = dipapprox.verify(program, Claim(ONE, ZERO))._repr_html_()
+    broken = dipapprox.verify(program, Claim(ONE, ZERO, ONE / 2))._repr_html_()
+    everywhere = dipapprox.verify_interval(program, (1, 2), 0, Fraction(1, 2))._repr_html_()
+    assert ("largest δ" in held, "δ of this pair" in held) == (True, False)
+    for text in (broken, everywhere):
+        assert ("largest δ" in text, "δ of this pair" in text) == (False, True)
+
+
+# --- selected pairs ------------------------------------------------------------------------------
+
+
+def test_a_verdict_on_listed_pairs_is_about_these() -> None:
+    text = COUNT.replace("{0, 1}\nout", "0..9\nout")
+    program = dipapprox.parse(text)
+    pairs = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
+    verdict = dipapprox.verify(program, Claim(ONE, ONE), pairs)
+    assert verdict.scope.text == "for the 3 listed pairs (ordered)"
+    certificate = dipapprox.certify(program, text, verdict, pairs)
+    checked = dipapprox.check(json.loads(certificate.to_json()))
+    assert checked.outcome is Outcome.CONFIRMED
+    assert checked.restriction == " for the 3 listed pairs (ordered)"
+    assert "for the 3 listed pairs" in checked._repr_html_()
+
+
+def test_no_pairs_are_bad_input() -> None:
+    program = dipapprox.parse(COUNT)
+    questions: list[Callable[[list[Any]], object]] = [
+        lambda none: dipapprox.verify(program, Claim(ONE, ZERO), none),
+        lambda none: dipapprox.verify_interval(program, (1, 2), 0, pairs=none),
+        lambda none: dipapprox.decide(program, pairs=none),
+        lambda none: dipapprox.profile(program, 1, AtDelta(ONE), none),
+        lambda none: dipapprox.calibrate(program, 1, 0, none),
+    ]
+    for ask in questions:
+        with pytest.raises(UserError, match="list of pairs is empty"):
+            ask([])
