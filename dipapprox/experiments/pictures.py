@@ -22,7 +22,7 @@ PROGRAM_EPSILON = r"$\varepsilon$ of the program (no unit)"
 LEAST_BUDGET = r"least budget $\varepsilon_{prv}$ (no unit)"
 LEAST_DELTA = r"least $\delta$ (probability)"
 
-_CHARACTERS = 64
+_CHARACTERS = 72
 """Of a line above a picture."""
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -41,7 +41,7 @@ def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
 def set_heading(axes: Any, title: str, lines: Iterable[str]) -> None:
     """Put a title above axes, and below it what the picture is about."""
     wrapped = [part for line in lines for part in wrap(line, _CHARACTERS)]
-    axes.set_title("\n".join([title, *wrapped]))
+    axes.set_title("\n".join([title, *wrapped]), fontsize=10)
 
 
 def line_style(number: int) -> dict[str, Any]:

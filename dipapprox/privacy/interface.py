@@ -10,9 +10,8 @@ Numbers are exact: int and Fraction. A float is refused, because 0.1 is not 1/10
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
@@ -29,12 +28,12 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.question import DEFAULT_WIDTH as DECISION_WIDTH
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.given import Number, Row, given_formula, given_pairs, given_row
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
-from dipapprox.privacy.probabilities import OutputDistribution, check_row, output_distribution
+from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.profiles import calibration, loss
 from dipapprox.privacy.profiles import profile as profiling
 from dipapprox.privacy.profiles.calibration import DEFAULT_WIDTH
@@ -43,9 +42,6 @@ from dipapprox.privacy.profiles.loss import PairDistributions
 from dipapprox.privacy.profiles.profile_result import ProfileAnswer
 from dipapprox.privacy.profiles.question import Question
 from dipapprox.privacy.verdict import Verdict
-
-Number = int | Fraction
-Row = Iterable[Number | str]
 
 
 def parse(
@@ -87,7 +83,7 @@ def verify(
     Raises:
         UserError: If an input is not in the domains, or the adjacency does not suit them.
     """
-    selection = _selection(program, pairs)
+    selection = given_pairs(program, pairs)
     return verifier.verify(program, claim, selection, options or Options())
 
 
@@ -112,9 +108,10 @@ def verify_interval(
     """
     lower, upper = (exact_rational(end, "eps") for end in epsilons)
     claim = read_formula_claim(
-        None if epsilon_prv is None else _formula(epsilon_prv, "eps_prv"), _formula(delta, "delta")
+        None if epsilon_prv is None else given_formula(epsilon_prv, "eps_prv"),
+        given_formula(delta, "delta"),
     )
-    selection = _selection(program, pairs)
+    selection = given_pairs(program, pairs)
     return interval_verifier.verify_interval(
         program, claim, lower, upper, selection, options or Options()
     )
@@ -149,7 +146,7 @@ def decide(
     lower, upper = epsilons
     question = DecisionQuestion(
         budget=exact_rational(budget, "budget"),
-        delta=read_delta(_formula(delta, "delta")),
+        delta=read_delta(given_formula(delta, "delta")),
         epsilons=closed_interval(
             exact_rational(lower, "eps"), None if upper is None else exact_rational(upper, "eps")
         ),
@@ -157,7 +154,7 @@ def decide(
         violations=violations,
         least_delta=least_delta,
     )
-    selection = _selection(program, pairs)
+    selection = given_pairs(program, pairs)
     return decider.decide(program, question, selection, options or Options())
 
 
@@ -183,7 +180,7 @@ def probabilities(
     """
     exact = exact_rational(epsilon, "eps")
     share = None if relative_width is None else exact_rational(relative_width, "the relative width")
-    return output_distribution(program, exact, _row(program, row), options or Options(), share)
+    return output_distribution(program, exact, given_row(program, row), options or Options(), share)
 
 
 def profile(
@@ -205,7 +202,7 @@ def profile(
             suit them.
         LimitReached: If a limit of `options` is reached.
     """
-    exact, selection = exact_rational(epsilon, "eps"), _selection(program, pairs)
+    exact, selection = exact_rational(epsilon, "eps"), given_pairs(program, pairs)
     return profiling.profile(program, exact, question, selection, options or Options())
 
 
@@ -231,7 +228,7 @@ def calibrate(
         program,
         exact_rational(epsilon_prv, "eps_prv"),
         exact_rational(delta, "delta"),
-        _selection(program, pairs),
+        given_pairs(program, pairs),
         options or Options(),
         exact_rational(width, "width"),
     )
@@ -250,7 +247,7 @@ def pair_distributions(
         UserError: If `epsilon` <= 0 or an input is not in the domains.
         LimitReached: If a limit of `options` is reached.
     """
-    first, second = _row(program, row), _row(program, adjacent)
+    first, second = given_row(program, row), given_row(program, adjacent)
     exact = exact_rational(epsilon, "eps")
     return loss.pair_distributions(program, exact, first, second, options or Options())
 
@@ -276,25 +273,7 @@ def certify(
         LimitReached: If a limit of `options` is reached.
     """
     source = ProgramText(program.name, DPG, text)
-    selection = _selection(program, pairs)
+    selection = given_pairs(program, pairs)
     if isinstance(verdict, Decision):
         return certify_decision(program, source, verdict, selection, options or Options())
     return certificate.certify(program, source, verdict, selection, options or Options())
-
-
-def _selection(
-    program: Program, pairs: Iterable[tuple[Row, Row]] | None
-) -> AllPairs | OrderedPairs:
-    if pairs is None:
-        return AllPairs()
-    return OrderedPairs(tuple((_row(program, u), _row(program, v)) for u, v in pairs))
-
-
-def _row(program: Program, values: Row) -> InputRow:
-    row = tuple(v if isinstance(v, str) else exact_rational(v, "an input value") for v in values)
-    check_row(program, row)
-    return row
-
-
-def _formula(value: Number | str, what: str) -> str:
-    return value if isinstance(value, str) else str(exact_rational(value, what))

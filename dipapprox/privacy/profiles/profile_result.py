@@ -90,10 +90,11 @@ class _Answer(Result):
 
     @abstractmethod
     def rows(self) -> Iterable[tuple[str, str]]:
-        """Return what to show, as names and values."""
+        """Return what to show, as names and values; the program first."""
 
     def _repr_html_(self) -> str:
-        return html_table([*self.run.scope.rows(), *self.rows()])
+        program, *others = self.rows()
+        return html_table([program, *self.run.scope.rows(), *others])
 
 
 @dataclass(frozen=True, slots=True)
