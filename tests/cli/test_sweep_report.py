@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from dipapprox.cli.sweep_report import summary_report
+from dipapprox.experiments.sweep.case import cases_of, record
+from dipapprox.experiments.sweep.execution import run_case
+from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 
 
@@ -41,3 +45,29 @@ def test_a_matrix_is_turned_or_listed_where_it_does_not_fit(
     assert head in text
     assert "…" not in text
     assert f"{across * down} cases: {across * down} DP" in text
+
+
+def test_answers_of_sweeps_say_what_they_are_about(tmp_path: Path) -> None:
+    (tmp_path / "p.dpg").write_text(
+        "param N = 1\ninput q[N] in {0, 1}\noutput o in {0, 1, 2}\nadjacent l0 1\n"
+        "x <- Lap(q[N], 1 / eps)\no <- disc(x; 0 < 1 < 2)\n"
+    )
+    (tmp_path / "grid.toml").write_text(
+        '[[grid]]\ntask = "verify"\nprograms = ["p.dpg"]\nparameters = { N = [1, 2, 3, 4] }\n'
+        'eps = 1\ndelta = 1\nwiden = ["0..1", "-5..5", "1..2"]\n'
+    )
+    lines = [record(case, run_case(case)) for case in cases_of(read_spec(tmp_path / "grid.toml"))]
+    wide = [line for line in lines if line["widen"] == "-5..5"]
+    assert [line["result"]["scope"]["inputs"] for line in wide] == [  # type: ignore[index]
+        "q[1] in -5..5 (widened from {0, 1})",
+        *(f"q[1..{n}] in -5..5 (widened from {{0, 1}})" for n in (2, 3, 4)),
+    ]
+    refused = [line["failure"] for line in lines if line["widen"] == "1..2"]
+    assert all("its value 0 is not in there" in str(failure) for failure in refused)
+    shown = [line for line in summary_report(groups_of(lines), 80) if isinstance(line, str)]
+    assert shown[2:] == [
+        "  for inputs q[1] in -5..5 (widened from {0, 1}), adjacent l0 1",
+        "  … (6 others)",
+        "  for inputs q[1..4] in {0, 1}, adjacent l0 1",
+        "  about the labels of 'disc' only: publishing the number itself may need more",
+    ]
