@@ -15,9 +15,10 @@ from dipapprox.checking.check import check
 from dipapprox.checking.pairs import adjacent_indices, all_rows, are_adjacent
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.language.core import Norm, Within
-from dipapprox.privacy.certificate import FORMAT, VERSION, text_hash
+from dipapprox.privacy.certificate import FORMAT, VERSION, scope_fields, text_hash
 from dipapprox.privacy.decisions.certificate import FORMAT as DECISION_FORMAT
 from dipapprox.privacy.decisions.certificate import VERSION as DECISION_VERSION
+from dipapprox.privacy.pairs.adjacency import AllPairs
 from tests.checking.certified import Fields, replaced, signed
 
 PUBLISHED = """
@@ -30,8 +31,11 @@ if q = FIRST then out <- 1 end
 """Whether the input is the first value: δ = 1 for every pair."""
 
 
-def _source(text: str) -> Fields:
-    return {"name": "forged", "language": "dpg", "text": text, "sha256": text_hash(text)}
+def _about(text: str) -> Fields:
+    """The fields that say what is claimed to be private."""
+    source = {"name": "forged", "language": "dpg", "text": text, "sha256": text_hash(text)}
+    scope = scope_fields(dipapprox.parse(text), AllPairs())
+    return {"program": source, "params": {}, "widened": {}, **scope}
 
 
 def private(text: str, rows: int, pairs: int) -> Fields:
@@ -40,8 +44,7 @@ def private(text: str, rows: int, pairs: int) -> Fields:
         {
             "format": FORMAT,
             "version": VERSION,
-            "program": _source(text),
-            "params": {},
+            **_about(text),
             "claim": {"eps": "1", "eps_prv": "1", "delta": "0"},
             "pairs": {"selection": "adjacent", "count": pairs, "list": None},
             "verdict": "DP",
@@ -150,8 +153,7 @@ def decision(text: str, delta: str = "0", interval: tuple[str, str] = ("0", "inf
         {
             "format": DECISION_FORMAT,
             "version": DECISION_VERSION,
-            "program": _source(text),
-            "params": {},
+            **_about(text),
             "claim": {"interval": list(interval), "budget": "1", "delta": delta},
             "pairs": {"selection": "adjacent", "count": 2, "list": None},
             "verdict": "private",
@@ -172,7 +174,7 @@ WEIGHTS = [
     f"0 : 1 + {TINY}, 1 : -{TINY}",
     "0 : 1/2 * (eps - 1) / (eps - 1), 1 : 1/2",
     "0 : 1/2 + 0 / (eps - 1), 1 : 1/2",
-    "0 : 1/2 + (eps - 1) / 10 ^ 300, 1 : 1/2",
+    "0 : 1/2 + (eps - 1) / 10 ^ 100, 1 : 1/2",
 ]
 
 
