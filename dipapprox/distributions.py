@@ -21,6 +21,8 @@ class Family(Enum):
     EXPONENTIAL: one-sided, density exp(-(x - mean) / b) / b for x >= mean.
     REFLECTED_EXPONENTIAL: its mirror image, density exp(-(mean - x) / b) / b for x <= mean.
     DISCRETE_LAPLACE: on the integers, Pr[x] proportional to exp(-|x - mean| / b), mean an integer.
+    DISCRETE_GAUSSIAN: on the integers, Pr[x] proportional to exp(-(x - mean)² / (2 sigma²)), mean
+        an integer; the scale is sigma.
     """
 
     GAUSSIAN = "Gauss"
@@ -28,11 +30,17 @@ class Family(Enum):
     EXPONENTIAL = "LapPlus"
     REFLECTED_EXPONENTIAL = "LapMinus"
     DISCRETE_LAPLACE = "DLap"
+    DISCRETE_GAUSSIAN = "DGauss"
 
     @property
     def is_discrete(self) -> bool:
         """Whether samples are integers."""
-        return self is Family.DISCRETE_LAPLACE
+        return self in (Family.DISCRETE_LAPLACE, Family.DISCRETE_GAUSSIAN)
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether exponents are squares: then no probability has a closed form in epsilon."""
+        return self in (Family.GAUSSIAN, Family.DISCRETE_GAUSSIAN)
 
 
 MIRRORED: Mapping[Family, Family] = {
@@ -41,6 +49,7 @@ MIRRORED: Mapping[Family, Family] = {
     Family.EXPONENTIAL: Family.REFLECTED_EXPONENTIAL,
     Family.REFLECTED_EXPONENTIAL: Family.EXPONENTIAL,
     Family.DISCRETE_LAPLACE: Family.DISCRETE_LAPLACE,
+    Family.DISCRETE_GAUSSIAN: Family.DISCRETE_GAUSSIAN,
 }
 """The family of -Z for Z of a family."""
 

@@ -8,7 +8,7 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -51,6 +51,27 @@ def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
     for vertex in range(size):
         parts.setdefault(root(vertex), []).append(vertex)
     return tuple(map(tuple, parts.values()))
+
+
+def leaves_first(neighbours: Sequence[Collection[int]]) -> list[tuple[int, int | None]]:
+    """Peel leaves, all of the moment in turn, so that the centres of a forest remain to the end.
+
+    Returns:
+        (vertex, its only neighbour left, if there is one). In a forest these are all vertices;
+        otherwise the others are on cycles or between them.
+    """
+    left = [set(others) for others in neighbours]
+    leaves = [vertex for vertex, others in enumerate(left) if len(others) <= 1]
+    order: list[tuple[int, int | None]] = []
+    for vertex in leaves:
+        parent = next(iter(left[vertex]), None)
+        order.append((vertex, parent))
+        if parent is not None:
+            left[parent].discard(vertex)
+            left[vertex].clear()
+            if len(left[parent]) == 1:
+                leaves.append(parent)
+    return order
 
 
 def sources(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:

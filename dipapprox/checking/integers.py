@@ -1,9 +1,16 @@
 """Functions on a range of integers for the checker: sums where `panels` has integrals.
 
 A discrete law is restricted to the integers within its `reach`; a function is its values there, as
-balls, so that sums and products need no proof of their own. With q = e^(-1/b),
+balls, so that sums and products need no proof of their own. With q = e^(-1/b), discrete Laplace:
 
     Pr[x] = (1 - q) / (1 + q) q^|x - mean|,      Pr[|x - mean| > r] = 2 q^(r + 1) / (1 + q).
+
+Discrete Gaussian, with nome q = e^(-1/2s²) and Jacobi's theta function:
+
+    Pr[x] = q^((x - mean)²) / θ₃(0, q),
+    Pr[|x - mean| > r] <= 2 q^((r + 1)²) / (1 - q^(2 r + 3)),
+
+as the terms from r + 1 on fall at least as fast as a geometric series, and θ₃ > 1.
 """
 
 from __future__ import annotations
@@ -11,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil
+from math import ceil, isqrt
 
-from flint import arb
+from flint import acb, arb
 
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.precision import to_ball
 
@@ -26,15 +33,41 @@ Values = tuple[arb, ...]
 
 
 def radius(law: Distribution, bits: int) -> int:
-    """Return how far from its mean a law must be kept to lose at most 2**-bits of its mass."""
+    """Return how far from its mean a law must be kept to lose at most 2**-bits of its mass.
+
+    For discrete Gaussians about that much: what is lost, `lost` says.
+    """
+    if law.family is Family.DISCRETE_GAUSSIAN:
+        # r² / 2s² >= ln 2 (bits + 2)
+        return isqrt(ceil(law.scale**2 * Fraction(14, 10) * (bits + 2))) + 1
     # 2 q^(r + 1) <= 2^-bits, as ln 2 < 0.7
     return ceil(law.scale * Fraction(7, 10) * (bits + 1))
 
 
 def lost(law: Distribution, bits: int) -> arb:
     """Bound the mass beyond `radius`."""
-    q = (-1 / to_ball(law.scale)).exp()
-    return (2 * q ** (radius(law, bits) + 1) / (1 + q)).upper()
+    q, reach = _base(law), radius(law, bits)
+    if law.family is Family.DISCRETE_GAUSSIAN:
+        return (2 * q ** (reach + 1) ** 2 / (1 - q ** (2 * reach + 3))).upper()
+    return (2 * q ** (reach + 1) / (1 + q)).upper()
+
+
+def _base(law: Distribution) -> arb:
+    if law.family is Family.DISCRETE_GAUSSIAN:
+        return (-1 / (2 * to_ball(law.scale * law.scale))).exp()
+    return (-1 / to_ball(law.scale)).exp()
+
+
+def _probabilities(law: Distribution, reach: int) -> list[arb]:
+    """Enclose Pr[mean + d] for d = 0, …, reach."""
+    q = _base(law)
+    if law.family is Family.DISCRETE_GAUSSIAN:
+        # θ₃(z, τ) with nome q = e^(πiτ), that is τ = i / (2π s²)
+        tau = acb(0, 1 / (2 * arb.pi() * to_ball(law.scale * law.scale)))
+        norm = acb.modular_theta(acb(0), tau)[2].real
+        return [q ** (d * d) / norm for d in range(reach + 1)]
+    peak = (1 - q) / (1 + q)
+    return list(accumulate([q] * reach, lambda power, each: power * each, initial=peak))
 
 
 class IntegerRange:
@@ -66,10 +99,8 @@ class IntegerRange:
 
     def density(self, law: Distribution, lower: Fraction | None, upper: Fraction | None) -> Values:
         """Return the probabilities of the law's values between the bounds."""
-        q = (-1 / to_ball(law.scale)).exp()
-        peak = (1 - q) / (1 + q)
         reach = radius(law, self.bits)
-        powers = list(accumulate([q] * reach, lambda power, each: power * each, initial=peak))
+        powers = _probabilities(law, reach)
         values = []
         for x in range(self._first, self._last + 1):
             distance = abs(x - int(law.mean))

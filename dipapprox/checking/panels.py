@@ -200,7 +200,7 @@ def _mass(family: Family, side: int) -> Fraction:
             return Fraction(side > 0)
         case Family.REFLECTED_EXPONENTIAL:
             return Fraction(side < 0)
-        case Family.DISCRETE_LAPLACE:
+        case Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
             raise ValueError("discrete laws have no density")
         case _:
             assert_never(family)

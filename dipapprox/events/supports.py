@@ -28,7 +28,7 @@ def is_possible(event: Event | Star) -> bool:
     families = {law.family for law in event.samples}
     if families.issubset(_EVERYWHERE):
         return True
-    if Family.DISCRETE_LAPLACE in families:
+    if any(family.is_discrete for family in families):
         return _has_integer_point(event)
     supports = [form for k, law in enumerate(event.samples) for form in _support(k, law)]
     return not supports or has_interior([*event.guards, *supports])

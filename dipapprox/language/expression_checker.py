@@ -141,7 +141,7 @@ class ExpressionChecker:
         if Kind.REAL in random and Kind.INTEGER in random:
             self._error(
                 "type error", f"reals and random integers {where}", node.span,
-                "samples of DLap can only be combined with each other and with finite numbers",
+                "integer samples can only be combined with each other and with finite numbers",
             )  # fmt: skip
 
     def _product(self, node: ast.Product) -> None:

@@ -14,7 +14,7 @@ from dipapprox.source import Span
 
 EPSILON = "eps"
 DISTRIBUTIONS = tuple(family.value for family in Family)
-INTEGER_DISTRIBUTIONS = (Family.DISCRETE_LAPLACE.value,)
+INTEGER_DISTRIBUTIONS = tuple(family.value for family in Family if family.is_discrete)
 MECHANISM = "Exp"
 """The exponential mechanism."""
 EXPONENTIAL = "exp"

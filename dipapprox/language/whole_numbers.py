@@ -1,8 +1,8 @@
-"""Where samples of discrete Laplace noise are, numbers must be whole (DiPC paper, Figure 1).
+"""Where samples of integer noise are, numbers must be whole (DiPC paper, Figure 1).
 
-    mean of DLap    a finite number, whole whatever the inputs are (DiPC paper, Lemma 17)
-    z, i * z, …     integer coefficients
-    z + e           e is whole; in comparisons any rational: z >= 1/2
+    mean of DLap, DGauss    a finite number, whole whatever the inputs are (DiPC paper, Lemma 17)
+    z, i * z, …             integer coefficients
+    z + e                   e is whole; in comparisons any rational: z >= 1/2
 
 The check runs on the core, where parameters are bound. Means that are affine in input cells are
 checked on their domains. The rest is a matter of flow: a variable counts as whole if all that is
@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from dipapprox.distributions import Family
 from dipapprox.language import core
 from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.source import Span
@@ -37,12 +36,12 @@ def check_whole_numbers(
     """
     statements = list(_statements(body))
     draws = [s for s in statements if isinstance(s, core.Draw)]
-    if not any(draw.family is Family.DISCRETE_LAPLACE for draw in draws):
+    if not any(draw.family.is_discrete for draw in draws):
         return
     integers = _Spread(statements)
     fractions = _Spread(statements)
     for draw in draws:
-        whole = draw.family is Family.DISCRETE_LAPLACE
+        whole = draw.family.is_discrete
         (integers if whole else fractions).mark(_stem(draw.target))
     domains = {cell.name: cell.domain for cell in inputs}
     for cell in (*inputs, *outputs):
@@ -94,9 +93,9 @@ class _Checks:
 
     def statement(self, statement: core.Statement) -> None:
         match statement:
-            case core.Draw(mean=mean, family=Family.DISCRETE_LAPLACE):
+            case core.Draw(mean=mean, family=family) if family.is_discrete:
                 if not self._is_whole(mean) and not self._is_whole_on_domains(mean):
-                    self._report("the mean of 'DLap' may be a fraction", mean.span)
+                    self._report(f"the mean of '{family.value}' may be a fraction", mean.span)
             case core.Assign(_, value):
                 if not self._integers.isdisjoint(_names(value)) and not self._is_whole(value):
                     self._report("a random integer is combined with a fraction", value.span)
@@ -146,7 +145,7 @@ class _Checks:
     def _report(self, message: str, span: Span | None) -> None:
         self._diagnosis.report(
             "type error", message, span,
-            "samples of DLap are whole numbers: use whole means, coefficients and constants",
+            "integer samples are whole numbers: use whole means, coefficients and constants",
         )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def enclose_closed_form(event: Connected, bits: int) -> Enclosure | None:
         return None
     (guard,) = event.guards
     families = {law.family for law in event.samples}
-    if Family.DISCRETE_LAPLACE in families:
+    if any(family.is_discrete for family in families):
         return None
     if families == {Family.GAUSSIAN}:
         return _narrowed(partial(_gaussian, event.samples, guard), bits)

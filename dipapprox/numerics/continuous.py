@@ -9,7 +9,7 @@ from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.numerics.enclosure import NotEnclosed
 
 CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
-INTEGERS = NotEnclosed("discrete Laplace samples have no density: they are computed exactly only")
+INTEGERS = NotEnclosed("integer samples have no density: their probabilities are sums")
 
 
 def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
@@ -28,8 +28,13 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
 
 
 def is_discrete(event: Event | Star) -> bool:
-    """Whether all samples of an event are discrete Laplace samples."""
+    """Whether all samples of an event are integers."""
     return all(law.family.is_discrete for law in _laws(event))
+
+
+def has_closed_form(event: Event | Star) -> bool:
+    """Whether no law of an event has squares in its exponent."""
+    return not any(law.family.is_gaussian for law in _laws(event))
 
 
 def _laws(event: Event | Star) -> tuple[Distribution, ...]:

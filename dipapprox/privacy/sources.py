@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import Family
 from dipapprox.exact.discrete_first import DiscreteFirst
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
@@ -140,7 +139,7 @@ def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> Pro
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:
     """Open what decides pairs exactly; None if the options forbid it or no form can exist."""
-    gaussian = any(sample.family is Family.GAUSSIAN for sample in states.samples)
+    gaussian = any(sample.family.is_gaussian for sample in states.samples)
     if gaussian or not options.compares_exactly:
         return None
     source = distributions.ExactDistributions(states, claim.epsilon, options.limits)

@@ -1,34 +1,19 @@
 """Systems of linear inequalities between independent discrete Laplace samples.
 
 In: an event whose samples are all discrete Laplace. Out: the same over the integers: rates as
-multiples of a common one, integer coefficients, every guard Σ a_i z_i <= b with an integer b. A
-guard with rational coefficients is multiplied up and its constant rounded down, which no integer
-point notices; so it does not matter where between two values of its form a guard was cut.
+multiples of a common one, integer coefficients, every guard Σ a_i z_i <= b with an integer b.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, gcd, lcm
+from math import gcd, lcm
 
 from dipapprox.distributions import Family
-from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.semantics.linear import LinearForm
-
-
-@dataclass(frozen=True, slots=True)
-class Inequality:
-    """Σ a_i z_i <= bound.
-
-    Attributes:
-        terms: (i, a_i), ascending, every a_i != 0, without common divisor.
-    """
-
-    terms: tuple[tuple[int, int], ...]
-    bound: int
+from dipapprox.numerics.integers.inequalities import Inequality, integer_inequality
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +35,8 @@ class IntegerSystem:
 
 def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
     """Read an event of discrete Laplace samples as a system over the integers."""
+    if any(law.family is Family.DISCRETE_GAUSSIAN for law in event.samples):
+        return NotEnclosed("outside-fragment: discrete Gaussian noise has no closed form")
     if any(law.family is not Family.DISCRETE_LAPLACE for law in event.samples):
         return NotEnclosed("outside-fragment: not all samples are discrete Laplace samples")
     means = []
@@ -62,19 +49,5 @@ def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
         gcd(*(rate.numerator for rate in rates)), lcm(*(rate.denominator for rate in rates))
     )
     multiples = tuple(int(rate / unit) for rate in rates)
-    inequalities = tuple(_inequality(guard) for guard in event.guards)
+    inequalities = tuple(integer_inequality(guard) for guard in event.guards)
     return IntegerSystem(unit, multiples, tuple(means), inequalities)
-
-
-def _inequality(guard: LinearForm) -> Inequality:
-    """form <= 0, in integers."""
-    if not guard.terms:
-        raise BrokenInvariant("a guard mentions no sample")
-    scale = lcm(*(a.denominator for _, a in guard.terms))
-    divisor = gcd(*(int(a * scale) for _, a in guard.terms))
-    factor = Fraction(scale, divisor)
-    terms = []
-    for sample, a in guard.terms:
-        assert isinstance(sample, int)
-        terms.append((sample, int(a * factor)))
-    return Inequality(tuple(terms), floor(-guard.constant * factor))

@@ -7,7 +7,7 @@ summed once, however many there are; the cost grows with the number of different
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dipapprox.errors import BrokenInvariant
@@ -24,6 +24,7 @@ from dipapprox.exact.integers.sums import (
     substituted,
 )
 from dipapprox.exact.integers.systems import IntegerSystem
+from dipapprox.graphs import leaves_first
 from dipapprox.limits import Limits
 
 _CONSTANT = ((0,), (0,))  # the monomial 1 of one variable
@@ -98,8 +99,8 @@ def _forest_weight(
     for (i, j), link in links.items():
         neighbours[j][i] = link  # x_i in terms of x_j
         neighbours[i][j] = _reversed(link)
-    order = _leaves_first(neighbours)
-    if order is None:
+    order = leaves_first(neighbours)
+    if len(order) < size:
         return None
     functions = [
         _restricted(_weight(rate, mean), *bounds)
@@ -115,28 +116,6 @@ def _forest_weight(
             message = _message(below, neighbours[parent][vertex])
             functions[parent] = _times(functions[parent], message)
     return total
-
-
-def _leaves_first(
-    neighbours: Sequence[Collection[int]],
-) -> list[tuple[int, int | None]] | None:
-    """Peel a forest, all leaves of the moment in turn, so that the centres remain to the end.
-
-    Returns:
-        (vertex, its only neighbour left, if there is one); None if there is a cycle.
-    """
-    left = [set(others) for others in neighbours]
-    leaves = [vertex for vertex, others in enumerate(left) if len(others) <= 1]
-    order: list[tuple[int, int | None]] = []
-    for vertex in leaves:
-        parent = next(iter(left[vertex]), None)
-        order.append((vertex, parent))
-        if parent is not None:
-            left[parent].discard(vertex)
-            left[vertex].clear()
-            if len(left[parent]) == 1:
-                leaves.append(parent)
-    return order if len(order) == len(neighbours) else None
 
 
 def _reversed(link: _Link) -> _Link:

@@ -186,7 +186,7 @@ class ExactAlgebra:
                 return Piecewise((mark,), ({}, {falling: fmpq(a)}))
             case Family.REFLECTED_EXPONENTIAL:
                 return Piecewise((mark,), ({rising: fmpq(a)}, {}))
-            case Family.GAUSSIAN | Family.DISCRETE_LAPLACE:
+            case Family.GAUSSIAN | Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
                 raise ValueError(f"{law.family.value} has no exponential density")
             case _:
                 assert_never(law.family)

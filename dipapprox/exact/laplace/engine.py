@@ -133,7 +133,7 @@ def _obstacle(event: Event | Star) -> str | None:
         match law.family:
             case Family.LAPLACE | Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
                 pass
-            case Family.GAUSSIAN:
+            case Family.GAUSSIAN | Family.DISCRETE_GAUSSIAN:
                 return "outside-fragment: Gaussian noise has no closed form"
             case Family.DISCRETE_LAPLACE:
                 return "outside-fragment: continuous and discrete noise in one event"

@@ -208,7 +208,7 @@ def _sides(law: Distribution) -> list[_Side]:
             return [_Side(1, mean, -rate, rate)]
         case Family.REFLECTED_EXPONENTIAL:
             return [_Side(-1, mean, rate, rate)]
-        case Family.GAUSSIAN | Family.DISCRETE_LAPLACE:
+        case Family.GAUSSIAN | Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
             raise ValueError(f"{law.family.value} has no exponential density")
         case _:
             assert_never(law.family)

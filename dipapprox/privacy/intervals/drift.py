@@ -93,7 +93,12 @@ class Drift:
         if any(state.choices for state in states.states) or any(f.is_discrete for f in used):
             raise LimitReached(
                 "between values of eps, probabilities of random choices and integer noise are not "
-                "bounded: 'decide' takes them for all eps"
+                "bounded: "
+                + (
+                    "with Gaussian noise one value at a time can be verified"
+                    if any(f.is_gaussian for f in used)
+                    else "'decide' takes them for all eps"
+                )
             )
         self.scaled = _scaling(samples)
         found = velocities(states, [index for index, _ in samples])

@@ -1,0 +1,222 @@
+"""Forests of comparisons between integer variables: one table after the other, in fixed point.
+
+If every inequality is about one variable or two, and no cycle of variables is compared, summing a
+leaf out leaves a function of its neighbour. All tables are lower bounds in units of 2^-unit, with
+one number for what may be missing anywhere (w values of a variable, m of a message, u units):
+
+    product of messages   Σ m_i missing, and 1 for every product that is rounded: all are <= 1
+    Σ over x <= k of w(x) m(x)   missing(w) + missing(m) + 1 for every x: Σ w <= 1 and m <= 1
+    message of [low, high] at y  S(high) - S(low - 1) is above the truth by at most missing(S), so
+                                 that much less is kept, and 2 missing(S) is missing then
+
+Tables are remembered: programs compare the same laws in the same way again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.integers.masses import Masses, combined, law_masses
+
+_REMEMBERED = 1_000_000
+"""About how many numbers are kept, some 50 bytes each."""
+
+Parts = tuple[tuple[int, Distribution], ...]
+"""Σ factor * sample, independent samples, factors other than 0."""
+
+Link = tuple[tuple[int, int, int], ...]
+"""(a, b, bound), …: a x + b y <= bound for a child x and its parent y."""
+
+Children = tuple[tuple[Link, int], ...]
+"""The children of a node: how they are compared with it, and their numbers."""
+
+
+class Untabled(Exception):
+    """A law takes too many values; the argument is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A sum of samples on the condition-free range low <= x <= high (None: no bound)."""
+
+    parts: Parts
+    low: int | None = None
+    high: int | None = None
+
+    def within(self, a: int, bound: int) -> Variable:
+        """Restrict it by a x <= bound, a != 0."""
+        if a > 0:
+            most = bound // a
+            return Variable(
+                self.parts, self.low, most if self.high is None else min(self.high, most)
+            )
+        least = -(bound // -a)
+        return Variable(self.parts, least if self.low is None else max(self.low, least), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A probability p with value <= p 2^unit <= value + missing."""
+
+    value: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """k -> sums[k - first + 1], Σ over x <= k, from below; at most `missing` too small."""
+
+    first: int
+    sums: Sequence[int]
+    missing: int
+
+    def at(self, places: Sequence[int]) -> list[int]:
+        """Evaluate it at several integers."""
+        sums, shift, end = self.sums, 1 - self.first, len(self.sums) - 1
+        return [sums[min(max(k + shift, 0), end)] for k in places]
+
+
+_Table = tuple[Sequence[int], int]
+"""Values on a range, from below, and what is missing at most in each."""
+
+
+class Forests:
+    """Probabilities of forests at one accuracy; tables are shared.
+
+    Args:
+        unit: Numbers are in units of 2^-unit.
+    """
+
+    def __init__(self, unit: int) -> None:
+        self.unit = unit
+        self._masses: dict[Parts, Masses] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._numbers: dict[tuple[Variable, Children], int] = {}
+        self._running: list[_Running] = []
+        self._products: dict[tuple[int, int, Children], _Table] = {}
+        self._kept = 0
+
+    def masses(self, variable: Variable) -> Masses:
+        """Return the probabilities of a variable within its range.
+
+        Raises:
+            Untabled: If it takes too many values.
+        """
+        known = self._masses.get(variable.parts)
+        if known is None:
+            if sum(len(each.values) for each in self._masses.values()) > _REMEMBERED:
+                self._masses.clear()
+            known = self._masses[variable.parts] = self._tabulated(variable.parts)
+        return known.between(variable.low, variable.high)
+
+    def _tabulated(self, parts: Parts) -> Masses:
+        found: list[tuple[int, Masses]] = []
+        for factor, law in parts:
+            masses = law_masses(law, self.unit)
+            if isinstance(masses, NotEnclosed):
+                raise Untabled(masses.reason)
+            found.append((factor, masses))
+        if len(found) == 1 and found[0][0] == 1:
+            return found[0][1]
+        total = combined(found, self.unit)
+        if isinstance(total, NotEnclosed):
+            raise Untabled(total.reason)
+        return total
+
+    def probability(
+        self,
+        variables: Sequence[Variable],
+        links: Mapping[tuple[int, int], Link],
+        order: Sequence[tuple[int, int | None]],
+        limits: Limits,
+    ) -> Below:
+        """Bound the probability that all variables are in their ranges and all links hold.
+
+        Args:
+            variables: Independent.
+            links: For (child, parent), as `Link` says.
+            order: Children before parents, as `graphs.leaves_first` gives it.
+            limits: Asked for every table.
+
+        Raises:
+            Untabled: If a variable takes too many values.
+            LimitReached: If the limits run out.
+        """
+        if self._kept > _REMEMBERED:
+            self._forget()
+        children: list[list[tuple[Link, int]]] = [[] for _ in variables]
+        total = Below(1 << self.unit, 0)
+        for vertex, parent in order:
+            number = self._node(variables[vertex], tuple(sorted(children[vertex])), limits)
+            if parent is not None:
+                children[parent].append((links[vertex, parent], number))
+                continue
+            found = self._running[number]
+            value = total.value * found.sums[-1] >> self.unit
+            total = Below(value, total.missing + found.missing + 1)
+        return total
+
+    def _node(self, variable: Variable, children: Children, limits: Limits) -> int:
+        """Sum a variable out, its children's messages included; return the number of the table."""
+        key = variable, children
+        number = self._numbers.get(key)
+        if number is not None:
+            return number
+        limits.check()
+        masses = self.masses(variable)
+        values, missing = masses.values, masses.missing
+        if children:
+            product, lacks = self._product(masses.first, len(values), children, limits)
+            values = [a * b >> self.unit for a, b in zip(values, product, strict=True)]
+            missing += lacks + len(values)
+        sums = list(accumulate(values, initial=0))
+        self._kept += len(sums)
+        self._running.append(_Running(masses.first, sums, missing))
+        number = self._numbers[key] = len(self._running) - 1
+        return number
+
+    def _product(self, first: int, count: int, children: Children, limits: Limits) -> _Table:
+        """Multiply messages on first <= y < first + count; beginnings are shared."""
+        known = len(children)
+        while known and (first, count, children[:known]) not in self._products:
+            known -= 1
+        table: _Table | None = self._products[first, count, children[:known]] if known else None
+        for k in range(known, len(children)):
+            limits.check()
+            message = self._message(first, count, *children[k])
+            if table is None:
+                table = message
+            else:
+                values = [a * b >> self.unit for a, b in zip(table[0], message[0], strict=True)]
+                table = values, table[1] + message[1] + 1
+            self._products[first, count, children[: k + 1]] = table
+            self._kept += count
+        if table is None:
+            raise BrokenInvariant("a product of no messages")
+        return table
+
+    def _message(self, first: int, count: int, link: Link, child: int) -> _Table:
+        """Sum over the child x as a function of the parent y: all a x <= bound - b y hold."""
+        running = self._running[child]
+        places = range(first, first + count)
+        above = [[(bound - b * y) // a for y in places] for a, b, bound in link if a > 0]
+        # x >= ⌈(bound - b y) / a⌉, and the sum ends one before that
+        below = [[-((bound - b * y) // -a) - 1 for y in places] for a, b, bound in link if a < 0]
+        if above:
+            upper = running.at(above[0] if len(above) == 1 else list(map(min, *above)))
+        else:
+            upper = [running.sums[-1]] * count
+        if not below:
+            return upper, running.missing
+        lower = running.at(below[0] if len(below) == 1 else list(map(max, *below)))
+        lacks = running.missing
+        values = [max(h - g - lacks, 0) for h, g in zip(upper, lower, strict=True)]
+        return values, 2 * lacks

@@ -1,0 +1,214 @@
+"""Sums over integer samples against points added up one by one, θ functions, dp_accounting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import pytest
+from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
+from exact.integer_events import at_most, dlap, integer_events
+from flint import acb, arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox import Answer, Claim
+from dipapprox.checking.integers import IntegerRange
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.exact.discrete_first import DiscreteFirst
+from dipapprox.exact.method import Exact
+from dipapprox.integrals.strategy import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.integers.masses import combined, law_masses
+from dipapprox.numerics.integers.sums import IntegerSums
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.semantics.linear import LinearForm
+
+Q = Fraction
+
+
+def dgauss(mean: int, sigma: Fraction | int) -> Distribution:
+    """A discrete Gaussian law."""
+    return Distribution(Family.DISCRETE_GAUSSIAN, Q(mean), Q(sigma))
+
+
+def enclosed(event: Event, bits: int = 40) -> Enclosure:
+    found = IntegerSums().enclose(event, bits, Limits())
+    assert isinstance(found, Enclosure)
+    assert found.width <= Q(1, 2**bits)
+    return found
+
+
+def points(law: Distribution, radius: int) -> dict[int, int]:
+    """Probabilities near the mean, divided by their sum, in units of 1e-40."""
+    with localcontext() as context:
+        context.prec = 50
+        scale = Decimal(law.scale.numerator) / law.scale.denominator
+        weight = {
+            d: (-(d * d) / (2 * scale * scale) if law.family.is_gaussian else -abs(d) / scale).exp()
+            for d in map(Decimal, range(-radius, radius + 1))
+        }
+        unit = 10**40 / sum(weight.values())
+        return {int(law.mean) + int(d): int(w * unit) for d, w in weight.items()}
+
+
+def added(event: Event, radius: int) -> Fraction:
+    weights = [points(law, radius) for law in event.samples]
+    guards = [
+        ([(int(i), a) for i, a in each.terms], -each.constant)
+        for each in (guard.scaled(6) for guard in event.guards)
+    ]
+    total = 0
+    for point in product(*weights):
+        if all(sum(int(a) * point[i] for i, a in terms) <= bound for terms, bound in guards):
+            total += prod(w[z] for w, z in zip(weights, point, strict=True))
+    return Q(total, 10 ** (40 * len(weights)))
+
+
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    """Forests, cycles and sums of up to three samples, of both families."""
+    event = draw(integer_events(most=3))
+    scales = st.sampled_from([Q(1, 20), Q(1, 3), Q(2, 3), Q(1)])
+    laws = tuple(
+        dgauss(int(law.mean), draw(scales)) if draw(st.booleans()) else dlap(int(law.mean), Q(1, 4))
+        for law in event.samples
+    )
+    return Event(laws, event.guards)
+
+
+@given(events())
+@settings(deadline=None, max_examples=50)
+def test_random_systems_agree_with_enumeration(event: Event) -> None:
+    found = enclosed(event)
+    # Beyond 7 there is less than e^-28 of each law.
+    value, error = added(event, 7), Q(1, 10**11)
+    assert found.lower - error <= value <= found.upper + error
+
+
+@given(integer_events(most=3))
+@settings(deadline=None, max_examples=30)
+def test_discrete_laplace_events_agree_with_closed_forms(event: Event) -> None:
+    exact = Exact().enclose(event, 60, Limits())
+    sums = IntegerSums().enclose(event, 50, Limits())
+    if isinstance(exact, Enclosure) and isinstance(sums, Enclosure):
+        assert sums.width <= Q(1, 2**50)
+        assert sums.meets(exact)
+
+
+@pytest.mark.parametrize("sigma", [Q(1, 20), Q(1, 2), Q(3), Q(1000)])
+def test_the_norm_is_a_theta_function(sigma: Fraction) -> None:
+    """Pr[z = mean] = 1/θ₃(0, e^(-1/2σ²))."""
+    with precision(120):
+        period = acb(0, 1 / (2 * arb.pi() * to_ball(sigma * sigma)))
+        peak = to_enclosure(1 / acb.modular_theta(acb(0), period)[2].real)
+    found = enclosed(Event((dgauss(5, sigma),), (at_most(5, z0=1), at_most(-5, z0=-1))), 60)
+    assert isinstance(peak, Enclosure)
+    assert peak.width < Q(1, 2**80)
+    assert found.meets(peak)
+    masses = law_masses(dgauss(0, sigma), 64)
+    assert not isinstance(masses, NotEnclosed)
+    assert 0 <= masses.missing <= 4 * len(masses.values) + 4
+    if sigma < 100:
+        with precision(120):
+            law = dgauss(-2, sigma)
+            grid = IntegerRange([law], 64)
+            total = to_enclosure(grid.total(grid.density(law, None, None)) + arb(0, grid.lost(law)))
+        assert isinstance(total, Enclosure)
+        assert 1 in total
+        assert total.width < Q(1, 2**60)
+
+
+def test_ties_are_real() -> None:
+    """With σ small almost all mass is at 0: >= holds, > does not."""
+    laws = (dgauss(0, Q(1, 20)), dgauss(0, Q(1, 20)))
+    at_least = enclosed(Event(laws, (at_most(0, z0=1, z1=-1),)))
+    above = enclosed(Event(laws, (at_most(-1, z0=1, z1=-1),)))
+    assert at_least.lower > 1 - Q(1, 2**39)
+    assert above.upper < Q(1, 2**39)
+
+
+def test_sums_of_samples_are_convolutions() -> None:
+    """a + b - 2 c: the law of the sum, through a table and by fixing values."""
+    laws = (dgauss(0, 1), dgauss(1, Q(2, 3)), dgauss(-1, Q(1, 2)))
+    both = tuple(at_most(k, z0=1, z1=1, z2=-2) for k in (2, 5))
+    found = enclosed(Event(laws, both), 60)
+    masses = []
+    for law in laws:
+        each = law_masses(law, 96)
+        assert not isinstance(each, NotEnclosed)
+        masses.append(each)
+    total = combined(list(zip((1, 1, -2), masses, strict=True)), 96)
+    assert not isinstance(total, NotEnclosed)
+    low = sum(total.between(None, 2).values)
+    assert found.meets(Enclosure(Q(low, 2**96), Q(low + total.missing, 2**96)))
+    value = added(Event(laws, both[:1]), 8)
+    assert abs(found.lower - value) < Q(1, 10**11)
+
+
+def test_a_long_star_and_a_long_chain() -> None:
+    """Equal laws: without ties all orders of n are equally likely."""
+    count = 25
+    law = dgauss(0, 1000)
+    star = [LinearForm.of({0: Q(-1), k: Q(1)}, Q(1, 2)) for k in range(1, count)]
+    found = enclosed(Event((law,) * count, tuple(star)), 40)
+    assert found.upper < Q(1, count)
+    assert found.lower > Q(98, 100 * count)
+    chain = [LinearForm.of({k: Q(1), k + 1: Q(-1)}, Q(1, 2)) for k in range(4)]
+    found = enclosed(Event((law,) * 5, tuple(chain)), 60)
+    assert Q(98, 100 * 120) < found.lower < found.upper < Q(1, 120)
+
+
+def test_limits_and_reasons() -> None:
+    wide = Event((dgauss(0, 10**7),), (at_most(0, z0=1),))
+    found = IntegerSums().enclose(wide, 30, Limits())
+    assert isinstance(found, NotEnclosed)
+    assert "more than 1048576 values" in found.reason
+    rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
+    system = Event((dgauss(0, 9),) * 3, tuple(at_most(0, **row) for row in rows))
+    found = IntegerSums().enclose(system, 30, Limits(pieces=50))
+    assert isinstance(found, NotEnclosed)
+    assert found.reason == "integration-budget: more than 50 parts of one sum"
+    reason = Exact().enclose(wide, 30, Limits())
+    assert isinstance(reason, NotEnclosed)
+    assert "discrete Gaussian noise has no closed form" in reason.reason
+
+
+def test_what_is_too_long_for_a_closed_form_is_summed() -> None:
+    rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
+    event = Event((dlap(0, Q(1, 8)),) * 3, tuple(at_most(0, **row) for row in rows))
+    limits = Limits(pieces=50)
+    assert isinstance(Exact().enclose(event, 30, limits), NotEnclosed)
+    method = DiscreteFirst(Nested(Strategy.PAPER))
+    found = method.enclose(event, 30, limits)
+    assert isinstance(found, Enclosure)
+    assert found.width <= Q(1, 2**30)
+    assert abs(found.lower - added(event, 4)) < Q(1, 2**29)
+    assert method.name == "integer sums"
+
+
+MECHANISM = """
+input q in {0, 1}
+output out in -30..30
+adjacent all
+z <- DGauss(q, 3 / eps)
+out <- -30
+for k in -29..30 do if z >= k then out <- k end end
+"""
+
+
+@pytest.mark.parametrize("budget", [Q(1, 10), Q(1, 2)])
+def test_the_mechanism_has_the_delta_of_dp_accounting(budget: Fraction) -> None:
+    program = dipapprox.parse(MECHANISM)
+    reference = DiscreteGaussianPrivacyLoss(3.0, sensitivity=1).get_delta_for_epsilon(float(budget))
+    near = Q(float(reference))
+    claims = (Answer.DP, near + Q(1, 10**9)), (Answer.NOT_DP, near - Q(1, 10**9))
+    for answer, delta in claims:
+        assert dipapprox.verify(program, Claim(Q(1), delta, budget)).answer is answer
