@@ -100,6 +100,8 @@ CASES: dict[str, Callable[[], Program]] = {
     "svt, l1": partial(read, "svt_gauss", "l1 1", N=4),
     "svt, l1 of fractions": partial(read, "svt_gauss", "l1 4/3", "{0, 1/2, 2/3}", N=3),
     "svt, l0": partial(read, "svt_gauss", "l0 2", N=4),
+    "svt, increasing": partial(read, "svt_gauss", "increasing 1", "{-1, 0, 1}", N=3),
+    "svt twice, decreasing": partial(read, SPARSE_VECTOR_TWICE, "decreasing 3/2", "{0, 1, 2}"),
     "svt, everyone": partial(read, "svt_gauss", "all", "{-1, 0, 1}", N=3),
     "svt laplace, l1": partial(read, "svt_laplace", "l1 2", "{-1, 0, 1}", N=3),
     "svt mix 1": partial(read, "svt_mix1", N=4),
@@ -133,6 +135,7 @@ SCRAMBLED: dict[str, Callable[[], Program]] = {
     "svt twice, N = 5": partial(read, SPARSE_VECTOR_TWICE, N=5),
     "max, N = 6": partial(read, "noisy_max_gauss", N=6),
     "max, N = 6, l0": partial(read, "noisy_max_gauss", "l0 2", N=6),
+    "max, decreasing": partial(read, "noisy_max_gauss", "decreasing 1", "{-1, 0, 1}", N=4),
     "max, everyone": partial(read, "noisy_max_gauss", "all", "{-1, 0, 1, 2}", N=3),
 }
 """Programs whose structure is tested with made-up probabilities."""

@@ -72,7 +72,7 @@ def all_rows(program: Program) -> list[InputRow]:
 
 
 def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
-    """Whether two inputs are different and adjacent, by the definition."""
+    """Whether two inputs are different and adjacent in this order, by the definition."""
     if first == second:
         return False
     masks = adjacent_indices(program, [first, second])
@@ -80,7 +80,7 @@ def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
 
 
 def adjacent_indices(program: Program, rows: Sequence[InputRow]) -> Neighbours:
-    """Yield for every row which of the rows, all of them different, are adjacent to it."""
+    """Yield for every row which of the rows, all of them different, follow it as adjacent."""
     match program.adjacency:
         case Listed(pairs):
             among = set(rows)
@@ -124,6 +124,11 @@ def _near(table: NDArray[Any], norm: Norm, most: int) -> Neighbours:
                 distance = change.sum(axis=1)
             case Norm.L0:
                 distance = (change != 0).sum(axis=1)
+            case Norm.INCREASING | Norm.DECREASING:
+                rises = (table >= table[number]).all(axis=1)
+                falls = (table <= table[number]).all(axis=1)
+                one_way = rises if norm is Norm.INCREASING else falls
+                distance = np.where(one_way, change.max(axis=1), most + 1)
             case _:
                 assert_never(norm)
         mask: NDArray[np.bool_] = (distance <= most).astype(np.bool_)

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from dipapprox.language import ast
 from dipapprox.language.call_checker import REPEATED
+from dipapprox.language.core import Norm
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
@@ -92,11 +93,12 @@ class _Checker:
                     if kind & Kind.RANDOM or not self.expressions.is_static(value):
                         self._error("type error", "rows are made of constant values", value.span)
             return
-        rules = ("all", "linf", "l1", "l0")
+        rules = ("all", *(norm.value for norm in Norm))
         if declaration.rule not in rules:
+            allowed = f"allowed are {', '.join(rules)} and {{ … }}"
             self._error(
                 "name error", f"unknown adjacency '{declaration.rule}'", declaration.span,
-                did_you_mean(declaration.rule, rules, "allowed are all, linf, l1, l0 and { … }"),
+                did_you_mean(declaration.rule, rules, allowed),
             )  # fmt: skip
         elif (declaration.radius is None) != (declaration.rule == "all"):
             message = "takes no radius" if declaration.rule == "all" else "needs a radius"

@@ -156,11 +156,23 @@ InputRow = tuple[Value, ...]
 
 
 class Norm(Enum):
-    """How far two adjacent inputs may be apart; the value is the spelling in programs."""
+    """How far two adjacent inputs may be apart; the value is the spelling in programs.
+
+    INCREASING: the largest change from the first input to the second if no entry falls, else
+        infinite. Not symmetric: (u, u') is adjacent, (u', u) is not.
+    DECREASING: the same if no entry rises.
+    """
 
     LINF = "linf"
     L1 = "l1"
     L0 = "l0"
+    INCREASING = "increasing"
+    DECREASING = "decreasing"
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the distance there is the distance back."""
+        return self not in (Norm.INCREASING, Norm.DECREASING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given, settings
@@ -120,7 +120,11 @@ if x >= q[3] then out <- b end
 
 
 @pytest.mark.parametrize(
-    "norm", ["all", "linf 1/2", "linf 0", "l1 1", "l1 2", "l0 1", "l0 2", "{ (0,0,0) ~ (1,1,1) }"]
+    "norm",
+    [
+        *("all", "linf 1/2", "linf 0", "l1 1", "l1 2", "l0 1", "l0 2", "{ (0,0,0) ~ (1,1,1) }"),
+        *("increasing 1/2", "increasing 0", "decreasing 1"),
+    ],
 )
 def test_adjacent_pairs_are_those_of_the_enumeration(norm: str) -> None:
     program = dipapprox.parse(PROGRAM.replace("NORM", norm))
@@ -128,6 +132,9 @@ def test_adjacent_pairs_are_those_of_the_enumeration(norm: str) -> None:
     masks = pairs.adjacent_indices(program, rows)
     own = {(rows[u], rows[v]) for u, mask in masks for v in mask.nonzero()[0]}
     assert own == set(adjacent_pairs(program.inputs, program.adjacency))
+    for u, v in list(product(rows, rows))[::37]:
+        if u != v:
+            assert pairs.are_adjacent(program, u, v) is ((u, v) in own)
 
 
 @settings(deadline=None, max_examples=30)

@@ -118,8 +118,8 @@ def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
     assert float(found.rho.upper) >= (2 * p - 1) * math.log(p / (1 - p))
     one_way = concentrated(found.orders, symmetric=False)
     assert one_way.upper is not None and one_way.upper > pure**2 / 2
-    assert not is_symmetric(OrderedPairs((((Fraction(0),), (Fraction(1),)),)))
-    assert is_symmetric(AllPairs())
+    assert not is_symmetric(text, OrderedPairs((((Fraction(0),), (Fraction(1),)),)))
+    assert is_symmetric(text, AllPairs())
 
 
 def test_too_many_candidates_are_not_a_matter_of_precision(

@@ -23,10 +23,10 @@ _MOST_DISTANCES = 2_000_000
 def budget_of(adjacency: Within | Everyone) -> Fraction:
     """Return what all changes of an input may cost together."""
     match adjacency:
-        case Everyone() | Within(Norm.LINF, _):
-            return FREE
-        case Within(_, radius):
+        case Within(Norm.L1 | Norm.L0, radius):
             return radius
+        case Everyone() | Within():
+            return FREE
         case _:
             assert_never(adjacency)
 
@@ -44,7 +44,8 @@ class Moves:
 
     def __init__(self, cell: Cell, adjacency: Within | Everyone) -> None:
         self._domain = cell.domain
-        self._radius: Fraction | None = None
+        self._near = False
+        self._back = self._ahead = FREE
         self._free = True
         self._price = FREE
         self._ordered: list[Fraction] = []
@@ -54,8 +55,10 @@ class Moves:
             case Within(Norm.L0, _):
                 self._price = Fraction(1)
             case Within(norm, radius):
-                self._free = norm is Norm.LINF
-                self._radius = radius
+                self._free = norm is not Norm.L1
+                self._near = True
+                self._back = FREE if norm is Norm.INCREASING else radius
+                self._ahead = FREE if norm is Norm.DECREASING else radius
                 self._ordered = sorted(_numbers(cell, norm))
             case _:
                 assert_never(adjacency)
@@ -76,7 +79,7 @@ class Moves:
     def costs(self) -> dict[Fraction, int] | None:
         """Count the changes of all values by cost; None if that is too much work."""
         size = len(self._domain)
-        if self._radius is None:
+        if not self._near:
             return {self._price: size * (size - 1)}
         windows = [self._window(value) for value in self._ordered]
         number = sum(stop - start for start, stop in windows) - size
@@ -87,15 +90,14 @@ class Moves:
         return Counter(cost for value in self._ordered for _, cost in self._changes(value))
 
     def _changes(self, value: Value) -> Iterator[tuple[Value, Fraction]]:
-        if self._radius is None or isinstance(value, str):
+        if not self._near or isinstance(value, str):
             return ((v, self._price) for v in self._domain if v != value)
         start, stop = self._window(value)
         near = (v for v in self._ordered[start:stop] if v != value)
         return ((v, FREE if self._free else abs(v - value)) for v in near)
 
     def _window(self, value: Fraction) -> tuple[int, int]:
-        assert self._radius is not None
-        low, high = value - self._radius, value + self._radius
+        low, high = value - self._back, value + self._ahead
         return bisect_left(self._ordered, low), bisect_right(self._ordered, high)
 
 

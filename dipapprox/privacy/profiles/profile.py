@@ -140,7 +140,7 @@ class Profiler:
         bits = max(bits for _, bits, _ in searched)
         # A search that could not climb the ladder does not speak of its precision.
         limit = next((limit for _, _, limit in searched if limit is not None), None)
-        rho = concentrated(results, is_symmetric(self._selection))
+        rho = concentrated(results, is_symmetric(self._states.program, self._selection))
         return RenyiProfile(self._finished(bits, reached, limit), tuple(results), rho)
 
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:

@@ -1,0 +1,116 @@
+"""Pairs in one order only: answers, certificates and curves against the pairs one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, AtBudget, AtOrders, Claim
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.errors import SourceError
+from dipapprox.language.core import InputRow, Norm, Within
+from dipapprox.privacy.pairs.adjacency import AllPairs, is_symmetric
+from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
+from tests.checking.certified import PROGRAMS, certificate, replaced, signed
+
+Q = Fraction
+
+ONE_SIDED = """
+input q[2] in {0, 1, 2}
+output out in {0, 1}
+adjacent RULE
+x <- LapPlus(q[1] + q[2], 1 / eps)
+out <- 0
+if x >= 2 then out <- 1 end
+"""
+"""Pr[out = 1] is 1 if q[1] + q[2] >= 2, e^(eps (q[1] + q[2] - 2)) below: each order matters."""
+
+
+def pairs(rule: Norm, radius: int) -> list[tuple[InputRow, InputRow]]:
+    rows = list(product((Q(0), Q(1), Q(2)), repeat=2))
+    sign = 1 if rule is Norm.INCREASING else -1
+    return [
+        (u, v)
+        for u in rows
+        for v in rows
+        if u != v and all(0 <= sign * (b - a) <= radius for a, b in zip(u, v, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("radius", [1, 2])
+@pytest.mark.parametrize("rule", [Norm.INCREASING, Norm.DECREASING])
+def test_every_question_is_about_these_pairs_alone(rule: Norm, radius: int) -> None:
+    program = dipapprox.parse(ONE_SIDED.replace("RULE", f"{rule.value} {radius}"))
+    assert program.adjacency == Within(rule, Q(radius))
+    assert not is_symmetric(program, AllPairs())
+    listed = pairs(rule, radius)
+    claim = Claim(Q(1, 2), Q(0), Q(1, 3))
+    whole, alone = (dipapprox.verify(program, claim, chosen) for chosen in (None, listed))
+    assert whole.pairs == alone.pairs
+    assert whole.answer is alone.answer
+    assert whole.witness is None or (whole.witness.input, whole.witness.adjacent) in listed
+    at = AtBudget(Q(1, 3))
+    first, second = (dipapprox.profile(program, Q(1, 2), at, chosen) for chosen in (None, listed))
+    assert isinstance(first, LeastDelta) and isinstance(second, LeastDelta)
+    assert first.delta_enclosure.meets(second.delta_enclosure)
+    rho, other = (
+        dipapprox.profile(program, Q(1, 2), AtOrders((2, "inf")), each) for each in (None, listed)
+    )
+    assert isinstance(rho, RenyiProfile) and isinstance(other, RenyiProfile)
+    assert rho.rho == other.rho
+
+
+def test_either_order_differs() -> None:
+    """P(out = 0) is 0 for large inputs: only who starts below can show it."""
+    found = {
+        rule: dipapprox.verify(
+            dipapprox.parse(ONE_SIDED.replace("RULE", f"{rule} 1")), Claim(Q(1, 2), Q(0), Q(2))
+        )
+        for rule in ("increasing", "decreasing", "linf")
+    }
+    assert found["increasing"].answer is Answer.NOT_DP
+    assert found["decreasing"].answer is Answer.DP
+    assert found["linf"].answer is Answer.NOT_DP
+
+
+def test_monotone_queries_need_half_the_noise() -> None:
+    """Lyu, Su and Li 2017: eps-DP in both directions, though not when answers move apart."""
+    text = (PROGRAMS / "svt_monotone.dpg").read_text(encoding="utf-8")
+    answers = {}
+    for rule in ("increasing 1", "decreasing 1", "linf 1"):
+        program = dipapprox.parse(
+            text.replace("adjacent increasing 1", f"adjacent {rule}"), {"N": 3}
+        )
+        answers[rule] = dipapprox.verify(program, Claim(Q(1), Q(0))).answer
+    assert answers == {
+        "increasing 1": Answer.DP,
+        "decreasing 1": Answer.DP,
+        "linf 1": Answer.NOT_DP,
+    }
+
+
+def test_the_check_knows_the_order() -> None:
+    path = PROGRAMS / "svt_monotone.dpg"
+    claim = Claim(Q(1, 2), Q(0), Q(1, 5))
+    fields = certificate(path, {"N": Q(2)}, claim)
+    assert fields["verdict"] == "Not_DP"
+    assert check(fields).outcome is Outcome.CONFIRMED
+    evidence = fields["evidence"]
+    turned = {**evidence, "input": evidence["adjacent"], "adjacent": evidence["input"]}
+    forged = signed(replaced(fields, ["evidence"], turned))
+    assert check(forged).outcome is not Outcome.CONFIRMED
+    good = certificate(path, {"N": Q(2)}, Claim(Q(1, 2), Q(0)))
+    assert check(good).outcome is Outcome.CONFIRMED
+
+
+def test_words_that_are_no_rule() -> None:
+    with pytest.raises(SourceError, match="unknown adjacency 'rising'"):
+        dipapprox.parse(ONE_SIDED.replace("RULE", "rising 1"))
+    with pytest.raises(SourceError, match="'increasing' needs a radius"):
+        dipapprox.parse(ONE_SIDED.replace("RULE", "increasing"))
+    with pytest.raises(SourceError, match="'decreasing' needs numbers"):
+        dipapprox.parse("input q in {a, b}\noutput out in {0}\nadjacent decreasing 1\nout <- 0\n")
