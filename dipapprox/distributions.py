@@ -87,6 +87,11 @@ class Distribution:
         return Distribution(family, factor * self.mean + shift, abs(factor) * self.scale)
 
 
+def law_order(law: Distribution) -> tuple[str, Fraction, Fraction]:
+    """Return what laws are sorted by wherever some order is needed."""
+    return law.family.value, law.mean, law.scale
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """A noise scale as a monomial in the privacy parameter: coefficient * epsilon ** power.

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.digits import exact_repr
+
 Exponent = tuple[int, Fraction]
 """(n, q) of ε^n e^{qε}."""
 
@@ -42,6 +44,10 @@ class ExponentialPolynomial:
     ) -> ExponentialPolynomial:
         """coefficient * ε^power * e^{rate ε}, power >= 0."""
         return cls.of({(power, Fraction(rate)): Fraction(coefficient)})
+
+    def __repr__(self) -> str:
+        terms = (f"(({n}, {exact_repr(q)}), {exact_repr(c)})" for (n, q), c in self.terms)
+        return f"ExponentialPolynomial(terms=({''.join(f'{term}, ' for term in terms).rstrip()}))"
 
     def __bool__(self) -> bool:
         """Whether this is not the zero function."""

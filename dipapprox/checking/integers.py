@@ -46,28 +46,37 @@ def radius(law: Distribution, bits: int) -> int:
 
 def lost(law: Distribution, bits: int) -> arb:
     """Bound the mass beyond `radius`."""
-    q, reach = _base(law), radius(law, bits)
+    first = radius(law, bits) + 1
     if law.family is Family.DISCRETE_GAUSSIAN:
-        return (2 * q ** (reach + 1) ** 2 / (1 - q ** (2 * reach + 3))).upper()
-    return (2 * q ** (reach + 1) / (1 + q)).upper()
+        return (2 * _power(law, first**2) / (1 - _power(law, 2 * first + 1))).upper()
+    return (2 * _power(law, first) / (1 + _power(law, 1))).upper()
 
 
-def _base(law: Distribution) -> arb:
-    if law.family is Family.DISCRETE_GAUSSIAN:
-        return (-1 / (2 * to_ball(law.scale * law.scale))).exp()
-    return (-1 / to_ball(law.scale)).exp()
+def _power(law: Distribution, exponent: int) -> arb:
+    """q^exponent; balls next to 0 have no powers in flint, but exponentials."""
+    square = law.family is Family.DISCRETE_GAUSSIAN
+    return (-exponent / to_ball(2 * law.scale**2 if square else law.scale)).exp()
 
 
 def _probabilities(law: Distribution, reach: int) -> list[arb]:
     """Enclose Pr[mean + d] for d = 0, …, reach."""
-    q = _base(law)
     if law.family is Family.DISCRETE_GAUSSIAN:
-        # θ₃(z, τ) with nome q = e^(πiτ), that is τ = i / (2π s²)
-        tau = acb(0, 1 / (2 * arb.pi() * to_ball(law.scale * law.scale)))
-        norm = acb.modular_theta(acb(0), tau)[2].real
-        return [q ** (d * d) / norm for d in range(reach + 1)]
+        norm = _theta(law)
+        return [_power(law, d * d) / norm for d in range(reach + 1)]
+    q = _power(law, 1)
     peak = (1 - q) / (1 + q)
     return list(accumulate([q] * reach, lambda power, each: power * each, initial=peak))
+
+
+def _theta(law: Distribution) -> arb:
+    """θ₃(0, q), q = e^(-1/2s²)."""
+    # θ₃(z, τ) with nome q = e^(πiτ), that is τ = i / (2π s²)
+    tau = acb(0, 1 / (2 * arb.pi() * to_ball(law.scale**2)))
+    found = acb.modular_theta(acb(0), tau)[2].real
+    if found.is_finite():
+        return found
+    # τ is too large for flint: 1 + 2 Σ q^(n²) <= 1 + 2 Σ q^(1 + 3 (n - 1)) is next to 1.
+    return arb(1).union(1 + 2 * _power(law, 1) / (1 - _power(law, 3)))
 
 
 class IntegerRange:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 
+from dipapprox.digits import read_digits
 from dipapprox.errors import UserError
-from dipapprox.language.values import parse_rational
 from dipapprox.numerics.enclosure import Enclosure
 
 T = TypeVar("T")
@@ -19,7 +19,8 @@ T = TypeVar("T")
 PlainRow = tuple[int | str, ...]
 """A row as the file has it; names and numbers are told apart by the cells' domains later."""
 
-_LARGEST_NUMBER = 10_000
+_LARGEST_NUMBER = 20_000
+_LARGEST_EXPONENT = 10_000
 
 _RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _FRACTION = re.compile(r"-?[0-9]+/[0-9]+")
@@ -79,7 +80,18 @@ def _number(item: object, where: str, form: re.Pattern[str], expected: str) -> F
         wrong(where, "a number of reasonable length")
     if not form.fullmatch(text):
         wrong(where, expected)
-    return parse_rational(text, f"the certificate's {where}")
+    above, _, below = text.partition("/")
+    denominator = read_digits(below) if below else 1
+    mantissa, _, exponent = above.removeprefix("-").partition("e")
+    shift = exponent.removeprefix("-").lstrip("0") or "0"
+    if len(shift) > 5 or int(shift) > _LARGEST_EXPONENT:
+        wrong(where, "a number of reasonable size")
+    if denominator == 0:
+        wrong(where, "a fraction with a denominator above 0")
+    whole, _, decimals = mantissa.partition(".")
+    power = (-int(shift) if exponent.startswith("-") else int(shift)) - len(decimals)
+    value = Fraction(read_digits(whole + decimals), denominator) * Fraction(10) ** power
+    return -value if above.startswith("-") else value
 
 
 def read_enclosure(item: object, where: str) -> Enclosure:

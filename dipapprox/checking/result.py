@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, assert_never
 
 from dipapprox.checking.decisions.claim import DecisionClaim
+from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
@@ -118,14 +119,14 @@ def _claim_fields(claim: Claim | DecisionClaim) -> dict[str, object]:
     match claim:
         case Claim():
             return {
-                "eps": str(claim.epsilon),
-                "eps_prv": str(claim.budget),
-                "delta": str(claim.delta),
+                "eps": exact_text(claim.epsilon),
+                "eps_prv": exact_text(claim.budget),
+                "delta": exact_text(claim.delta),
             }
         case DecisionClaim():
             return {
                 "interval": list(claim.interval_text()),
-                "budget": str(claim.budget),
+                "budget": exact_text(claim.budget),
                 "delta": claim.delta,
             }
         case _:

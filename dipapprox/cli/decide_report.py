@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dipapprox.cli.report import count, interval, pair_table, panel, seconds
+from dipapprox.digits import exact_text
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.decimals import rounded_down
 from dipapprox.numerics.enclosure import Enclosure
@@ -106,7 +107,7 @@ def _range(each: NegativeRange) -> str:
 def _end(end: Enclosure) -> str:
     """Write an exact end as it is, another one as the decimals that are certain, if there are."""
     if not end.width:
-        return str(end.lower)
+        return exact_text(end.lower)
     for places in range(_PLACES, 0, -1):
         digits = rounded_down(end.lower, places)
         if digits != "0" and digits == rounded_down(end.upper, places):
@@ -115,7 +116,8 @@ def _end(end: Enclosure) -> str:
 
 
 def _least(decision: Decision, least: LeastUniformDelta) -> str:
-    number = interval(least.enclosure) if least.exact is None else f"exactly {least.exact}"
+    exact = least.exact
+    number = interval(least.enclosure) if exact is None else f"exactly {exact_text(exact)}"
     if least.pair is None:
         return number
     first, second = (valuation_text(decision.inputs, row) for row in least.pair)
@@ -125,7 +127,7 @@ def _least(decision: Decision, least: LeastUniformDelta) -> str:
 def _violation(decision: Decision, violation: Violation) -> RenderableType:
     first = valuation_text(decision.inputs, violation.input)
     second = valuation_text(decision.inputs, violation.adjacent)
-    title = f"Witness at ε = {violation.epsilon}"
+    title = f"Witness at ε = {exact_text(violation.epsilon)}"
     table = pair_table(title, (first, second), decision.output_cells, violation.rows)
     factor = "e^ε" if decision.budget == 1 else f"e^({decision.budget} ε)"
     lines = [

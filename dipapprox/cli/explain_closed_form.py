@@ -16,8 +16,18 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.decisions.closed_form import as_latex, as_text
-from dipapprox.privacy.notation import parameter_fields, valuation, valuation_text
+from dipapprox.privacy.decisions.closed_form import (
+    as_latex,
+    as_text,
+    without_exponential_factors,
+)
+from dipapprox.privacy.notation import (
+    parameter_fields,
+    plain_factors,
+    plain_terms,
+    valuation,
+    valuation_text,
+)
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -137,6 +147,7 @@ def _fields(
                         "output": valuation(program.outputs, output),
                         "text": as_text(form),
                         "latex": as_latex(form),
+                        **_terms(form),
                     }
                     for output, form in zip(outputs, forms, strict=True)
                 ],
@@ -145,6 +156,12 @@ def _fields(
         ],
         "reason": reason,
     }
+
+
+def _terms(form: ExponentialRatio) -> dict[str, object]:
+    """The formula as data, arranged as its text is: a sum, perhaps over a product of sums."""
+    shown = without_exponential_factors(form)
+    return {"terms": plain_terms(shown.numerator), "denominator": plain_factors(shown)}
 
 
 _LAYOUTS = {"text": _text, "latex": _latex}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dipapprox.digits import exact_text
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event
 from dipapprox.semantics.linear import LinearForm
@@ -23,7 +24,7 @@ def describe(event: Event) -> str:
 
 
 def _law_text(law: Distribution) -> str:
-    return f"{law.family.value}({law.mean}, {law.scale})"
+    return f"{law.family.value}({exact_text(law.mean)}, {exact_text(law.scale)})"
 
 
 def _guard_text(guard: LinearForm) -> str:
@@ -33,5 +34,5 @@ def _guard_text(guard: LinearForm) -> str:
         size = abs(coefficient)
         sign = "-" if coefficient < 0 else "+"
         text += f" {sign} " if text else sign.replace("+", "")
-        text += (f"{size}*" if size != 1 else "") + f"x{symbol}"
-    return f"{text} <= {-guard.constant}"
+        text += (f"{exact_text(size)}*" if size != 1 else "") + f"x{symbol}"
+    return f"{text} <= {exact_text(-guard.constant)}"

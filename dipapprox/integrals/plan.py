@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.digits import exact_text
 from dipapprox.events.event import Event
 from dipapprox.integrals.dependency import mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
@@ -89,8 +90,8 @@ def form_text(form: LinearForm, labels: Sequence[str]) -> str:
         parts.append((form.constant, ""))
     shown = ""
     for coefficient, name in parts:
-        size = abs(coefficient)
-        word = name if name and size == 1 else f"{size}*{name}" if name else str(size)
+        size = exact_text(abs(coefficient))
+        word = name if name and size == "1" else f"{size}*{name}" if name else size
         if shown:
             shown += f" {'-' if coefficient < 0 else '+'} {word}"
         else:

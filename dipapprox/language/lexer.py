@@ -12,6 +12,7 @@ from typing import Any
 
 from ply import lex
 
+from dipapprox.digits import read_digits
 from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.source import SourceFile, Span
 
@@ -220,10 +221,11 @@ def read_decimal(text: str) -> Fraction | None:
     if len(mantissa) > 2 * _MOST_DIGITS or len(exponent.lstrip("+-0")) > 4:
         return None
     whole, _, decimals = mantissa.partition(".")
-    power = int(exponent or "0") - len(decimals)
+    shift = int(exponent.lstrip("+-0") or "0")
+    power = (-shift if exponent.startswith("-") else shift) - len(decimals)
     if abs(power) > 3 * _MOST_DIGITS:
         return None
-    value = Fraction(int(whole + decimals)) * Fraction(10) ** power
+    value = Fraction(read_digits(whole + decimals)) * Fraction(10) ** power
     if value >= 10**_MOST_DIGITS or (value * 10**_MOST_DIGITS).denominator != 1:
         return None
     return value

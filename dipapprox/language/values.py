@@ -11,6 +11,9 @@ from dipapprox.language.declarations import describe_domain
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.lexer import read_decimal
 
+_MOST_BITS = 13_000
+"""Longest numerator and denominator that a Python program gives: what text may say, is shorter."""
+
 _DECIMAL = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -49,8 +52,8 @@ def parse_rational(text: str, what: str) -> Fraction:
     return -quotient if negative else quotient
 
 
-def exact_rational(value: object, what: str) -> Fraction:
-    """Take a number that a Python program gives.
+def exact_number(value: object, what: str) -> Fraction:
+    """Take a number that a Python program gives, however long.
 
     Args:
         value: What was given.
@@ -65,6 +68,18 @@ def exact_rational(value: object, what: str) -> Fraction:
             "write Fraction('0.1') for 0.1",
         )
     return Fraction(value)
+
+
+def exact_rational(value: object, what: str) -> Fraction:
+    """Take a number of reasonable length that a Python program gives; else as `exact_number`.
+
+    Raises:
+        UserError: If it is no exact number, or so long that no text may say it.
+    """
+    exact = exact_number(value, what)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _MOST_BITS:
+        raise UserError(f"{what} is too long: at most {_MOST_BITS} bits are allowed")
+    return exact
 
 
 def parse_row(text: str, program: Program) -> InputRow:

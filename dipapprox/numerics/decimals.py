@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
 
 _MOST_PLACES = 4_000
@@ -57,12 +58,12 @@ def exact_decimal(value: Fraction) -> str:
     places = 0
     while value.denominator > 1 and (10**places) % value.denominator and places < 60:
         places += 1
-    return _text(int(value * 10**places), places) if places < 60 else str(value)
+    return _text(int(value * 10**places), places) if places < 60 else exact_text(value)
 
 
 def rational(value: Fraction, longest: int = 40) -> str:
     """Write a number exactly if that is short, else as a decimal that "…" cuts off."""
-    text = str(value)
+    text = exact_text(value)
     if len(text) <= longest:
         return text
     places = _places_below(abs(value)) + 10
@@ -83,7 +84,7 @@ def _text(scaled: int, places: int) -> str:
     if scaled == 0:
         return "0"
     sign = "-" if scaled < 0 else ""
-    digits = str(abs(scaled))
+    digits = exact_text(abs(scaled))
     stripped = digits.rstrip("0")
     exponent = len(digits) - 1 - places  # of the leading digit
     places -= len(digits) - len(stripped)

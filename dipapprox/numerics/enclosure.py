@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.digits import exact_repr
 from dipapprox.errors import BrokenInvariant
 
 
@@ -26,6 +27,9 @@ class Enclosure:
     def __post_init__(self) -> None:
         if not _at_most(self.lower, self.upper):
             raise ValueError(f"empty enclosure: {self.lower} > {self.upper}")
+
+    def __repr__(self) -> str:
+        return f"Enclosure(lower={exact_repr(self.lower)}, upper={exact_repr(self.upper)})"
 
     @classmethod
     def exact(cls, value: Fraction | int) -> Enclosure:

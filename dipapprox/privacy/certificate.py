@@ -38,6 +38,7 @@ from itertools import product
 from math import prod
 from typing import assert_never
 
+from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.domains import Widening, domain_text
@@ -133,9 +134,9 @@ def certify(
         **program_fields(program, source, verdict.parameters),
         **scope_fields(program, selection),
         "claim": {
-            "eps": str(verdict.claim.epsilon),
-            "eps_prv": str(verdict.claim.budget),
-            "delta": str(verdict.claim.delta),
+            "eps": exact_text(verdict.claim.epsilon),
+            "eps_prv": exact_text(verdict.claim.budget),
+            "delta": exact_text(verdict.claim.delta),
         },
         # A search that found a violation stopped there: its count says nothing about the selection.
         "pairs": pair_fields(selection, verdict.pairs if verdict.answer is Answer.DP else None),

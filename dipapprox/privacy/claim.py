@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
-from dipapprox.language.values import exact_rational
+from dipapprox.language.values import exact_number
 from dipapprox.numerics.enclosure import Enclosure
 
 
@@ -33,13 +34,13 @@ class Claim:
             if value is None and name == "epsilon_prv":
                 continue
             # An int would turn into a float as soon as it is raised to a negative power.
-            object.__setattr__(self, name, exact_rational(value, name))
+            object.__setattr__(self, name, exact_number(value, name))
         if self.epsilon <= 0:
-            raise UserError(f"eps must be > 0, got {self.epsilon}")
+            raise UserError(f"eps must be > 0, got {exact_text(self.epsilon)}")
         if self.epsilon_prv is not None and self.epsilon_prv < 0:
-            raise UserError(f"eps_prv must be >= 0, got {self.epsilon_prv}")
+            raise UserError(f"eps_prv must be >= 0, got {exact_text(self.epsilon_prv)}")
         if not 0 <= self.delta <= 1:
-            raise UserError(f"delta must be in [0, 1], got {self.delta}")
+            raise UserError(f"delta must be in [0, 1], got {exact_text(self.delta)}")
 
     @property
     def budget(self) -> Fraction:

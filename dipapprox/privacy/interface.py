@@ -83,6 +83,8 @@ def verify(
     Raises:
         UserError: If an input is not in the domains, or the adjacency does not suit them.
     """
+    for what, value in (("eps", claim.epsilon), ("eps_prv", claim.budget), ("delta", claim.delta)):
+        exact_rational(value, what)
     selection = given_pairs(program, pairs)
     return verifier.verify(program, claim, selection, options or Options())
 

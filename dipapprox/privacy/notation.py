@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 
+from dipapprox.digits import exact_text
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
@@ -27,7 +29,7 @@ def plain_value(value: Value) -> PlainValue:
 
 def parameter_fields(parameters: Mapping[str, Fraction]) -> dict[str, str]:
     """Return a program's parameters as the field "params"."""
-    return {name: str(value) for name, value in parameters.items()}
+    return {name: exact_text(value) for name, value in parameters.items()}
 
 
 def parameters_text(parameters: Mapping[str, Fraction]) -> str:
@@ -66,6 +68,16 @@ def valuation_text(cells: Sequence[Cell], row: Sequence[Value]) -> str:
         text = f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
         parts.append(f"{name} = {text}")
     return ", ".join(parts)
+
+
+def plain_terms(function: ExponentialPolynomial) -> list[list[int | str]]:
+    """Return [n, q, c] for every term c ε^n e^{qε}, ascending; q and c as strings "p/q"."""
+    return [[power, exact_text(rate), exact_text(c)] for (power, rate), c in function.terms]
+
+
+def plain_factors(function: ExponentialRatio) -> list[list[object]]:
+    """Return [terms, exponent] for every factor of a denominator."""
+    return [[plain_terms(factor), exponent] for factor, exponent in function.denominator]
 
 
 def html_table(rows: Iterable[tuple[str, object]]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.digits import exact_text
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
@@ -107,12 +108,13 @@ class Verdict(Result):
     @property
     def budget_text(self) -> str:
         """The claimed budget: a rational, or the formula of an irrational number."""
-        return str(self.claim.budget) if self.stated_budget is None else self.stated_budget.text
+        stated = self.stated_budget
+        return exact_text(self.claim.budget) if stated is None else stated.text
 
     @property
     def delta_text(self) -> str:
         """The claimed delta, likewise."""
-        return str(self.claim.delta) if self.stated_delta is None else self.stated_delta.text
+        return exact_text(self.claim.delta) if self.stated_delta is None else self.stated_delta.text
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `verify --json`, a contract with other tools."""
@@ -124,7 +126,7 @@ class Verdict(Result):
             "program": self.program,
             "params": parameter_fields(self.parameters),
             **self.scope.fields(),
-            "eps": str(self.claim.epsilon),
+            "eps": exact_text(self.claim.epsilon),
             "eps_prv": self.budget_text,
             "delta": self.delta_text,
             **{name: ends(each.value) for name, each in stated.items() if each is not None},

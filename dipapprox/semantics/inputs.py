@@ -17,6 +17,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import InputCondition
@@ -115,7 +116,7 @@ class Knowledge:
             for cell in self.domains
             if cell in self.allowed and not cell.startswith(_CHOICE)
         ]
-        return (*single, *sorted(self.linear, key=lambda c: (str(c.form), c.strict)))
+        return (*single, *sorted(self.linear, key=_order))
 
     def choices(self) -> tuple[tuple[int, frozenset[int]], ...]:
         """The choices that matter and their outcomes: (number of the choice, outcomes)."""
@@ -159,3 +160,10 @@ def choice_cell(number: int) -> str:
 
 def _holds(value: Fraction, strict: bool) -> bool:
     return value < 0 if strict else value <= 0
+
+
+def _order(condition: InputCondition) -> tuple[object, ...]:
+    form = condition.form
+    if form is None:
+        raise BrokenInvariant("a linear condition without a form")
+    return tuple((str(symbol), c) for symbol, c in form.terms), form.constant, condition.strict

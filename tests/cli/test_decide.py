@@ -154,6 +154,12 @@ def test_closed_forms_for_people() -> None:
     status, fields = run_json(*words)
     check_schema("closed_form", fields)
     assert fields["closed_forms"][0]["outputs"][0]["text"] == "1/2"
+    second = fields["closed_forms"][0]["outputs"][1]
+    assert second["text"] == "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"
+    assert second["denominator"] == []
+    assert sorted(second["terms"]) == sorted(
+        [[0, "0", "1/2"], [0, "-1/4", "-7/16"], [0, "-1/2", "1/6"], [0, "-3/4", "-1/48"]]
+    )
     status, fields = run_json("explain", SVT1, "--closed-form")
     assert [each["input"]["q"] for each in fields["closed_forms"]][:2] == [[-1, -1], [-1, 0]]
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.digits import exact_text
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.absorption import can_end, possible, reached
@@ -134,7 +135,7 @@ class _Signs:
             case Nonnegative():
                 return None
             case Negative(epsilon):
-                return Objection(f"is negative at eps = {epsilon}")
+                return Objection(f"is negative at eps = {exact_text(epsilon)}")
             case Undecided(reason):
                 return Objection(f"may be negative: {reason}", proved=False)
             case _:
@@ -185,9 +186,12 @@ def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
         )
         if left.keys() - can_end(left, ends):
             near = "at" if signs.epsilons.is_point else "near"
-            return Objection(f"the loop does not end with probability 1 {near} eps = {place}")
+            where = f"{near} eps = {exact_text(place)}"
+            return Objection(f"the loop does not end with probability 1 {where}")
         if signs.epsilons.is_point and _is_limit_case(law, place, signs.limits):
-            return Objection(f"the loop at eps = {place} is no limit of its neighbours", False)
+            return Objection(
+                f"the loop at eps = {exact_text(place)} is no limit of its neighbours", False
+            )
     return None
 
 

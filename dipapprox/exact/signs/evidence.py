@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.digits import exact_text
 from dipapprox.exact.signs.cover import Cover
 from dipapprox.exact.signs.zeros import Factors, Part
 
@@ -45,12 +46,12 @@ def evidence_json(evidence: Evidence) -> dict[str, object]:
         case DerivativeChain():
             return {"kind": "derivatives at 0"}
         case SignAtPoint(epsilon, sign):
-            return {"kind": "point", "eps": str(epsilon), "sign": sign}
+            return {"kind": "point", "eps": exact_text(epsilon), "sign": sign}
         case Factors(sign, rational_zeros, parts):
             return {
                 "kind": "factors",
                 "sign": sign,
-                "rational_zeros": [[str(place), power] for place, power in rational_zeros],
+                "rational_zeros": [[exact_text(place), power] for place, power in rational_zeros],
                 "factors": [_part_json(part) for part in parts],
             }
         case _:
@@ -59,9 +60,9 @@ def evidence_json(evidence: Evidence) -> dict[str, object]:
 
 def _part_json(part: Part) -> dict[str, object]:
     return {
-        "rate": str(part.form.rate),
+        "rate": exact_text(part.form.rate),
         "terms": [
-            [str(c), n, j]
+            [exact_text(c), n, j]
             for j, coefficients in part.form.groups
             for n, c in enumerate(coefficients)
             if c
@@ -74,9 +75,11 @@ def _part_json(part: Part) -> dict[str, object]:
 def _cover_json(cover: Cover) -> dict[str, object]:
     near, far = cover.near, cover.far
     return {
-        "near_zero": near and {"upper": str(near.upper), "order": near.order, "sign": near.sign},
+        "near_zero": near
+        and {"upper": exact_text(near.upper), "order": near.order, "sign": near.sign},
         "boxes": [
-            [str(box.lower), str(box.upper), box.argument.value, box.sign] for box in cover.boxes
+            [exact_text(box.lower), exact_text(box.upper), box.argument.value, box.sign]
+            for box in cover.boxes
         ],
-        "far_away": far and {"lower": str(far.lower), "sign": far.sign},
+        "far_away": far and {"lower": exact_text(far.lower), "sign": far.sign},
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -142,7 +142,7 @@ def _algebra(
     rung: Rung,
     max_panels: int,
 ) -> Algebra | NotEnclosed:
-    grid = build_grid(sorted(laws, key=repr), points, kept, rung.fineness, max_panels)
+    grid = build_grid(sorted(laws, key=law_order), points, kept, rung.fineness, max_panels)
     if isinstance(grid, NotEnclosed):
         return grid
     try:

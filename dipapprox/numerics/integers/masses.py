@@ -28,6 +28,7 @@ from flint import arb, fmpz_poly
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.numerics.decimals import rational
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball
 
@@ -75,10 +76,8 @@ def law_masses(law: Distribution, unit: int) -> Masses | NotEnclosed:
         return NotEnclosed(f"the mean {law.mean} of an integer sample is no integer")
     radius = _radius(law, unit)
     if 2 * radius + 1 > MOST_VALUES:
-        return NotEnclosed(
-            f"integer-sums: noise of scale {float(law.scale):.3g} takes more than {MOST_VALUES} "
-            "values"
-        )
+        wide = f"noise of scale {rational(law.scale)} takes more than {MOST_VALUES} values"
+        return NotEnclosed(f"integer-sums: {wide}")
     with precision(unit + _GUARD_BITS + 2 * radius.bit_length()):
         half = [_floor(value, unit) for value in _probabilities(law, radius)]
     return _of_law(int(law.mean) - radius, [*half[:0:-1], *half], unit)

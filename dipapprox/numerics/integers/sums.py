@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
 
+from dipapprox.distributions import law_order
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.graphs import leaves_first
@@ -113,16 +114,12 @@ def _compounded(
         for factor, i in members:
             names[i] = len(found)
             factors[i] = factor
-        found.append(Variable(tuple(sorted(parts, key=_part_key))))
+        found.append(Variable(tuple(sorted(parts, key=lambda part: (part[0], law_order(part[1]))))))
     rows = []
     for inequality in inequalities:
         terms = {names[i]: a // factors.get(i, 1) for i, a in inequality.terms}
         rows.append(Inequality(tuple(sorted(terms.items())), inequality.bound))
     return found, rows
-
-
-def _part_key(part: tuple[int, object]) -> tuple[int, str]:
-    return part[0], repr(part[1])
 
 
 class _Sum:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.evidence import Evidence, evidence_json
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -38,7 +39,7 @@ from dipapprox.privacy.decisions.decision import EXACT, Decision, Ruling, Violat
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.notation import ends
+from dipapprox.privacy.notation import ends, plain_factors, plain_terms
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.semantics.execution import execute
@@ -81,8 +82,8 @@ def certify_decision(
         **program_fields(program, source, decision.parameters),
         **scope_fields(program, selection),
         "claim": {
-            "interval": [str(lower), "inf" if upper is None else str(upper)],
-            "budget": str(decision.budget),
+            "interval": [exact_text(lower), "inf" if upper is None else exact_text(upper)],
+            "budget": exact_text(decision.budget),
             "delta": decision.delta.text,
         },
         "pairs": pair_fields(selection, decision.pairs if private else None),
@@ -124,7 +125,7 @@ def _inequalities(
     outputs = states.outputs()
     return {
         "kind": "inequalities",
-        "delta_below": None if found.delta_below is None else str(found.delta_below),
+        "delta_below": None if found.delta_below is None else exact_text(found.delta_below),
         "signs": [_proved(function, evidence) for function, evidence in found.signs],
         "inequalities": [
             {
@@ -139,13 +140,13 @@ def _inequalities(
 
 
 def _proved(function: ExponentialPolynomial, evidence: Evidence) -> Fields:
-    return {"form": _terms(function), "proof": evidence_json(evidence)}
+    return {"form": plain_terms(function), "proof": evidence_json(evidence)}
 
 
 def _witness(violation: Violation) -> Fields:
     return {
         "kind": "witness",
-        "eps": str(violation.epsilon),
+        "eps": exact_text(violation.epsilon),
         "input": plain_row(violation.input),
         "adjacent": plain_row(violation.adjacent),
         "outputs": [
@@ -172,10 +173,6 @@ def _ratio(form: ExponentialRatio | None) -> Fields | None:
     if form is None:
         return None
     return {
-        "numerator": _terms(form.numerator),
-        "denominator": [[_terms(factor), exponent] for factor, exponent in form.denominator],
+        "numerator": plain_terms(form.numerator),
+        "denominator": plain_factors(form),
     }
-
-
-def _terms(function: ExponentialPolynomial) -> list[list[object]]:
-    return [[power, str(rate), str(c)] for (power, rate), c in function.terms]

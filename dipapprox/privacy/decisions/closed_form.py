@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.digits import exact_text
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 
 
@@ -43,7 +44,7 @@ def as_latex(function: ExponentialRatio) -> str:
 
 
 def _ratio(function: ExponentialRatio, notation: _Notation) -> str:
-    function = _without_exponential_factors(function)
+    function = without_exponential_factors(function)
     numerator = _polynomial(function.numerator, notation)
     if not function.denominator:
         return numerator
@@ -58,7 +59,7 @@ def _ratio(function: ExponentialRatio, notation: _Notation) -> str:
     return notation.quotient(numerator, " ".join(factors))
 
 
-def _without_exponential_factors(function: ExponentialRatio) -> ExponentialRatio:
+def without_exponential_factors(function: ExponentialRatio) -> ExponentialRatio:
     """Divide by the factors c e^{qε} of a denominator."""
     numerator, kept = function.numerator, []
     for factor, exponent in function.denominator:
@@ -103,21 +104,21 @@ def _term(exponent: Exponent, coefficient: Fraction, notation: _Notation) -> str
 def _rate(rate: Fraction, epsilon: str) -> str:
     """Write rate * ε: "-ε/4", "3 ε/2"."""
     sign = "-" if rate < 0 else ""
-    top = "" if abs(rate.numerator) == 1 else f"{abs(rate.numerator)} "
-    bottom = "" if rate.denominator == 1 else f"/{rate.denominator}"
+    top = "" if abs(rate.numerator) == 1 else f"{exact_text(abs(rate.numerator))} "
+    bottom = "" if rate.denominator == 1 else f"/{exact_text(rate.denominator)}"
     return f"{sign}{top}{epsilon}{bottom}"
 
 
 def _latex_fraction(value: Fraction) -> str:
     if value.denominator == 1:
-        return str(value)
-    return rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+        return exact_text(value)
+    return rf"\frac{{{exact_text(value.numerator)}}}{{{exact_text(value.denominator)}}}"
 
 
 _EPSILON = r"\varepsilon"
 
 _TEXT = _Notation(
-    fraction=str,
+    fraction=exact_text,
     epsilon=lambda power: "ε" if power == 1 else f"ε^{power}",
     exponential=lambda rate: "e^ε" if rate == 1 else f"e^({_rate(rate, 'ε')})",
     power=lambda formula, exponent: f"{formula}^{exponent}",

@@ -8,6 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
@@ -200,7 +201,7 @@ class Decision(Result):
 
     def _witness(self, violation: Violation) -> dict[str, object]:
         return {
-            "eps": str(violation.epsilon),
+            "eps": exact_text(violation.epsilon),
             "input": valuation(self.inputs, violation.input),
             "adjacent": valuation(self.inputs, violation.adjacent),
             "outputs": [valuation(self.output_cells, row.output) for row in violation.rows],
@@ -226,7 +227,7 @@ class Decision(Result):
         pair = least.pair
         return {
             "enclosure": ends(least.enclosure),
-            "exact": None if least.exact is None else str(least.exact),
+            "exact": None if least.exact is None else exact_text(least.exact),
             "where": least.where,
             "input": None if pair is None else valuation(self.inputs, pair[0]),
             "adjacent": None if pair is None else valuation(self.inputs, pair[1]),
@@ -263,7 +264,10 @@ def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
     if ranges is None:
         return None
     return [
-        [str(each.lower.upper), "inf" if each.upper is None else str(each.upper.lower)]
+        [
+            exact_text(each.lower.upper),
+            "inf" if each.upper is None else exact_text(each.upper.lower),
+        ]
         for each in ranges
     ]
 
@@ -273,6 +277,9 @@ def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
     if ranges is None:
         return None
     return [
-        [str(each.lower.lower), "inf" if each.upper is None else str(each.upper.upper)]
+        [
+            exact_text(each.lower.lower),
+            "inf" if each.upper is None else exact_text(each.upper.upper),
+        ]
         for each in ranges
     ]

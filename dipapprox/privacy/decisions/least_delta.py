@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
@@ -83,6 +84,6 @@ def _where(supremum: Supremum) -> str:
     if place.upper == 0:
         return "approached as ε → 0"
     if place.width == 0:
-        return f"attained at ε = {place.lower}"
+        return f"attained at ε = {exact_text(place.lower)}"
     low, high = short(place)
     return f"attained at ε in [{low}, {high}]"

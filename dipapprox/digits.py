@@ -1,0 +1,54 @@
+"""Whole numbers and fractions as decimal digits, however long they are.
+
+Python refuses to convert between `int` and more than some 4300 digits, to keep programs that read
+numbers from strangers from hanging; the limit is one setting of the process, which a library has
+no business to change. Here numbers are cut into pieces below any such limit, by halves, so that
+the time stays that of multiplying such numbers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+_PIECE = 600
+"""Digits that `str` and `int` convert whatever the limit is: it cannot be set below 640."""
+
+_PIECE_BITS = 1_990
+"""A number of so many bits has at most 600 digits."""
+
+
+def exact_text(value: int | Fraction) -> str:
+    """Write a number exactly, as `str` does: "-3", "1/2"."""
+    if value.denominator == 1:
+        return _whole_text(value.numerator)
+    return f"{_whole_text(value.numerator)}/{_whole_text(value.denominator)}"
+
+
+def exact_repr(value: Fraction) -> str:
+    """Write a fraction as `repr` does: "Fraction(1, 2)"."""
+    return f"Fraction({_whole_text(value.numerator)}, {_whole_text(value.denominator)})"
+
+
+def read_digits(text: str) -> int:
+    """Read a whole number >= 0 from ASCII digits alone, at least one."""
+    if len(text) <= _PIECE:
+        return int(text)
+    low = len(text) // 2
+    shift: int = 10**low
+    return read_digits(text[:-low]) * shift + read_digits(text[-low:])
+
+
+def _whole_text(value: int) -> str:
+    if value.bit_length() <= _PIECE_BITS:
+        return str(value)
+    return ("-" if value < 0 else "") + _digits(abs(value)).lstrip("0")
+
+
+def _digits(value: int) -> str:
+    """Write a number >= 0, perhaps with zeros in front."""
+    if value.bit_length() <= _PIECE_BITS:
+        return str(value)
+    # log10 2 > 0.3, so the upper half is not 0; the lower one may need zeros in front.
+    low = value.bit_length() * 3 // 20
+    above, below = divmod(value, 10**low)
+    return _digits(above) + _digits(below).zfill(low)
