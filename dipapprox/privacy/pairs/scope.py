@@ -1,6 +1,7 @@
 """What an answer is about: the domains of the inputs, which pairs, and what it leaves out.
 
 for inputs q[1..3] in {0, 1}, adjacent linf 1     every adjacent pair of these domains
+for inputs q in 0..9, adjacent increasing 1, in this order only
 for the pair (0, 0) ~ (0, 1)                      selected pairs, in both orders
 for the 3 listed pairs (ordered)                  selected pairs, as they were listed
 """
@@ -89,7 +90,7 @@ def scope_of(program: Program, selection: PairSelection) -> Scope:
         case AllPairs():
             pairs = _adjacency_text(program.adjacency)
         case OrderedPairs():
-            pairs = _listed_text(selection)
+            pairs = _listed_text(program, selection)
         case _:
             assert_never(selection)
     caveat = _DISCRETISED if program.discretises else None
@@ -128,7 +129,8 @@ def _array_text(name: str, cells: Sequence[Cell]) -> str:
 def _adjacency_text(adjacency: Adjacency) -> str:
     match adjacency:
         case Within(norm, radius):
-            return f"adjacent {norm.value} {radius}"
+            order = "" if norm.is_symmetric else ", in this order only"
+            return f"adjacent {norm.value} {radius}{order}"
         case Everyone():
             return "adjacent all"
         case Listed(pairs):
@@ -141,8 +143,8 @@ def _adjacency_text(adjacency: Adjacency) -> str:
             assert_never(adjacency)
 
 
-def _listed_text(selection: OrderedPairs) -> str:
-    ordered = not is_symmetric(selection)
+def _listed_text(program: Program, selection: OrderedPairs) -> str:
+    ordered = not is_symmetric(program, selection)
     pairs = tuple(dict.fromkeys(selection.pairs)) if ordered else _unordered(selection.pairs)
     order = " (ordered)" if ordered else ""
     if len(pairs) == 1 and len(text := _pair_text(pairs[0])) <= _LONGEST_PAIR:
