@@ -97,7 +97,7 @@ def read(words: argparse.Namespace) -> CalibrateCommand:
 
 def run(command: CalibrateCommand, console: Console) -> int:
     """Calibrate, report on `console`, and return the exit status."""
-    program = command.program.load()
+    program = command.program.load(command.pairs)
     selection = select(command.pairs, program)
     with Reporter() as reporter:
         found = calibrate(

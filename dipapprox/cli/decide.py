@@ -132,7 +132,7 @@ def run(command: DecideCommand, console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
     if command.certificate is not None:
         certificate.check_place(command.certificate)
-    program = command.program.load()
+    program = command.program.load(command.pairs)
     selection = claimed_pairs(command.pairs, program)
     with Reporter() as reporter:
         decision = decide(program, command.question, selection, command.options, reporter)

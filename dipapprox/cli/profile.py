@@ -114,7 +114,7 @@ def read(words: argparse.Namespace) -> ProfileCommand:
 
 def run(command: ProfileCommand, console: Console) -> int:
     """Answer on `console`, and return the exit status."""
-    program = command.program.load()
+    program = command.program.load(command.pairs)
     selection = select(command.pairs, program)
     with Reporter() as reporter:
         answer = profile(

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.language.domains import Widening
-from dipapprox.language.load import load
+from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.load import DIP, language_of, load
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_widening
+from dipapprox.privacy.pairs.selection import widening_by_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +25,21 @@ class ProgramFile:
     parameters: Mapping[str, Fraction]
     widening: Widening
 
-    def load(self) -> Program:
+    def load(self, pairs: str = "all") -> Program:
         """Read, check and elaborate the program.
+
+        Args:
+            pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
 
         Raises:
             UserError: If the file or the program is wrong, or a parameter or a domain does not
                 suit it.
         """
-        return load(self.path, self.parameters, self.widening)
+        program = load(self.path, self.parameters, self.widening)
+        if language_of(self.path) != DIP:
+            return program
+        wider = widening_by_pairs(pairs, program)
+        return program if wider is AS_DECLARED else load(self.path, self.parameters, wider)
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:

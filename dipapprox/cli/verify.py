@@ -106,7 +106,7 @@ def run(command: VerifyCommand, console: Console) -> int:
         certificate.check_place(command.certificate)
         if not isinstance(command.claim, Claim):
             raise UserError("--certificate needs one eps and a claim of rational numbers")
-    program = command.program.load()
+    program = command.program.load(command.pairs)
     selection = claimed_pairs(command.pairs, program)
     if isinstance(command.claim, IntervalClaim):
         return _run_interval(command, command.claim, program, selection, console)

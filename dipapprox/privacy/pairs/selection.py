@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.language.declarations import LARGEST_DOMAIN
+from dipapprox.language.domains import AS_DECLARED, Widening
 from dipapprox.language.values import parse_rational, parse_row
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.pairs.adjacency import (
@@ -40,7 +43,35 @@ def select(text: str, program: Program) -> PairSelection:
         case named if "~" in named:
             return OrderedPairs(in_both_orders(_named(named, program)))
         case path:
-            return OrderedPairs(_from_file(Path(path), program))
+            items = enumerate(_read(Path(path)), 1)
+            return OrderedPairs(tuple(_pair(item, k, Path(path), program) for k, item in items))
+
+
+def widening_by_pairs(text: str, program: Program) -> Widening:
+    """Return domains that contain the values of the pairs in a file.
+
+    For `.dip` programs, which say how many inputs they have and not their values: those of the
+    pairs come to {0, 1}. A `.dpg` program declares its domains, and they stay.
+
+    Args:
+        text: The value of --pairs.
+        program: As it is without the file.
+
+    Raises:
+        UserError: If it is a file that cannot be read, or has too many values.
+    """
+    if text.strip() in ("all", "single", "") or "~" in text:
+        return AS_DECLARED
+    pairs = (pair for pair in _read(Path(text.strip())) if isinstance(pair, list))
+    rows = (row for pair in pairs for row in pair if isinstance(row, list))
+    mentioned = {value for row in rows for value in row if isinstance(value, Fraction)}
+    wider = {}
+    for cell in program.inputs:
+        values = [value for value in {*cell.domain, *mentioned} if isinstance(value, Fraction)]
+        wider[cell.variable] = tuple(sorted(values))
+    if any(len(values) > LARGEST_DOMAIN for values in wider.values()):
+        raise UserError(f"{text.strip()}: the pairs have more than {LARGEST_DOMAIN} values")
+    return Widening(named=wider)
 
 
 def _single(program: Program) -> Pair:
@@ -73,7 +104,8 @@ def _named(text: str, program: Program) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def _from_file(path: Path, program: Program) -> tuple[Pair, ...]:
+def _read(path: Path) -> list[object]:
+    """Read the items of a file, which should be pairs."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise UserError(f"{path}: too large for a list of pairs")
@@ -84,7 +116,8 @@ def _from_file(path: Path, program: Program) -> tuple[Pair, ...]:
         raise UserError(f"{path}: not a text file", _USAGE) from None
     try:
         # Decimals stay exact: 0.1 is 1/10.
-        content = json.loads(text, parse_float=Fraction, parse_int=Fraction, parse_constant=str)
+        number = partial(parse_rational, what=f"{path}: a number")
+        content = json.loads(text, parse_float=number, parse_int=number, parse_constant=str)
     except json.JSONDecodeError as error:
         raise UserError(
             f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg.lower()}", _USAGE
@@ -95,7 +128,7 @@ def _from_file(path: Path, program: Program) -> tuple[Pair, ...]:
         raise UserError(f"{path}: expected a list of pairs", _USAGE)
     if not content:
         raise UserError(f"{path}: the list of pairs is empty: there is nothing to check", _USAGE)
-    return tuple(_pair(item, number, path, program) for number, item in enumerate(content, 1))
+    return content
 
 
 def _pair(item: object, number: int, path: Path, program: Program) -> Pair:
