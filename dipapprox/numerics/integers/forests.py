@@ -43,7 +43,7 @@ class Untabled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A sum of samples on the condition-free range low <= x <= high (None: no bound)."""
+    """A sum of independent samples, where low <= x <= high (None: no bound)."""
 
     parts: Parts
     low: int | None = None
