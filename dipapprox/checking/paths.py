@@ -157,7 +157,7 @@ def _with_support(facts: Facts, sample: Line, law: Distribution) -> Facts:
             return facts.knowing(beyond.times(Fraction(-1)))
         case Family.REFLECTED_EXPONENTIAL:
             return facts.knowing(beyond)
-        case Family.GAUSSIAN | Family.LAPLACE | Family.DISCRETE_LAPLACE:
+        case Family.GAUSSIAN | Family.LAPLACE | Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
             return facts
         case _:
             assert_never(law.family)

@@ -108,7 +108,15 @@ def test_adjacency_is_that_of_fractions(domain: list[Fraction], norm: Norm, radi
     found = {(k, int(v)) for k, mask in adjacent_indices(program, rows) for v in mask.nonzero()[0]}
     for u, v in product(range(len(rows)), repeat=2):
         changes = [abs(a - b) for a, b in zip(rows[u], rows[v], strict=True) if a != b]  # type: ignore[operator]
-        size = {Norm.LINF: max(changes, default=0), Norm.L1: sum(changes), Norm.L0: len(changes)}
+        largest = max(changes, default=Fraction(0))
+        steps = [b - a for a, b in zip(rows[u], rows[v], strict=True)]  # type: ignore[operator]
+        size = {
+            Norm.LINF: largest,
+            Norm.L1: sum(changes),
+            Norm.L0: len(changes),
+            Norm.INCREASING: largest if min(steps) >= 0 else radius + 1,
+            Norm.DECREASING: largest if max(steps) <= 0 else radius + 1,
+        }
         assert ((u, v) in found) == (u != v and size[norm] <= radius)
         assert are_adjacent(program, rows[u], rows[v]) == ((u, v) in found)
 
