@@ -25,6 +25,7 @@ LAYERS = (
     "deferred",
     "locks",
     "limits",
+    "processes",
     "exponentials",
     "distributions",
     "graphs",
