@@ -9,7 +9,7 @@ run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
 
 test: $(VENV)/.tested
-	$(BIN)/pytest -q -n auto --dist loadgroup
+	$(BIN)/pytest -q -n logical --dist loadgroup
 
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested
