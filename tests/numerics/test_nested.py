@@ -52,7 +52,7 @@ def chain(family: Family, length: int) -> Event:
 
 
 def enclose(event: Event, bits: int = BITS, engine: Nested = ENGINE) -> Enclosure:
-    found = engine.enclose(event, bits, Limits(seconds=60))
+    found = engine.enclose(event, bits, Limits())
     assert isinstance(found, Enclosure)
     assert 0 <= found.lower <= found.upper <= 1
     return found
