@@ -1,7 +1,7 @@
 """What tests do not depend on: how busy the machine is, and chance.
 
-Hypothesis tries the same examples every time. `pytest --hypothesis-profile=explore` tries others, ten
-times as many where a test does not say how many; what fails is printed as a blob for
+Hypothesis tries the same examples every time. `pytest --hypothesis-profile=explore` tries others,
+ten times as many where a test does not say how many; what fails is printed as a blob for
 `@reproduce_failure`.
 """
 

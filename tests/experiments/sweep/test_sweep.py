@@ -21,6 +21,8 @@ from dipapprox.experiments.sweep.sweep import digest_of
 from dipapprox.language.load import BUNDLED
 from tests.waiting import HOPELESS, wait_until
 
+pytestmark = pytest.mark.xdist_group("sweep")  # one worker has what they share
+
 PROGRAM = """param N = 1
 input q[N] in {0, 1}
 output out[N] in {0, 1}
@@ -120,7 +122,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_killed_sweeps_go_on_where_they_were(spec: Path, tmp_path: Path, undisturbed: Path) -> None:
     out = tmp_path / "out.jsonl"
     for kept in (0, 3):
-        process = start(spec, out, "--jobs", "2")
+        process = start(spec, out)
         wait_until(lambda kept=kept: finished(out) >= kept, process)
         process.kill()
         finish(process)
