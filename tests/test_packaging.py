@@ -13,8 +13,6 @@ import pytest
 
 from tests.waiting import HOPELESS
 
-pytestmark = pytest.mark.xdist_group("packaging")  # one worker has what they share
-
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted(p.relative_to(ROOT / "programs") for p in (ROOT / "programs").rglob("*.dpg"))
 

@@ -11,8 +11,6 @@ from dipapprox.experiments.tables.catalogue import TABLES, make_tables
 from dipapprox.experiments.tables.published import published_rows
 from dipapprox.experiments.tables.table import Notes, Table
 
-pytestmark = pytest.mark.xdist_group("tables")  # one worker has what they share
-
 
 @pytest.fixture(scope="module")
 def quick() -> dict[str, Table]:

@@ -21,8 +21,6 @@ from dipapprox.experiments.sweep.sweep import digest_of
 from dipapprox.language.load import BUNDLED
 from tests.waiting import HOPELESS, wait_until
 
-pytestmark = pytest.mark.xdist_group("sweep")  # one worker has what they share
-
 PROGRAM = """param N = 1
 input q[N] in {0, 1}
 output out[N] in {0, 1}
