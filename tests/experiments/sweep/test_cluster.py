@@ -50,7 +50,7 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     words = ("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
     with dask(*words) as scheduler:
-        wait_until(file.exists, scheduler)
+        wait_until(lambda: _address(file) is not None, scheduler)
         worker = [
             "dask_worker",
             "--scheduler-file",
@@ -61,6 +61,7 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
             "--no-dashboard",
         ]
         address = _address(file)
+        assert address is not None
         with dask(*worker) as doomed, dask(*worker):
             running = start(tmp_path / "grid.toml", there, "--cluster", address)
             wait_until(lambda: finished(there) >= 2, running)
@@ -82,5 +83,9 @@ def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
             next(iter(run_on_cluster(iter(()), address)))
 
 
-def _address(file: Path) -> str:
-    return str(json.loads(file.read_text())["address"])
+def _address(file: Path) -> str | None:
+    """The address that the scheduler has written; None before it is there as a whole."""
+    try:
+        return str(json.loads(file.read_text())["address"])
+    except (OSError, ValueError):
+        return None

@@ -181,7 +181,9 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     # The worker has its output open too, and would keep this waiting.
     status, text, err = finish(process)
     assert (status, text) == (130, "")
-    assert err == (f"interrupted: 1 cases are in {out}; the same command goes on from there\n")
+    goes_on = f" cases are in {out}; the same command goes on from there\n"
+    # The interrupt may come after the line is written, and before it is counted.
+    assert err in (f"interrupted: {count}{goes_on}" for count in (0, 1))
 
 
 def test_changes_are_noticed(
