@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
 
+# Files of tests are shared out to the processors: what the tests of a file share is made once.
 test: $(VENV)/.tested
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n logical --dist loadfile --no-loadscope-reorder
 
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested

@@ -4,7 +4,8 @@ The names are loaded when they are first used: the command line starts with what
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # as in `typing`, which would take longer to load than all the rest here
 
 if TYPE_CHECKING:
     from dipapprox.checking.check import check

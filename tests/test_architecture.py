@@ -26,6 +26,7 @@ LAYERS = (
     "deferred",
     "locks",
     "limits",
+    "processes",
     "exponentials",
     "distributions",
     "graphs",

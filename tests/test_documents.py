@@ -16,14 +16,15 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 import pytest
 
 import dipapprox
-from dipapprox.cli.app import COMMANDS
+from dipapprox.cli.app import COMMANDS, main
 from dipapprox.experiments.sweep.tasks import TASKS
 from dipapprox.language.load import parse_program
 from tests.experiments.test_pictures import words
@@ -46,20 +47,21 @@ _JSON_SECONDS = re.compile(r'"seconds": [\d.e-]+')
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 
 
-def run(words: list[str], folder: Path) -> str:
-    """Run Python with some words in a folder; stdout, then stderr."""
-    done = subprocess.run(
-        [sys.executable, *words],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        check=False,
-        timeout=120,
-    )
-    if words[0] == "-c":
-        assert done.returncode == 0, done.stderr
-    return "".join(line.rstrip() + "\n" for line in (done.stdout + done.stderr).splitlines())
+def run_command(words: list[str]) -> str:
+    """Run `dipapprox` with some words in this process; stdout, then stderr."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        main(words)
+    return "".join(line.rstrip() + "\n" for line in (out.getvalue() + err.getvalue()).splitlines())
+
+
+def run_script(body: str) -> str:
+    """Run a script in this process; stdout."""
+    out = StringIO()
+    with redirect_stdout(out), catch_warnings():
+        simplefilter("ignore", ResourceWarning)  # as Python does: `open(path).read()` is fine
+        exec(compile(body, "a script of the documents", "exec"), {"__name__": "__main__"})
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
 def execute(block: re.Match[str], folder: Path) -> str:
@@ -77,9 +79,9 @@ def execute(block: re.Match[str], folder: Path) -> str:
                 return block[0]
             words = shlex.split(command)
             assert words[0] == "dipapprox", f"what is {words[0]}?"
-            return f"{block['head']}$ {command}\n{run(['-m', *words], folder)}```\n"
+            return f"{block['head']}$ {command}\n{run_command(words[1:])}```\n"
         case "python":
-            printed = run(["-c", body], folder)
+            printed = run_script(body)
             if block["output"] is None:
                 return block[0]
             return f"{block['head']}{body}```\n\n```output\n{printed}```\n"
@@ -98,7 +100,11 @@ def comparable(text: str) -> str:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_blocks_do_what_the_document_shows(path: Path, tmp_path: Path) -> None:
+def test_blocks_do_what_the_document_shows(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "programs").symlink_to(ROOT / "programs")
     text = path.read_text(encoding="utf-8")
     fresh = _BLOCK.sub(lambda block: execute(block, tmp_path), text)

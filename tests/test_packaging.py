@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HOPELESS
+
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted(p.relative_to(ROOT / "programs") for p in (ROOT / "programs").rglob("*.dpg"))
 
@@ -31,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             else:
                 target.write_bytes((ROOT / name).read_bytes())
     words = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HOPELESS)
     assert done.returncode == 0, done.stderr
     (wheel,) = out.glob("*.whl")
     (sdist,) = out.glob("*.tar.gz")
@@ -64,7 +66,7 @@ def test_the_source_distribution_builds_the_same(built: tuple[Path, Path]) -> No
 def test_the_installed_wheel_works_alone(built: tuple[Path, Path], tmp_path: Path) -> None:
     target = tmp_path / "site"
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*words, "--target", str(target), str(built[0])], check=True, timeout=120)
+    subprocess.run([*words, "--target", str(target), str(built[0])], check=True, timeout=HOPELESS)
     environment = {**os.environ, "PYTHONPATH": str(target)}
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
@@ -74,7 +76,7 @@ def test_the_installed_wheel_works_alone(built: tuple[Path, Path], tmp_path: Pat
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HOPELESS,
         )
 
     where = subprocess.run(

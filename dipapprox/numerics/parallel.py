@@ -5,13 +5,13 @@
                  patience used up -> chunks of the rest -> worker processes -> answers
 
 Short batches never start a process. Workers are fresh interpreters (`spawn`): nothing is inherited
-that a thread may hold. They make their own method, so its caches need not be sent, and they ignore
-Ctrl-C: this process ends them, whatever ends the batch.
+that a thread may hold. They make their own method, so its caches need not be sent, and they never
+see Ctrl-C: this process ends them, whatever ends the batch, and they end with it.
 """
 
 from __future__ import annotations
 
-import signal
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -27,6 +27,7 @@ from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
+from dipapprox.processes import deaf_to_interrupts, end_with
 
 _PATIENCE = 1.0
 """Seconds of work in this process before others are started: that costs them about half of it."""
@@ -85,9 +86,12 @@ class Parallel:
         size = -(-len(events) // (self._jobs * _CHUNKS))
         chunks = [events[start : start + size] for start in range(0, len(events), size)]
         spawning = _Spawning()
-        pool = ProcessPoolExecutor(min(self._jobs, len(chunks)), spawning, _prepare, (self._make,))
+        pool = ProcessPoolExecutor(
+            min(self._jobs, len(chunks)), spawning, _prepare, (self._make, os.getpid())
+        )
         try:
-            futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
+            with deaf_to_interrupts():
+                futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
             _wait(futures, limits)
             answers: list[tuple[range, Answers]] = []
             for start, future in zip(range(0, len(events), size), futures, strict=True):
@@ -139,9 +143,9 @@ _method: Method | None = None
 """The method of a worker process."""
 
 
-def _prepare(make: Callable[[], Method]) -> None:
+def _prepare(make: Callable[[], Method], parent: int) -> None:
     global _method
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
     _method = make()
 
 

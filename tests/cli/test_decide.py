@@ -69,7 +69,7 @@ def test_least_delta_and_every_violation() -> None:
 
 
 def test_unknown_has_a_named_reason(files: Path) -> None:
-    status, fields = run_json("decide", "svt.dpg", "--budget", "100", "--timeout", "20")
+    status, fields = run_json("decide", "svt.dpg", "--budget", "100")
     check_schema("decide", fields)
     assert (status, fields["verdict"], fields["reason"]) == (3, "unknown", "outside-fragment")
     assert "Gaussian" in fields["detail"]

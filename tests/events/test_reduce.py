@@ -25,7 +25,7 @@ from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import implies
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.data(), events())
 def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Event) -> None:
     parts = connected_parts(event)

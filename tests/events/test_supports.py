@@ -91,7 +91,7 @@ def product_of(factors: list[Event], free: list[Distribution]) -> Event:
     return Event((*samples, *free), tuple(forms))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(integer_events())
 def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     reduced = reduce(event)

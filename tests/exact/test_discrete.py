@@ -85,7 +85,7 @@ def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
 
 
 @given(integer_events())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 def test_random_systems_agree_with_enumeration(event: Event) -> None:
     found = discrete_probability(event, Limits())
     if isinstance(found, NotEnclosed):  # residue classes may make a form too long: no wrong number

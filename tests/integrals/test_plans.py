@@ -80,7 +80,7 @@ def count(event: Event, found: Plan, point: Point) -> int:
             assert_never(found)
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=100)
 @given(st.data(), events(most=4, families=CONTINUOUS), st.sampled_from(Strategy))
 def test_plans_count_every_point_once(
     data: st.DataObject, event: Event, strategy: Strategy
@@ -107,7 +107,7 @@ def test_plans_of_irredundant_comparisons(
         assert count(event, found, point) == contains(event, point)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(st.data(), events(most=4, families=CONTINUOUS), st.booleans())
 def test_pieces_are_disjoint_and_cover_for_any_order(
     data: st.DataObject, event: Event, literal: bool

@@ -35,7 +35,7 @@ IF R >= RT THEN { OUTPUT[0] = 1; } ELSE { RANDOM S = R; IF S < T THEN { OUTPUT[1
 """
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(damaged(SAMPLES, PIECES))
 def test_damaged_programs_get_only_clean_errors(text: str) -> None:
     with contextlib.suppress(UserError):

@@ -47,8 +47,10 @@ def test_the_name_says_who_answered() -> None:
     assert alone.name == "nested"
 
 
+@pytest.mark.usefixtures("work_clock")
 def test_answers_keep_their_places() -> None:
-    answers = both().enclose_many([BAND, CHAIN, WIDE, BAND], 30, Limits(seconds=1.0))
+    limits = Limits(seconds=1.0, started=0.0)
+    answers = both().enclose_many([BAND, CHAIN, WIDE, BAND], 30, limits)
     first, chain, wide, last = answers
     assert isinstance(first, Enclosure) and isinstance(last, Enclosure)
     # x0 ~ N(0, 1), x1 ~ N(1, 1), x0 <= x1 <= x0 + 1: half of a centred band of x1 - x0.
@@ -57,8 +59,9 @@ def test_answers_keep_their_places() -> None:
     assert isinstance(wide, NotEnclosed)
 
 
+@pytest.mark.usefixtures("work_clock")
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
-    limits = Limits(seconds=1.5)
+    limits = Limits(seconds=1.5, started=0.0)
     found, _ = both().enclose_many([WIDE, BAND], 30, limits)
     assert isinstance(found, NotEnclosed)
     assert "x0 + 2*x1 - x2 <= 0" in found.reason and "8 samples" in found.reason
@@ -84,10 +87,12 @@ class _Patient:
         return Answers.of([self.enclose(event, bits, limits) for event in events])
 
 
+@pytest.mark.usefixtures("work_clock")
 def test_the_only_event_of_the_second_engine_has_all_the_time() -> None:
     patient = _Patient()
     with pytest.raises(LimitReached) as reached:
-        Cascade(Eliminated(), patient).enclose_many([CHAIN, WIDE], 30, Limits(seconds=0.5))
+        limits = Limits(seconds=0.5, started=0.0)
+        Cascade(Eliminated(), patient).enclose_many([CHAIN, WIDE], 30, limits)
     assert patient.had == [0.5]
     assert reached.value.reason.startswith("time limit: 0.5 s, in {")
     assert "(float64): a guard compares 3 samples" in reached.value.reason

@@ -107,7 +107,7 @@ def test_reference_values(
 
 
 @given(branches, points, lengths, lengths, unit, unit, st.sampled_from(["pdf", "cdf", "survival"]))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_bounds_hold_in_the_whole_box(
     branch: tuple[Family, int],
     low: Fraction,
@@ -128,7 +128,7 @@ def test_bounds_hold_in_the_whole_box(
 
 
 @given(branches, points, lengths, points, lengths, unit, unit, lengths, unit)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 def test_mass_bound_holds_for_all_choices_of_the_ends(
     branch: tuple[Family, int],
     first: Fraction,

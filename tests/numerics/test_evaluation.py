@@ -89,7 +89,7 @@ def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction])
 
 
 @given(branches, points, points, lengths, lengths, unit, unit)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 def test_bounds_hold_on_complex_boxes(
     branch: tuple[Family, int],
     real: Fraction,

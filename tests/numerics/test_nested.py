@@ -52,7 +52,7 @@ def chain(family: Family, length: int) -> Event:
 
 
 def enclose(event: Event, bits: int = BITS, engine: Nested = ENGINE) -> Enclosure:
-    found = engine.enclose(event, bits, Limits(seconds=60))
+    found = engine.enclose(event, bits, Limits())
     assert isinstance(found, Enclosure)
     assert 0 <= found.lower <= found.upper <= 1
     return found
@@ -271,10 +271,10 @@ def test_extreme_epsilons(family: Family, epsilon: Fraction) -> None:
 
 
 @both
-def test_a_star_of_a_thousand_equal_leaves(family: Family) -> None:
-    samples = tuple(law(family, 0, 1) for _ in range(1001))
-    event = Event(samples, tuple(below(k, 0) for k in range(1, 1001)))
-    assert Fraction(1, 1001) in sharp(event)
+def test_a_star_of_many_equal_leaves(family: Family) -> None:
+    samples = tuple(law(family, 0, 1) for _ in range(301))
+    event = Event(samples, tuple(below(k, 0) for k in range(1, 301)))
+    assert Fraction(1, 301) in sharp(event)
 
 
 def test_limits_stop_the_quadrature() -> None:

@@ -42,7 +42,7 @@ def minus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
 
 
 def enclose(engine: Method, event: Event | Star, bits: int = 40) -> Enclosure:
-    found = engine.enclose(event, bits, Limits(seconds=60))
+    found = engine.enclose(event, bits, Limits())
     assert isinstance(found, Enclosure), found
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Q(1, 2**bits)
     return found
@@ -118,7 +118,7 @@ def test_engines_and_mirror_images_agree(event: Event) -> None:
             found
             for engine in ENGINES
             for each in (part, mirrored(part))
-            if isinstance(found := engine.enclose(each, 24, Limits(seconds=20)), Enclosure)
+            if isinstance(found := engine.enclose(each, 24, Limits()), Enclosure)
         ]
         assert len(enclosures) >= 2  # not all guards are orders, but `nested` takes them all
         for found in enclosures:

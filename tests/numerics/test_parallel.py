@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from multiprocessing import active_children
@@ -25,6 +26,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
 from dipapprox.semantics.linear import LinearForm
+from tests.waiting import HOPELESS
 
 ROOT = Path(__file__).parent.parent.parent
 NESTED = partial(Nested, Strategy.LEAST_NESTING)
@@ -57,8 +59,8 @@ class Stubborn(Slow):
     """Does not even ask the limits."""
 
     def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        time.sleep(60)
-        return NotEnclosed("too late")
+        while True:
+            signal.pause()
 
 
 class Dying(Slow):
@@ -95,23 +97,22 @@ def test_a_worker_that_dies_is_a_limit() -> None:
     assert active_children() == []
 
 
-def group_is_gone(leader: int) -> bool:
-    """Whether a process group has no members, at once or soon."""
-    for _ in range(100):
-        try:
-            os.killpg(leader, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.1)
-    return False
+class Announced(Stubborn):
+    """Says that it has begun."""
+
+    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        os.write(1, b"begun\n")  # in one piece, whoever else writes
+        return super().enclose(event, bits, limits)
 
 
-def test_interrupts_end_the_workers() -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_the_process(end: signal.Signals) -> None:
     script = (
-        "from test_parallel import EVENTS, Limits, Parallel, Stubborn\n"
+        "import signal\n"
+        "from test_parallel import EVENTS, Announced, Limits, Parallel\n"
         "if __name__ == '__main__':\n"
-        "    print('ready', flush=True)\n"
-        "    Parallel(Stubborn, 2, patience=0.0).enclose_many(EVENTS, 40, Limits())\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "    Parallel(Announced, 2, patience=0.0).enclose_many(EVENTS, 40, Limits())\n"
     )
     paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     process = subprocess.Popen(
@@ -122,9 +123,17 @@ def test_interrupts_end_the_workers() -> None:
         start_new_session=True,
         text=True,
     )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    time.sleep(0.8)
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert "KeyboardInterrupt" in errors
-    assert group_is_gone(process.pid)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "begun\n"
+        if end == signal.SIGINT:
+            os.killpg(process.pid, end)  # as the terminal does
+        else:
+            process.kill()
+        # Its output ends when nobody holds it open any more, workers included.
+        _, errors = process.communicate(timeout=HOPELESS)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -end
+    assert ("KeyboardInterrupt" in errors) == (end == signal.SIGINT)
+    assert "spawn_main" not in errors and "SpawnProcess" not in errors, "workers say nothing"

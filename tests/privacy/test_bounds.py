@@ -61,7 +61,7 @@ def doubles(cells: list[tuple[float, float]], factor: Factor) -> Discounted:
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=40), BUDGETS)
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 def test_doubles_contain_the_exact_bounds(
     cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
 ) -> None:

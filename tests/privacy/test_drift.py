@@ -43,7 +43,7 @@ def value(bounds: Bounds) -> np.ndarray:
     st.fractions(Fraction(1, 50), Fraction(2), max_denominator=50),
     st.fractions(0, 1, max_denominator=10),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_probabilities_stay_in_their_tubes(
     name: str, lower: Fraction, width: Fraction, place: Fraction
 ) -> None:

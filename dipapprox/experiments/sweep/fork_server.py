@@ -13,8 +13,6 @@ whatever it does to itself (memory, crashes) stays its own. Run with `python -m`
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import math
 import os
@@ -30,15 +28,13 @@ from typing import TextIO
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.messages import case_of, outcome_fields
+from dipapprox.processes import end_with
 
 _GRACE = 5.0
 """Seconds after the time limit before a case is killed; it should have given up by itself."""
 
 _SLACK = 512 * 2**20
 """Bytes of address space beyond the memory limit: the resident set is checked by the case."""
-
-_PR_SET_PDEATHSIG = 1
-"""From <sys/prctl.h>."""
 
 _KILLED = Outcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
@@ -96,7 +92,7 @@ def _child(case: Case, writing: int, server: int) -> None:
     """Run the case in this process, a child of the server, and end it."""
     status = 1
     try:
-        _end_with(server)
+        end_with(server)
         # Where no signal comes when the server is killed, this ends the child some time.
         seconds = math.ceil(case.limits.seconds + 2 * _GRACE)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -114,14 +110,6 @@ def _child(case: Case, writing: int, server: int) -> None:
         status = 0
     finally:
         os._exit(status)
-
-
-def _end_with(server: int) -> None:
-    """Have this process, a child, killed as soon as its server is dead (Linux)."""
-    with contextlib.suppress(AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != server:  # it died before the call
-        os._exit(1)
 
 
 def _wait(child: int, reading: int, deadline: float) -> bytes | None:

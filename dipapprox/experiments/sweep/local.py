@@ -63,3 +63,5 @@ def run_locally(cases: Iterator[Case], jobs: int) -> Iterator[Answered]:
             source = iter(())
         for worker in workers:
             worker.close()
+        for thread in threads:
+            thread.join()

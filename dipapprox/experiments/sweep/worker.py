@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 from dipapprox.experiments.sweep.case import Case, Outcome
@@ -28,6 +29,7 @@ class Worker:
     def __init__(self) -> None:
         self._server: subprocess.Popen[str] | None = None
         self._closed = False
+        self._lock = threading.Lock()  # no server starts once the worker is closed
 
     def run(self, case: Case) -> Outcome:
         """Run a case; a server that dies is replaced once.
@@ -44,8 +46,7 @@ class Worker:
                 return outcome_of(json.loads(reply))
             if self._server is not None:
                 self._server.kill()
-                self._server.wait()
-                self._server = None
+                _end(self._server)
             if last:
                 break
         spent = time.monotonic() - started
@@ -53,27 +54,28 @@ class Worker:
 
     def close(self) -> None:
         """End the server, and the case that it runs: both end with their input."""
-        self._closed = True
-        server = self._server
-        if server is None or server.stdin is None:
-            return
-        with contextlib.suppress(OSError):
-            server.stdin.close()
-        try:
-            server.wait(timeout=_PATIENCE)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        with self._lock:
+            self._closed = True
+            server = self._server
+        if server is not None:
+            _end(server)
 
     def _ask(self, request: str) -> str:
-        if self._server is None or self._server.poll() is not None:
-            self._server = self._start()
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
+        with self._lock:
+            if self._closed:
+                return ""
+            server = self._server
+            if server is not None and server.poll() is not None:
+                _end(server)
+                server = None
+            if server is None:
+                server = self._server = self._start()
+        assert server.stdin is not None
+        assert server.stdout is not None
         try:
-            self._server.stdin.write(request + "\n")
-            self._server.stdin.flush()
-            return self._server.stdout.readline()
+            server.stdin.write(request + "\n")
+            server.stdin.flush()
+            return server.stdout.readline()
         except (BrokenPipeError, ValueError):
             return ""
 
@@ -88,3 +90,17 @@ class Worker:
             # One thread each: parallelism is by processes.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    """End a server with its input; its output is closed last, as a thread may be reading it."""
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with contextlib.suppress(OSError):
+        server.stdin.close()
+    try:
+        server.wait(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+    server.stdout.close()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,13 +19,14 @@ from dipapprox.experiments.sweep.messages import case_fields
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
 from dipapprox.experiments.sweep.worker import FORK_SERVER
 from dipapprox.language.load import BUNDLED
+from tests.waiting import wait_until
 
 LONG = Case(
     "verify",
     ProgramFile("range.dpg", "dpg", (BUNDLED / "m_range_gauss.dpg").read_text()),
     {"N": "40"},
     {"eps": "1/2", "delta": "1/100", "engine": "nested"},
-    CaseLimits(Fraction(60), 1000),
+    CaseLimits(Fraction(10**6), 1000),
 )
 """A case that ends by its time limit only."""
 
@@ -50,56 +50,55 @@ def server() -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def child_of(server: int, other_than: int = 0) -> int:
+def child_of(server: subprocess.Popen[str], other_than: int = 0) -> int:
     """Wait for a child of the server, and return its process."""
-    for _ in range(_LOOKS):
-        for folder in Path("/proc").glob("[0-9]*"):
-            pid = int(folder.name)
-            if pid != other_than and _parent(pid) == server:
-                return pid
-        time.sleep(0.02)
-    raise AssertionError("the server has no child")
+    found: list[int] = []
+
+    def looked() -> bool:
+        pids = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
+        found.extend(pid for pid in pids if pid != other_than and _parent(pid) == server.pid)
+        return bool(found)
+
+    wait_until(looked, server)
+    return found[0]
 
 
-_LOOKS = 1500
-"""How often is looked before a test gives up."""
-
-
-def has_ended(pid: int) -> bool:
-    """Wait for the end of a process; False if it does not come, as `LONG` takes far longer."""
-    for _ in range(_LOOKS):
-        if _parent(pid) is None:
-            return True
-        time.sleep(0.02)
-    return False
+def _stat(pid: int) -> list[str]:
+    """What /proc/PID/stat says behind the name, the state first; nothing if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+    return [] if fields[0] == "Z" else fields
 
 
 def _parent(pid: int) -> int | None:
     """The parent of a process that runs; None if it has ended."""
-    try:
-        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
-    except OSError:
-        return None
-    return None if state == "Z" else int(parent)
+    return int(fields[1]) if (fields := _stat(pid)) else None
+
+
+def _works(pid: int) -> bool:
+    """Whether a process has used the processor for a while: some hundredths of a second."""
+    return bool(fields := _stat(pid)) and int(fields[11]) + int(fields[12]) >= 5
 
 
 @needs_proc
 def test_a_killed_server_takes_its_case_with_it_and_is_missed_at_once() -> None:
     with server() as process:
-        child = child_of(process.pid)
-        time.sleep(0.2)  # the child has begun
+        child = child_of(process)
+        wait_until(lambda: _works(child), process)
         process.kill()
         assert process.stdout is not None
-        assert has_ended(child)
+        wait_until(lambda: _parent(child) is None)
         assert process.stdout.readline() == ""  # nobody else holds the pipe open
 
 
 @needs_proc
 def test_a_case_that_somebody_killed_runs_again_and_is_not_called_too_large() -> None:
     with server() as process:
-        first = child_of(process.pid)
+        first = child_of(process)
         os.kill(first, signal.SIGKILL)
-        second = child_of(process.pid, other_than=first)
+        second = child_of(process, other_than=first)
         os.kill(second, signal.SIGKILL)
         assert process.stdout is not None
         reply = json.loads(process.stdout.readline())

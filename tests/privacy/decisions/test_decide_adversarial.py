@@ -99,7 +99,7 @@ def test_budgets_with_large_denominators(budget: str) -> None:
     assert ask(EXACT, budget=budget).ruling is Ruling.PRIVATE
     svt = load(PROGRAMS / "dipc" / "svt1.dpg", {"N": Fraction(1)})
     question = DecisionQuestion(Fraction(budget), read_delta("0"))
-    decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=20)))
+    decision = decide(svt, question, AllPairs(), Options())
     # Near 0 the loss of a threshold and a query is at most 1/2 + 1/4 of eps.
     assert decision.ruling in (Ruling.PRIVATE, Ruling.VIOLATED)
     if Fraction(budget) >= Fraction(3, 4):
@@ -122,10 +122,11 @@ if x > 0 then out <- 1 end
     assert decision.least_delta.exact == 0
 
 
+@pytest.mark.usefixtures("work_clock")
 def test_limits_are_unknown_with_what_was_looked_at() -> None:
     svt = load(PROGRAMS / "dipc" / "svt1.dpg", {"N": Fraction(6)})
     question = DecisionQuestion(Fraction(1), read_delta("0"))
-    decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3)))
+    decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3, started=0.0)))
     assert (decision.ruling, decision.cause) == (Ruling.UNKNOWN, Cause.TIME_LIMIT)
     assert "of 116920 pairs looked at" in decision.detail
 

@@ -1,0 +1,41 @@
+"""What tests do not depend on: how busy the machine is, and chance.
+
+Hypothesis tries the same examples every time. `pytest --hypothesis-profile=explore` tries others,
+ten times as many where a test does not say how many; what fails is printed as a blob for
+`@reproduce_failure`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    # Being slow is what other processes do to a test.
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.register_profile(
+    "explore", settings.get_profile("repeatable"), derandomize=False, max_examples=1000
+)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """Limits that began at 0 measure work: every look at the clock is a thousandth of a second."""
+    looks = itertools.count()
+
+    def now() -> float:
+        return next(looks) / 1000
+
+    monkeypatch.setattr("dipapprox.limits.time", SimpleNamespace(monotonic=now))
+    monkeypatch.setattr("dipapprox.numerics.cascade.monotonic", now)
+    return now
