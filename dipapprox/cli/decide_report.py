@@ -128,10 +128,12 @@ def _violation(decision: Decision, violation: Violation) -> RenderableType:
     title = f"Witness at ε = {violation.epsilon}"
     table = pair_table(title, (first, second), decision.output_cells, violation.rows)
     factor = "e^ε" if decision.budget == 1 else f"e^({decision.budget} ε)"
-    lines = [
-        f"Pr[O | input] in {interval(violation.left)} > "
-        f"{factor} Pr[O | adjacent] + δ in {interval(violation.right)}"
-    ]
+    left = right = ""
+    if violation.left is not None and violation.right is not None:
+        left, right = f" in {interval(violation.left)}", f" in {interval(violation.right)}"
+    lines = [f"Pr[O | input]{left} > {factor} Pr[O | adjacent] + δ{right}"]
+    if violation.not_enclosed is not None:
+        lines[0] += f", by the exact forms; {violation.not_enclosed}"
     if len(violation.rows) == 1:
         (row,) = violation.rows
         for name, form in (("input", row.form), ("adjacent", row.adjacent_form)):

@@ -163,9 +163,9 @@ def _witness(violation: Violation) -> Fields:
     }
 
 
-def _not_negative(value: Enclosure) -> Enclosure:
+def _not_negative(value: Enclosure | None) -> Enclosure | None:
     """Cut off what rounding put below 0."""
-    return Enclosure(max(value.lower, Fraction(0)), value.upper)
+    return None if value is None else Enclosure(max(value.lower, Fraction(0)), value.upper)
 
 
 def _ratio(form: ExponentialRatio | None) -> Fields | None:

@@ -73,8 +73,10 @@ class Violation:
     """Pr[P(input) in O] > e^{t epsilon} Pr[P(adjacent) in O] + δ, certified at one epsilon.
 
     Attributes:
-        left: Encloses the left side.
+        left: Encloses the left side; None, as `right`, if enclosures do not tell the sides apart:
+            then it is the exact sign of their difference that does.
         right: Encloses the right side; it lies below.
+        not_enclosed: Why `left` and `right` are None; None if they are not.
         ranges: Where this pair and O violate the claim; None outside the decidable class, and where
             a δ known by brackets does not tell.
         checked_by: The engine that found the same by numerical enclosures; None if their
@@ -85,8 +87,9 @@ class Violation:
     adjacent: InputRow
     rows: tuple[ViolationRow, ...]
     epsilon: Fraction
-    left: Enclosure
-    right: Enclosure
+    left: Enclosure | None
+    right: Enclosure | None
+    not_enclosed: str | None
     ranges: tuple[NegativeRange, ...] | None
     checked_by: str | None
 
@@ -215,8 +218,9 @@ class Decision(Result):
                 }
                 for row in violation.rows
             ],
-            "lhs_enclosure": ends(violation.left),
-            "rhs_enclosure": ends(violation.right),
+            "lhs_enclosure": None if violation.left is None else ends(violation.left),
+            "rhs_enclosure": None if violation.right is None else ends(violation.right),
+            "not_enclosed": violation.not_enclosed,
             "violated_on": _inner(violation.ranges),
             "violated_within": _outer(violation.ranges),
             "checked_by": violation.checked_by,

@@ -184,5 +184,5 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     if factor.upper is not None:
         right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
     return Violation(
-        witness.input, witness.adjacent, rows, epsilon, left, right, None, verdict.engine
+        witness.input, witness.adjacent, rows, epsilon, left, right, None, None, verdict.engine
     )
