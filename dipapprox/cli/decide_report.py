@@ -8,9 +8,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dipapprox.cli.report import count, interval, pair_table, panel, seconds
-from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.numerics.decimals import rounded_down
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decision import (
     EXACT,
@@ -20,6 +17,7 @@ from dipapprox.privacy.decisions.decision import (
     Violation,
 )
 from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
+from dipapprox.privacy.decisions.range_words import ranges_text
 from dipapprox.privacy.notation import parameters_text, valuation_text
 
 STYLES = {Ruling.PRIVATE: "green", Ruling.VIOLATED: "red", Ruling.UNKNOWN: "yellow"}
@@ -31,7 +29,6 @@ _HEADLINES = {
 }
 
 _LONGEST_FORMULA = 400
-_PLACES = 9
 
 
 def decision_report(decision: Decision) -> RenderableType:
@@ -82,36 +79,6 @@ def _headline(decision: Decision) -> str:
     if decision.ruling is Ruling.PRIVATE:
         words += f" for {interval_words(decision.epsilons)}"
     return f"{decision.program}: {words}{decision.scope.restriction}"
-
-
-def ranges_text(ranges: tuple[NegativeRange, ...]) -> str:
-    """Write ranges of ε."""
-    if not ranges:
-        return "no ε"
-    return ", ".join(map(_range, ranges))
-
-
-def _range(each: NegativeRange) -> str:
-    lower = _end(each.lower)
-    if each.upper is None:
-        return f"ε {'>=' if each.lower_included else '>'} {lower}"
-    if each.lower == each.upper:
-        return f"ε = {lower}"
-    below, above = (
-        "<=" if included else "<" for included in (each.lower_included, each.upper_included)
-    )
-    return f"{lower} {below} ε {above} {_end(each.upper)}"
-
-
-def _end(end: Enclosure) -> str:
-    """Write an exact end as it is, another one as the decimals that are certain, if there are."""
-    if not end.width:
-        return str(end.lower)
-    for places in range(_PLACES, 0, -1):
-        digits = rounded_down(end.lower, places)
-        if digits != "0" and digits == rounded_down(end.upper, places):
-            return f"{digits}…"
-    return interval(end)
 
 
 def _least(decision: Decision, least: LeastUniformDelta) -> str:

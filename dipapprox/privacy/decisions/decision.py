@@ -16,6 +16,12 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.epsilons import claim_words
+from dipapprox.privacy.decisions.range_words import (
+    RangeFields,
+    inner_fields,
+    outer_fields,
+    ranges_text,
+)
 from dipapprox.privacy.notation import (
     ends,
     html_table,
@@ -254,6 +260,10 @@ class Decision(Result):
             "reason": self.detail or None,
             "pairs": self.pairs,
         }
+        if self.violated_on is not None:
+            rows["violated for"] = ranges_text(self.violated_on)
+        elif self.violation is not None and self.violation.ranges is not None:
+            rows["violated for"] = f"{ranges_text(self.violation.ranges)} by this witness"
         if self.violation is not None:
             rows["violated at"] = f"ε = {self.violation.epsilon}"
             rows["input"] = valuation_text(self.inputs, self.violation.input)
@@ -262,21 +272,9 @@ class Decision(Result):
         return html_table(rows.items())
 
 
-def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
-    """Return ranges that are violated for certain."""
-    if ranges is None:
-        return None
-    return [
-        [str(each.lower.upper), "inf" if each.upper is None else str(each.upper.lower)]
-        for each in ranges
-    ]
+def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:
+    return None if ranges is None else inner_fields(ranges)
 
 
-def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
-    """Return the same ranges with ends that they do not exceed for certain."""
-    if ranges is None:
-        return None
-    return [
-        [str(each.lower.lower), "inf" if each.upper is None else str(each.upper.upper)]
-        for each in ranges
-    ]
+def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:
+    return None if ranges is None else outer_fields(ranges)
