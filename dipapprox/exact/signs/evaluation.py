@@ -114,11 +114,17 @@ class Evaluator:
             bits = more_bits(bits, middle, limits)
 
     def newton(
-        self, lower: Fraction, upper: Fraction, limits: Limits
+        self, lower: Fraction, upper: Fraction, width: Fraction, limits: Limits
     ) -> tuple[Fraction, Fraction] | None:
         """Shrink a box around a zero by one step of the interval Newton method.
 
         With m the middle, every zero in the box is m - G(m) / G'(ξ) for some ξ of the box.
+
+        Args:
+            lower: > 0.
+            upper: > `lower`.
+            width: No smaller box is wanted: ends of many digits slow down whatever comes next.
+            limits: Asked before the precision is raised.
 
         Returns:
             Dyadic ends of a smaller box with the same zeros, or None if G' may be 0 in the box.
@@ -135,10 +141,14 @@ class Evaluator:
                 value = self.value(0, x, self.powers(x))
                 if value.rel_accuracy_bits() > slope.rel_accuracy_bits():
                     step = value / slope
-                    near, far = exact_fraction(step.mid()), exact_fraction(step.rad())
+                    if abs(step) < to_ball(width / 8):
+                        near, far = Fraction(0), width / 8
+                    else:
+                        near, far = exact_fraction(step.mid()), exact_fraction(step.rad())
                     break
             bits = more_bits(bits, middle, limits)
-        grid = Fraction(2) ** (far.numerator.bit_length() - far.denominator.bit_length() - 3)
+        finest = max(far, width / 8)
+        grid = Fraction(2) ** (finest.numerator.bit_length() - finest.denominator.bit_length() - 3)
         return (
             max(lower, floor((middle - near - far) / grid) * grid),
             min(upper, ceil((middle - near + far) / grid) * grid),
