@@ -128,6 +128,9 @@ class Evaluator:
 
         Returns:
             Dyadic ends of a smaller box with the same zeros, or None if G' may be 0 in the box.
+
+        Raises:
+            LimitReached: If the bits or the time are used up.
         """
         middle = (lower + upper) / 2
         bits = START_BITS
@@ -144,7 +147,7 @@ class Evaluator:
                     if abs(step) < to_ball(width / 8):
                         near, far = Fraction(0), width / 8
                     else:
-                        near, far = exact_fraction(step.mid()), exact_fraction(step.rad())
+                        near, far = _exact(step.mid(), middle), _exact(step.rad(), middle)
                     break
             bits = more_bits(bits, middle, limits)
         finest = max(far, width / 8)
@@ -185,6 +188,16 @@ def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
         near, _ = short(Enclosure.exact(point))
         raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {near}")
     return 2 * bits
+
+
+def _exact(point: arb, place: Fraction) -> Fraction:
+    try:
+        return exact_fraction(point)
+    except OverflowError:
+        near, _ = short(Enclosure.exact(place))
+        raise LimitReached(
+            f"precision-budget: a zero near eps = {near} is not refined below 2^-65536"
+        ) from None
 
 
 def _hull(lower: Fraction, upper: Fraction) -> arb:
