@@ -127,6 +127,8 @@ def certify(
     """
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
+    if verdict.claim.multiple != 1:
+        raise UserError("no certificate: the claimed budget is no rational number")
     fields: Fields = {
         "format": FORMAT,
         "version": VERSION,

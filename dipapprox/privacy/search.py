@@ -26,7 +26,9 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.privacy.divergence import Factor, Probabilities, budget_factor, divergence
+from dipapprox.privacy.attempt import Attempt
+from dipapprox.privacy.divergence import Factor, Probabilities, divergence
+from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.pairs.adjacency import Pair
 
 
@@ -52,27 +54,6 @@ class ProbabilitySource(Protocol):
             LimitReached: If a budget runs out.
             BrokenInvariant: If the enclosures contradict each other.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What is known of one pair after an attempt at `bits` bits.
-
-    Attributes:
-        delta: Encloses delta_{u,u'}.
-        factor: Bounds of e^budget.
-        first: The distribution of u as last enclosed; empty if it never was.
-        second: The distribution of u', likewise.
-        obstacle: Why a distribution could not be enclosed; None if it could.
-    """
-
-    pair: Pair
-    bits: int
-    delta: Enclosure
-    factor: Factor
-    first: Probabilities = ()
-    second: Probabilities = ()
-    obstacle: str | None = None
 
 
 class ExactPairs(Protocol):
@@ -127,7 +108,7 @@ class Search:
 
     Attributes:
         delta: The claimed delta.
-        budget: The claimed epsilon, >= 0.
+        growth: e^budget, of the claimed epsilon.
         ladder: Bits to ask for, ascending; at least one.
         checked: Pairs done.
         lower: Certified lower bound of the largest delta_{u,u'} of the pairs so far.
@@ -143,7 +124,7 @@ class Search:
 
     source: ProbabilitySource
     delta: Fraction
-    budget: Fraction
+    growth: Growth
     ladder: tuple[int, ...]
     limits: Limits
     checked: int = 0
@@ -228,7 +209,8 @@ class Search:
 
     def _settle(self, attempt: Attempt) -> bool:
         """Record a pair whose delta is known to be at most, or above, the claimed one."""
-        match compare(attempt.delta, self.delta):
+        proof = attempt.proof
+        match compare(attempt.delta, self.delta) if proof is None else proof.side:
             case Side.BELOW:
                 self._record(attempt)
                 return True
@@ -289,7 +271,7 @@ class Search:
     def factor(self, bits: int) -> Factor:
         """Enclose e^budget."""
         if bits not in self._factors:
-            self._factors[bits] = budget_factor(self.budget, bits)
+            self._factors[bits] = self.growth.bounds(bits)
         return self._factors[bits]
 
 

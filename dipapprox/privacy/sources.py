@@ -144,4 +144,4 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
     if gaussian or not options.compares_exactly:
         return None
     source = distributions.ExactDistributions(states, claim.epsilon, options.limits)
-    return exact_pairs.ExactDeltas(source, claim.budget, claim.delta, options.limits)
+    return exact_pairs.ExactDeltas(source, claim.growth, claim.delta, options.limits)

@@ -83,6 +83,8 @@ def find_inequalities(
     Raises:
         LimitReached: If some inequality cannot be proved, or the limits run out.
     """
+    if question.delta.is_bracketed_function:
+        raise LimitReached("δ varies with ε, with irrational constants: it is not recorded")
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     every = tuple(pairs)

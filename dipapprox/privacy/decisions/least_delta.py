@@ -49,7 +49,9 @@ def find_least_delta(
         for part in _positive_parts(gap, patterns):
             found = enclose_supremum(gap.function, part, width, patterns.limits)
             if isinstance(found, NotEnclosed):
-                raise LimitReached(f"precision-budget: the least δ has no enclosure: {found.reason}")
+                raise LimitReached(
+                    f"precision-budget: the least δ has no enclosure: {found.reason}"
+                )
             upper = max(upper, found.value.upper)
             if best is None or found.value.lower > lower:
                 lower, best = max(lower, found.value.lower), (gap, found)

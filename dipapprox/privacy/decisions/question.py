@@ -40,6 +40,8 @@ class DecisionQuestion:
     least_delta: bool = False
 
     def __post_init__(self) -> None:
+        if self.epsilons.is_point:
+            object.__setattr__(self, "delta", self.delta.at_point(self.epsilons.lower))
         if self.budget < 0:
             raise UserError(f"the budget must be >= 0, got {self.budget}")
         if self.width <= 0:

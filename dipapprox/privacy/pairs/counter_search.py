@@ -7,11 +7,12 @@ from functools import partial
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
+from dipapprox.privacy.attempt import Attempt
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.pairs.counters import CounterPlan
 from dipapprox.privacy.pairs.largest import largest_delta
 from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.search import Attempt, ExactPairs, Progress, Search
+from dipapprox.privacy.search import ExactPairs, Progress, Search
 
 
 def search_counters(
