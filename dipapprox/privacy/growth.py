@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.numerics.exponential import exponential
 from dipapprox.privacy.divergence import Factor, budget_factor
 
 
@@ -20,6 +21,20 @@ class Growth:
 
     rate: Fraction
     multiple: Fraction = Fraction(1)
+
+    def is_below_one(self) -> bool:
+        """Whether the budget is negative."""
+        if self.multiple == 1 or not self.rate:
+            return self.rate < 0 or self.multiple < 1
+        bits = 64
+        while True:
+            # Never 1: e^rate is irrational.
+            size = exponential(self.rate, bits)
+            if size.lower * self.multiple > 1:
+                return False
+            if size.upper * self.multiple < 1:
+                return True
+            bits *= 2
 
     def bounds(self, bits: int) -> Factor:
         """Enclose it to a relative width of about 2**-bits."""

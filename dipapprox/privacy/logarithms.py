@@ -11,14 +11,39 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.errors import UserError
 from dipapprox.language.ast_expressions import Name, Number
-from dipapprox.language.formula import Call, Formula, Function, Negation, Operation, Operator
+from dipapprox.language.diagnosis import shorten
+from dipapprox.language.formula import (
+    Call,
+    Formula,
+    Function,
+    Negation,
+    Operation,
+    Operator,
+    parse_formula,
+)
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined, evaluate
 from dipapprox.privacy.growth import Growth
 
 _BITS = 64
 _LARGEST_POWER = 1_000
+
+
+def read_growth(text: str) -> Growth:
+    """Read a budget without names; it may be negative.
+
+    Raises:
+        UserError: If it is no formula, or e^budget is not obviously of the kind.
+    """
+    growth = growth_of(parse_formula(text, "eps_prv", ()), {})
+    if growth is None:
+        raise UserError(
+            f"eps_prv must be a number or made of logarithms, got '{shorten(text)}'",
+            "for example log(3), 2*log(5) or 1/2 + log(9/8)",
+        )
+    return growth
 
 
 def growth_of(formula: Formula, values: Mapping[str, Fraction]) -> Growth | None:

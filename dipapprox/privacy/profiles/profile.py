@@ -11,7 +11,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import Factor, budget_factor, difference_over, likely_outputs
+from dipapprox.privacy.divergence import Factor, difference_over, likely_outputs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, is_symmetric
 from dipapprox.privacy.pairs.scope import scope_of
@@ -92,13 +92,13 @@ class Profiler:
             return question.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
 
         found = self.maxima.sharpened(
-            lambda bits: budget_factor(question.budget, bits),
+            question.growth.bounds,
             lambda delta: delta.width <= tolerance(delta),
         )
         reached = found.delta.width <= tolerance(found.delta)
         witness = None
         if found.pair is not None and found.delta.upper > 0:
-            witness = self._witness(found.pair, budget_factor(question.budget, _WITNESS_BITS))
+            witness = self._witness(found.pair, question.growth.bounds(_WITNESS_BITS))
         run = self._finished(found.bits, reached)
         return LeastDelta(run, question.budget, found.delta, witness)
 
