@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.privacy.attempt import Attempt
 from dipapprox.privacy.divergence import certain_outputs, difference_over, likely_outputs
 from dipapprox.privacy.notation import row_text
@@ -58,13 +58,15 @@ def _witness(
     attempt: Attempt, outputs: tuple[tuple[Value, ...], ...], delta: Fraction, *, certain: bool
 ) -> Witness | None:
     """Return the outputs that tell the pair apart; None if none are known."""
-    if not attempt.first:
-        return None
     first, second, factor = attempt.first, attempt.second, attempt.factor
-    chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
     proof = attempt.proof if certain else None
     if proof is not None:
+        first, second = (each or (UNIT,) * len(outputs) for each in (first, second))
         chosen = proof.outputs
+    elif not first:
+        return None
+    else:
+        chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
     if not chosen:
         return None
     rows = tuple(WitnessRow(outputs[i], first[i], second[i]) for i in chosen)

@@ -201,6 +201,9 @@ class Search:
             return False
         if not before.delta.meets(found.delta):
             raise BrokenInvariant("an exact delta lies outside its enclosure")
+        found = replace(found, delta=found.delta.intersect(before.delta))
+        if not found.first:
+            found = replace(found, first=before.first, second=before.second)
         if not self._settle(found):
             raise BrokenInvariant("an exact comparison does not decide")
         self.bits = max(self.bits, found.bits)
