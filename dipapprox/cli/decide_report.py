@@ -100,7 +100,7 @@ def _violation(decision: Decision, violation: Violation) -> RenderableType:
         left, right = f" in {interval(violation.left)}", f" in {interval(violation.right)}"
     lines = [f"Pr[O | input]{left} > {factor} Pr[O | adjacent] + δ{right}"]
     if violation.not_enclosed is not None:
-        lines[0] += f", by the exact forms; {violation.not_enclosed}"
+        lines[0] += f": {violation.not_enclosed}"
     if len(violation.rows) == 1:
         (row,) = violation.rows
         for name, form in (("input", row.form), ("adjacent", row.adjacent_form)):

@@ -28,7 +28,7 @@ _LARGEST_PRECISION = 2**17
 """Bits of enclosures in which an exact violation is looked for; it stays one without them."""
 
 _ONE = Fraction(1)
-_ARGUMENT = "by the signs of closed forms, however small the difference is"
+_ARGUMENT = "the signs of closed forms say so, however small the difference is"
 
 
 class ExactDeltas:

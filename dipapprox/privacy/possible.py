@@ -24,7 +24,7 @@ from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.search import ExactPairs
 from dipapprox.semantics.state import FinalStates
 
-_ARGUMENT = "as these outputs are possible, however unlikely, and impossible for the adjacent input"
+_ARGUMENT = "these outputs are possible, however unlikely, and impossible for the adjacent input"
 _LARGEST_MEMORY = 100_000
 
 

@@ -208,7 +208,7 @@ def _sides(
             return Sides(first, second, left, right, Enclosure(below.lower, above.upper))
     except LimitReached as limit:
         reason = limit.reason
-    return replace(sides, reason=f"the two sides are not enclosed: {reason}")
+    return replace(sides, reason=f"by the signs of exact forms; not by enclosures: {reason}")
 
 
 def _probability(value: Enclosure | NotEnclosed) -> Enclosure:
