@@ -53,6 +53,11 @@ class ExactDeltas:
         self._sides: dict[tuple[tuple[int, int], ...], int] = {}
         self._values: dict[tuple[int, int], Enclosure] = {}
 
+    @property
+    def has_forms(self) -> bool:
+        """See `ExactPairs`."""
+        return True
+
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""
         try:

@@ -105,6 +105,11 @@ class PureViolations:
         self._possible = possible
         self._growth = growth
 
+    @property
+    def has_forms(self) -> bool:
+        """See `ExactPairs`."""
+        return False
+
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """See `ExactPairs`; no probability is enclosed."""
         outputs = self._possible.only_first(pair)
@@ -124,6 +129,11 @@ class FirstThat:
 
     def __init__(self, *deciders: ExactPairs) -> None:
         self._deciders = deciders
+
+    @property
+    def has_forms(self) -> bool:
+        """See `ExactPairs`."""
+        return any(each.has_forms for each in self._deciders)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Return the first decision, or why the last one made none."""

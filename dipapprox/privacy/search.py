@@ -57,7 +57,11 @@ class ProbabilitySource(Protocol):
 
 
 class ExactPairs(Protocol):
-    """Decides single pairs by the exact forms of their probabilities."""
+    """Decides single pairs by the exact forms of their probabilities, or what else is exact."""
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether probabilities may have exact forms: then pairs are worth asking one by one."""
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta exactly.

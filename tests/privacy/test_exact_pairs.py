@@ -105,7 +105,10 @@ def test_discrete_noise_attains_its_budget() -> None:
 def test_gaussian_programs_have_no_closed_forms() -> None:
     asked = load(PROGRAMS / "svt_gauss.dpg", {})
     states = execute(asked, True, Limits())
-    assert open_exact_pairs(states, Claim(Fraction(1), Fraction(0)), Options()) is None
+    assert open_exact_pairs(states, Claim(Fraction(1), Fraction(1, 10)), Options()) is None
+    pure = open_exact_pairs(states, Claim(Fraction(1), Fraction(0)), Options())
+    assert pure is not None
+    assert not pure.has_forms
     verdict = ask(asked, Claim(Fraction(1), Fraction(0)), engine=Engine.EXACT)
     assert verdict.answer is Answer.UNKNOWN
     assert verdict.reason is not None

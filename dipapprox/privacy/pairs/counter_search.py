@@ -83,7 +83,7 @@ def search_counters(
                     raise BrokenInvariant("a pair violates together with others, but not alone")
                 return True
             case Side.UNDECIDED:
-                if search.exact is not None and elsewhere:
+                if exact is not None and exact.has_forms and elsewhere:
                     return False
         if tables.obstacle is not None:
             break
