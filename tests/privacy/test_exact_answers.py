@@ -21,7 +21,7 @@ from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs
 from dipapprox.privacy.verdict import Answer, Verdict
-from tests.cli.running import run_json
+from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 
 F = Fraction
@@ -284,3 +284,45 @@ def test_ends_of_violated_ranges_in_json(tmp_path: Path) -> None:
                 for each in fields[name]
             ]
             assert found == expected
+
+
+HALVES = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent linf 1
+if q = 0 then
+    out <- choose {0 : 1/2*exp(-eps), 1 : 1 - 1/2*exp(-eps)}
+else
+    out <- choose {0 : 1/2, 1 : 1/2}
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("delta", "interval", "status"),
+    [("1/2 - exp(-2)/3", "2", 0), ("1/2 - exp(-2)*4/7", "2", 1), ("exp(-1)*eps", "1/10..2", 1)],
+)
+def test_certificates_of_such_deltas(
+    delta: str, interval: str, status: int, tmp_path: Path
+) -> None:
+    program, record = tmp_path / "halves.dpg", tmp_path / "record.json"
+    program.write_text(HALVES)
+    words = "--budget", "0", "--interval", interval, "--delta", delta
+    assert run("decide", str(program), *words, "--certificate", str(record))[0] == status
+    found = run_json("check", str(record))[1]["result"]
+    assert found == ("not confirmed" if "eps" in delta else "confirmed")
+
+
+@pytest.mark.parametrize(
+    ("delta", "interval"), [("1/2 - exp(-2)/2", "2"), ("exp(-1/2)*eps", "1/10..2")]
+)
+def test_no_certificate_rather_than_one_that_is_refuted(
+    delta: str, interval: str, tmp_path: Path
+) -> None:
+    """Attained exactly, or with eps and e: private, but not in terms that the check knows."""
+    program, record = tmp_path / "halves.dpg", tmp_path / "record.json"
+    program.write_text(HALVES)
+    words = "--budget", "0", "--interval", interval, "--delta", delta
+    run("decide", str(program), *words, "--certificate", str(record))
+    assert not record.exists()
+    assert run("decide", str(program), *words)[0] == 0

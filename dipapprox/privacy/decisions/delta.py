@@ -79,6 +79,10 @@ class Delta:
             exact = self.exact
         return replace(self, exact=exact, point=epsilon)
 
+    def as_function(self) -> Delta:
+        """Return the same without what is exact at one ε only: as certificates know it."""
+        return self if self.point is None else replace(self, exact=_function(self.formula))
+
     def bounds(self, bits: int) -> tuple[ExponentialRatio, ExponentialRatio]:
         """Return functions below and above δ: itself twice if it is exact."""
         if self.exact is not None:
@@ -111,12 +115,7 @@ def read_delta(text: str) -> Delta:
     """
     formula = parse_formula(text, "--delta", ("eps",))
     varies = mentions_epsilon(formula)
-    try:
-        exact: ExponentialRatio | None = as_ratio(formula)
-    except SourceError:
-        exact = None
-    if not varies and _number(exact) is None:
-        exact = None
+    exact = _function(formula)
     if varies and exact is None:
         _bracketed(formula, _FIRST_BITS)
     number = _number(exact)
@@ -127,6 +126,15 @@ def read_delta(text: str) -> Delta:
         if value.upper < 0 or value.lower > 1:
             raise UserError(f"delta must be in [0, 1], got {text}")
     return delta
+
+
+def _function(formula: Formula) -> ExponentialRatio | None:
+    """The function of ε that a formula is; None if it has irrational constants."""
+    try:
+        found = as_ratio(formula)
+    except SourceError:
+        return None
+    return found if mentions_epsilon(formula) or _number(found) is not None else None
 
 
 def constant_delta(value: Fraction) -> Delta:

@@ -88,9 +88,10 @@ def find_inequalities(
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     every = tuple(pairs)
+    delta = question.delta.as_function()
     bits = FIRST_BITS
     while True:
-        low, high = question.delta.bounds(bits)
+        low, high = delta.bounds(bits)
         search = _Search(functions, low, question.epsilons, limits)
         try:
             search.choices(states)
