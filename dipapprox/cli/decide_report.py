@@ -9,9 +9,6 @@ from rich.text import Text
 
 from dipapprox.cli.report import count, interval, pair_table, panel, seconds
 from dipapprox.digits import exact_text
-from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.numerics.decimals import rounded_down
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decision import (
     EXACT,
@@ -21,6 +18,7 @@ from dipapprox.privacy.decisions.decision import (
     Violation,
 )
 from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
+from dipapprox.privacy.decisions.range_words import ranges_text
 from dipapprox.privacy.notation import parameters_text, valuation_text
 
 STYLES = {Ruling.PRIVATE: "green", Ruling.VIOLATED: "red", Ruling.UNKNOWN: "yellow"}
@@ -32,7 +30,6 @@ _HEADLINES = {
 }
 
 _LONGEST_FORMULA = 400
-_PLACES = 9
 
 
 def decision_report(decision: Decision) -> RenderableType:
@@ -85,36 +82,6 @@ def _headline(decision: Decision) -> str:
     return f"{decision.program}: {words}{decision.scope.restriction}"
 
 
-def ranges_text(ranges: tuple[NegativeRange, ...]) -> str:
-    """Write ranges of ε."""
-    if not ranges:
-        return "no ε"
-    return ", ".join(map(_range, ranges))
-
-
-def _range(each: NegativeRange) -> str:
-    lower = _end(each.lower)
-    if each.upper is None:
-        return f"ε {'>=' if each.lower_included else '>'} {lower}"
-    if each.lower == each.upper:
-        return f"ε = {lower}"
-    below, above = (
-        "<=" if included else "<" for included in (each.lower_included, each.upper_included)
-    )
-    return f"{lower} {below} ε {above} {_end(each.upper)}"
-
-
-def _end(end: Enclosure) -> str:
-    """Write an exact end as it is, another one as the decimals that are certain, if there are."""
-    if not end.width:
-        return exact_text(end.lower)
-    for places in range(_PLACES, 0, -1):
-        digits = rounded_down(end.lower, places)
-        if digits != "0" and digits == rounded_down(end.upper, places):
-            return f"{digits}…"
-    return interval(end)
-
-
 def _least(decision: Decision, least: LeastUniformDelta) -> str:
     exact = least.exact
     number = interval(least.enclosure) if exact is None else f"exactly {exact_text(exact)}"
@@ -130,10 +97,12 @@ def _violation(decision: Decision, violation: Violation) -> RenderableType:
     title = f"Witness at ε = {exact_text(violation.epsilon)}"
     table = pair_table(title, (first, second), decision.output_cells, violation.rows)
     factor = "e^ε" if decision.budget == 1 else f"e^({decision.budget} ε)"
-    lines = [
-        f"Pr[O | input] in {interval(violation.left)} > "
-        f"{factor} Pr[O | adjacent] + δ in {interval(violation.right)}"
-    ]
+    left = right = ""
+    if violation.left is not None and violation.right is not None:
+        left, right = f" in {interval(violation.left)}", f" in {interval(violation.right)}"
+    lines = [f"Pr[O | input]{left} > {factor} Pr[O | adjacent] + δ{right}"]
+    if violation.not_enclosed is not None:
+        lines[0] += f": {violation.not_enclosed}"
     if len(violation.rows) == 1:
         (row,) = violation.rows
         for name, form in (("input", row.form), ("adjacent", row.adjacent_form)):

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language.values import parse_rational
+from dipapprox.privacy.intervals.claim_text import is_formula
 from dipapprox.privacy.profiles.question import (
     DEFAULT_WIDTH,
     AtBudget,
@@ -21,7 +22,7 @@ from dipapprox.privacy.profiles.question import (
 def add_question(parser: argparse.ArgumentParser) -> None:
     """Add --eps-prv, --delta, --curve, --renyi and --width."""
     group = parser.add_argument_group("question (one of these; default: --eps-prv EPS)")
-    group.add_argument("--eps-prv", metavar="P", help="the least δ for this budget")
+    group.add_argument("--eps-prv", metavar="P", help="the least δ for this budget: 1/2, log(3)")
     group.add_argument(
         "--delta", metavar="D", help="the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy"
     )
@@ -67,8 +68,11 @@ def question_of(words: argparse.Namespace, epsilon: Fraction) -> Question:
         return AtDelta(parse_rational(words.delta, "delta"), _width(width))
     if words.renyi is not None:
         return AtOrders(_orders(words.renyi), _width(width))
-    budget = epsilon if words.eps_prv is None else parse_rational(words.eps_prv, "eps_prv")
-    return AtBudget(budget, width)
+    if words.eps_prv is None:
+        return AtBudget(epsilon, width)
+    if is_formula(words.eps_prv):
+        return AtBudget(words.eps_prv, width)
+    return AtBudget(parse_rational(words.eps_prv, "eps_prv"), width)
 
 
 def _width(width: Fraction | None) -> Fraction:

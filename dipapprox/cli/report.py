@@ -101,6 +101,8 @@ def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:
     second = valuation_text(verdict.inputs, witness.adjacent)
     table = pair_table(title, (first, second), verdict.output_cells, witness.rows)
     relation = f" > {verdict.delta_text} = δ" if certain else ""
+    if witness.argument is not None:
+        relation += f": {witness.argument}"
     total = Text(
         f"Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
         f"{interval(witness.delta_enclosure)}{relation}"

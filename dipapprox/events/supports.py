@@ -34,6 +34,18 @@ def is_possible(event: Event | Star) -> bool:
     return not supports or has_interior([*event.guards, *supports])
 
 
+def is_surely_possible(event: Event | Star) -> bool:
+    """Whether a reduced event certainly has positive probability, however small.
+
+    Args:
+        event: Of `reduce`, so `is_possible`: only guards of integers that are no bounds of single
+            samples and of differences of two are left in doubt.
+    """
+    if isinstance(event, Star) or not any(law.family.is_discrete for law in event.samples):
+        return True
+    return all(difference(guard) is not None for guard in event.guards)
+
+
 def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
     """Yield the bound of a one-sided law."""
     match law.family:

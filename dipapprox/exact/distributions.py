@@ -154,15 +154,15 @@ class _UnlikeScales:
 def _unlike_scales(states: FinalStates) -> _UnlikeScales | None:
     if all(sample.scale.power == -1 for sample in states.samples):
         return None
-    compared = _compared(states)
+    compared = compared_samples(states)
     unlike = next((sample for sample in compared if sample.scale.power != -1), None)
     if unlike is None:
         return None
     return _UnlikeScales(unlike, len({sample.scale.power for sample in compared}) == 1)
 
 
-def _compared(states: FinalStates) -> list[Sample]:
-    """The samples that some guard mentions, in order."""
+def compared_samples(states: FinalStates) -> list[Sample]:
+    """Return the samples that some guard mentions, in order."""
     mentioned: set[int] = set()
     seen: set[int] = set()
     for state in states.states:

@@ -45,7 +45,7 @@ from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.privacy.notation import (
     PlainValue,
     ends,
@@ -67,6 +67,8 @@ MOST_ENTRIES = 400_000
 """Most references to probabilities in one file, a few bytes each."""
 
 Fields = dict[str, object]
+
+_SMALLEST = Fraction(1, 10**900)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,8 @@ def certify(
     """
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
+    if verdict.claim.multiple != 1:
+        raise UserError("no certificate: the claimed budget is no rational number")
     fields: Fields = {
         "format": FORMAT,
         "version": VERSION,
@@ -141,7 +145,7 @@ def certify(
         # A search that found a violation stopped there: its count says nothing about the selection.
         "pairs": pair_fields(selection, verdict.pairs if verdict.answer is Answer.DP else None),
         "verdict": verdict.answer.value,
-        "delta_enclosure": ends(verdict.delta_enclosure),
+        "delta_enclosure": recorded_ends(verdict.delta_enclosure),
         "evidence": _evidence(program, verdict, selection, options),
         "computed": {
             "engine": verdict.engine,
@@ -186,6 +190,18 @@ def versions() -> Fields:
     """Return the versions of what computes."""
     names = ("dipapprox", "python-flint", "numpy")
     return {"python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+def recorded_ends(enclosure: Enclosure | None) -> list[str]:
+    """Return ends as a certificate has them: none so small that a reader refuses its digits."""
+    if enclosure is None:
+        return ends(None)
+    lower, upper = enclosure.lower, enclosure.upper
+    if 0 < abs(lower) < _SMALLEST:
+        lower = Fraction(0) if lower > 0 else -_SMALLEST
+    if 0 < abs(upper) < _SMALLEST:
+        upper = Fraction(0) if upper < 0 else _SMALLEST
+    return ends(Enclosure(lower, upper))
 
 
 def plain_row(row: InputRow) -> list[PlainValue]:
@@ -236,12 +252,12 @@ def _witness(witness: Witness) -> Fields:
         "outputs": [
             {
                 "output": plain_row(row.output),
-                "probability": ends(row.probability),
-                "adjacent_probability": ends(row.adjacent_probability),
+                "probability": recorded_ends(row.probability),
+                "adjacent_probability": recorded_ends(row.adjacent_probability),
             }
             for row in witness.rows
         ],
-        "delta_enclosure": ends(witness.delta_enclosure),
+        "delta_enclosure": recorded_ends(witness.delta_enclosure),
     }
 
 
@@ -263,7 +279,7 @@ def _distributions(
             key = each.lower, each.upper
             if key not in numbers:
                 numbers[key] = len(texts)
-                texts.append(ends(each))
+                texts.append(recorded_ends(each))
             references.append(numbers[key])
         recorded.append({"input": plain_row(row), "probabilities": references})
     return {

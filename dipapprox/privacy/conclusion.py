@@ -7,11 +7,12 @@ from fractions import Fraction
 
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.privacy.attempt import Attempt
 from dipapprox.privacy.divergence import certain_outputs, difference_over, likely_outputs
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import LARGEST_PRECISION
-from dipapprox.privacy.search import Attempt, Search
+from dipapprox.privacy.search import Search
 from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
 
 
@@ -37,7 +38,7 @@ def conclude(
         stopped: Why the search ended early, None if it did not.
     """
     if search.violation is not None:
-        witness = _witness(search.violation, outputs, certain=True)
+        witness = _witness(search.violation, outputs, search.delta, certain=True)
         return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness)
     if stopped is None and search.undecided == 0:
         # The largest of no deltas is 0: without pairs there is nothing to tell apart.
@@ -49,23 +50,33 @@ def conclude(
         reasons.append(f"{stopped}; {_progress(search.checked, total)}")
     if nearest is not None:
         reasons.append(_undecided(nearest, search.delta, search.undecided))
-    witness = None if nearest is None else _witness(nearest, outputs, certain=False)
+    witness = None if nearest is None else _witness(nearest, outputs, search.delta, certain=False)
     return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness)
 
 
 def _witness(
-    attempt: Attempt, outputs: tuple[tuple[Value, ...], ...], *, certain: bool
+    attempt: Attempt, outputs: tuple[tuple[Value, ...], ...], delta: Fraction, *, certain: bool
 ) -> Witness | None:
     """Return the outputs that tell the pair apart; None if none are known."""
-    if not attempt.first:
-        return None
     first, second, factor = attempt.first, attempt.second, attempt.factor
-    chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
+    proof = attempt.proof if certain else None
+    if proof is not None:
+        first, second = (each or (UNIT,) * len(outputs) for each in (first, second))
+        chosen = proof.outputs
+    elif not first:
+        return None
+    else:
+        chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
     if not chosen:
         return None
     rows = tuple(WitnessRow(outputs[i], first[i], second[i]) for i in chosen)
-    difference = difference_over(chosen, first, second, factor)
-    return Witness(attempt.pair[0], attempt.pair[1], rows, difference)
+    if proof is None:
+        difference = difference_over(chosen, first, second, factor)
+        return Witness(attempt.pair[0], attempt.pair[1], rows, difference)
+    # Over these outputs the difference is at least that of all, or exceeds the claim as that does.
+    shown = attempt.delta.lower > delta
+    argument = None if shown else proof.argument
+    return Witness(attempt.pair[0], attempt.pair[1], rows, attempt.delta, argument)
 
 
 def _progress(checked: int, total: int | None) -> str:

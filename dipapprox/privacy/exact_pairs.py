@@ -7,6 +7,7 @@ their signs are decidable (Lindemann and Weierstrass; `exact.signs.values`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -16,21 +17,18 @@ from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.privacy.decisions.gaps import (
-    Distributions,
-    Functions,
-    Obstacle,
-    exponential_factor,
-)
-from dipapprox.privacy.divergence import Probabilities, budget_factor, divergence
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side
+from dipapprox.privacy.attempt import Attempt, ExactSide
+from dipapprox.privacy.decisions.gaps import Distributions, Functions, Obstacle
+from dipapprox.privacy.divergence import Probabilities, divergence
+from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.search import Attempt
 
 _LARGEST_PRECISION = 2**17
-"""Bits at which an exact violation must show in enclosures, too."""
+"""Bits of enclosures in which an exact violation is looked for; it stays one without them."""
 
 _ONE = Fraction(1)
+_ARGUMENT = "the signs of closed forms say so, however small the difference is"
 
 
 class ExactDeltas:
@@ -38,22 +36,27 @@ class ExactDeltas:
 
     Args:
         source: Exact distributions at the claim's epsilon, as functions to be taken at 1.
-        budget: The claimed epsilon, >= 0.
+        growth: e^budget, of the claimed epsilon.
         delta: The claimed delta.
         limits: Asked throughout.
     """
 
     def __init__(
-        self, source: Distributions, budget: Fraction, delta: Fraction, limits: Limits
+        self, source: Distributions, growth: Growth, delta: Fraction, limits: Limits
     ) -> None:
-        self._functions = Functions(_AtOne(source), exponential_factor(budget))
-        self._budget = budget
+        self._functions = Functions(_AtOne(source), growth.at_one())
+        self._growth = growth
         self._delta = ExponentialRatio.constant(delta)
         self._bound = delta
         self._limits = limits
         self._signs: dict[tuple[int, int], bool] = {}
         self._sides: dict[tuple[tuple[int, int], ...], int] = {}
         self._values: dict[tuple[int, int], Enclosure] = {}
+
+    @property
+    def has_forms(self) -> bool:
+        """See `ExactPairs`."""
+        return True
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""
@@ -79,20 +82,39 @@ class ExactDeltas:
 
     def _decide(self, pair: Pair, bits: int) -> Attempt:
         first, second = map(self._functions.row, pair)
-        terms = sorted(t for t in zip(first, second, strict=True) if self._is_positive(t))
-        side = self._side(tuple(terms))
-        while True:
-            factor = budget_factor(self._budget, bits)
-            ours, theirs = self._enclosures(first, bits), self._enclosures(second, bits)
-            delta = divergence(ours, theirs, factor)
-            if side <= 0:
-                # delta_{u,u'} is at most the claimed one, and so is the lower end.
-                delta = Enclosure(delta.lower, min(delta.upper, self._bound))
-            if side <= 0 or delta.lower > self._bound:
-                return Attempt(pair, bits, delta, factor, ours, theirs)
-            bits *= 2
-            if bits > _LARGEST_PRECISION:
-                raise LimitReached(f"precision limit: a violation by less than 2^-{bits // 4}")
+        terms = tuple(zip(first, second, strict=True))
+        positive = tuple(o for o, term in enumerate(terms) if self._is_positive(term))
+        exceeds = self._side(tuple(sorted(terms[o] for o in positive))) > 0
+        proof = ExactSide(Side.ABOVE if exceeds else Side.BELOW, positive, _ARGUMENT)
+        delta = Enclosure(self._bound, _ONE) if exceeds else Enclosure(Fraction(0), self._bound)
+        unknown = (UNIT,) * len(terms)
+        factor = self._growth.bounds(bits)
+        found = Attempt(pair, bits, delta, factor, unknown, unknown, proof=proof)
+        # The side is proved. What follows describes the pair as well as limits allow.
+        try:
+            while True:
+                found = self._enclosed(found, first, second, bits)
+                if not exceeds or found.delta.lower > self._bound:
+                    return found
+                bits *= 2
+                if bits > _LARGEST_PRECISION:
+                    return found
+        except LimitReached:
+            return found
+
+    def _enclosed(
+        self, found: Attempt, first: tuple[int, ...], second: tuple[int, ...], bits: int
+    ) -> Attempt:
+        """Enclose the distributions of a decided pair."""
+        factor = self._growth.bounds(bits)
+        ours, theirs = self._enclosures(first, bits), self._enclosures(second, bits)
+        delta = divergence(ours, theirs, factor)
+        # delta_{u,u'} is on its side of the claimed one, and so is an end of its enclosure.
+        if found.proof is not None and found.proof.side is Side.ABOVE:
+            delta = Enclosure(max(delta.lower, self._bound), delta.upper)
+        else:
+            delta = Enclosure(delta.lower, min(delta.upper, self._bound))
+        return replace(found, bits=bits, delta=delta, factor=factor, first=ours, second=theirs)
 
     def _is_positive(self, term: tuple[int, int]) -> bool:
         if term not in self._signs:

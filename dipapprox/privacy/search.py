@@ -26,7 +26,9 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.privacy.divergence import Factor, Probabilities, budget_factor, divergence
+from dipapprox.privacy.attempt import Attempt
+from dipapprox.privacy.divergence import Factor, Probabilities, divergence
+from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.pairs.adjacency import Pair
 
 
@@ -54,29 +56,12 @@ class ProbabilitySource(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What is known of one pair after an attempt at `bits` bits.
-
-    Attributes:
-        delta: Encloses delta_{u,u'}.
-        factor: Bounds of e^budget.
-        first: The distribution of u as last enclosed; empty if it never was.
-        second: The distribution of u', likewise.
-        obstacle: Why a distribution could not be enclosed; None if it could.
-    """
-
-    pair: Pair
-    bits: int
-    delta: Enclosure
-    factor: Factor
-    first: Probabilities = ()
-    second: Probabilities = ()
-    obstacle: str | None = None
-
-
 class ExactPairs(Protocol):
-    """Decides single pairs by the exact forms of their probabilities."""
+    """Decides single pairs by the exact forms of their probabilities, or what else is exact."""
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether probabilities may have exact forms: then pairs are worth asking one by one."""
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta exactly.
@@ -127,7 +112,7 @@ class Search:
 
     Attributes:
         delta: The claimed delta.
-        budget: The claimed epsilon, >= 0.
+        growth: e^budget, of the claimed epsilon.
         ladder: Bits to ask for, ascending; at least one.
         checked: Pairs done.
         lower: Certified lower bound of the largest delta_{u,u'} of the pairs so far.
@@ -143,7 +128,7 @@ class Search:
 
     source: ProbabilitySource
     delta: Fraction
-    budget: Fraction
+    growth: Growth
     ladder: tuple[int, ...]
     limits: Limits
     checked: int = 0
@@ -220,6 +205,9 @@ class Search:
             return False
         if not before.delta.meets(found.delta):
             raise BrokenInvariant("an exact delta lies outside its enclosure")
+        found = replace(found, delta=found.delta.intersect(before.delta))
+        if not found.first:
+            found = replace(found, first=before.first, second=before.second)
         if not self._settle(found):
             raise BrokenInvariant("an exact comparison does not decide")
         self.bits = max(self.bits, found.bits)
@@ -228,7 +216,8 @@ class Search:
 
     def _settle(self, attempt: Attempt) -> bool:
         """Record a pair whose delta is known to be at most, or above, the claimed one."""
-        match compare(attempt.delta, self.delta):
+        proof = attempt.proof
+        match compare(attempt.delta, self.delta) if proof is None else proof.side:
             case Side.BELOW:
                 self._record(attempt)
                 return True
@@ -289,7 +278,7 @@ class Search:
     def factor(self, bits: int) -> Factor:
         """Enclose e^budget."""
         if bits not in self._factors:
-            self._factors[bits] = budget_factor(self.budget, bits)
+            self._factors[bits] = self.growth.bounds(bits)
         return self._factors[bits]
 
 

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval
     from dipapprox.numerics import parallel
-    from dipapprox.privacy import exact_pairs
+    from dipapprox.privacy import exact_pairs, possible
 else:
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
     interval = Deferred("dipapprox.exact.signs.interval")
     method = Deferred("dipapprox.exact.method")
     parallel = Deferred("dipapprox.numerics.parallel")
+    possible = Deferred("dipapprox.privacy.possible")
     validity = Deferred("dipapprox.exact.choices.validity")
 
 _REMEMBERED = 200_000
@@ -138,9 +139,14 @@ def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> Pro
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:
-    """Open what decides pairs exactly; None if the options forbid it or no form can exist."""
-    gaussian = any(sample.family.is_gaussian for sample in states.samples)
-    if gaussian or not options.compares_exactly:
+    """Open what decides pairs exactly; None if the options forbid it or nothing can."""
+    if not options.compares_exactly:
         return None
-    source = distributions.ExactDistributions(states, claim.epsilon, options.limits)
-    return exact_pairs.ExactDeltas(source, claim.budget, claim.delta, options.limits)
+    deciders: list[ExactPairs] = []
+    if not claim.delta:
+        outputs = possible.PossibleOutputs(states, claim.epsilon, options.limits)
+        deciders.append(possible.PureViolations(outputs, claim.growth))
+    if not any(sample.family.is_gaussian for sample in states.samples):
+        source = distributions.ExactDistributions(states, claim.epsilon, options.limits)
+        deciders.append(exact_pairs.ExactDeltas(source, claim.growth, claim.delta, options.limits))
+    return possible.FirstThat(*deciders) if deciders else None

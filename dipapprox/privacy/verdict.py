@@ -43,13 +43,15 @@ class Witness:
     """A pair of inputs and the output set that tells them apart.
 
     Pr[P(input) in S] - e^budget Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
-    outputs of `rows`; for Not_DP its lower end exceeds the claimed delta.
+    outputs of `rows`; for Not_DP its lower end exceeds the claimed delta, unless there is an
+    `argument`, which says why the difference exceeds it all the same.
     """
 
     input: InputRow
     adjacent: InputRow
     rows: tuple[WitnessRow, ...]
     delta_enclosure: Enclosure
+    argument: str | None = None
 
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
         """Return it as plain data: the field "witness" of every answer."""
@@ -58,6 +60,7 @@ class Witness:
             "adjacent": valuation(inputs, self.adjacent),
             "outputs": [valuation(output_cells, row.output) for row in self.rows],
             "delta_enclosure": ends(self.delta_enclosure),
+            **({} if self.argument is None else {"argument": self.argument}),
         }
 
 

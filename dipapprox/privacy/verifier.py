@@ -49,7 +49,7 @@ def verify(
             search = Search(
                 RememberedRows(probabilities),
                 claim.delta,
-                claim.budget,
+                claim.growth,
                 precisions(options.precision, options.max_precision),
                 options.limits,
                 exact=open_exact_pairs(states, claim, options),

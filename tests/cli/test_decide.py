@@ -44,8 +44,9 @@ def test_a_violated_program() -> None:
     left, right = enclosure(witness["lhs_enclosure"]), enclosure(witness["rhs_enclosure"])
     assert left.lower > right.upper
     (inside,), (around,) = fields["violated_on"], fields["violated_within"]
-    assert inside[0] == around[0] == "0"
-    assert 0 < Fraction(around[1]) - Fraction(inside[1]) <= Fraction(1, 10**6)
+    assert inside["lower"] == around["lower"] == "0"
+    assert 0 < Fraction(around["upper"]) - Fraction(inside["upper"]) <= Fraction(1, 10**6)
+    assert not any(each["lower_closed"] or each["upper_closed"] for each in (inside, around))
     assert witness["checked_by"] is not None
     assert (
         witness["probabilities"][0]["form"]
@@ -62,7 +63,7 @@ def test_least_delta_and_every_violation() -> None:
     check_schema("decide", fields)
     assert status == 1
     assert fields["least_delta"]["exact"] == "31/240"
-    assert [upper for _, upper in fields["violated_on"]] == ["inf"]
+    assert [each["upper"] for each in fields["violated_on"]] == ["inf"]
     assert fields["pairs"] == 56
     status, text = run(*words)
     assert "exactly 31/240, approached as ε → ∞" in " ".join(text.replace("│", "").split())

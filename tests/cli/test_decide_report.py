@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.cli.decide_report import ranges_text
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.decisions.range_words import inner_fields, outer_fields, ranges_text
 
 ZERO, ONE = Enclosure.exact(0), Enclosure.exact(1)
 
@@ -40,3 +40,12 @@ def test_ends_that_belong_to_the_range() -> None:
     assert ranges_text((NegativeRange(ONE, None, lower_included=True),)) == "ε >= 1"
     assert ranges_text((NegativeRange(ONE, ONE, True, True),)) == "ε = 1"
     assert ranges_text(()) == "no ε"
+
+
+def test_ends_in_json_say_whether_they_belong() -> None:
+    end = _end("2.5", "2.6")
+    ranges = (NegativeRange(ZERO, end), NegativeRange(Enclosure.exact(3), None, True))
+    closed = {"lower": "3", "upper": "inf", "lower_closed": True, "upper_closed": False}
+    free = {"lower": "0", "lower_closed": False, "upper_closed": False}
+    assert inner_fields(ranges) == [{**free, "upper": "5/2"}, closed]
+    assert outer_fields(ranges) == [{**free, "upper": "13/5"}, closed]

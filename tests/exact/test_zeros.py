@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval, simplest_between
+from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zeros import SignChart, refine, zeros
+from dipapprox.exact.signs.zero import refine
+from dipapprox.exact.signs.zeros import SignChart, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -199,3 +201,25 @@ def test_signs_of_any_function(function: ExponentialPolynomial, bounded: bool) -
         else:
             before, after = (sign_at(function, end, LIMITS) for end in (fine.lower, fine.upper))
             assert before * after == (-1) ** zero.multiplicity
+
+
+@pytest.mark.parametrize(("power", "signs"), [(2, (1, -1)), (3, (1, 1))])
+def test_a_zero_that_parts_of_too_high_degree_share(
+    power: int, signs: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Coprime if e^(-ε) and e^(-40 ε) are variables of their own, but both 0 at log 2."""
+    monkeypatch.setattr("dipapprox.exact.signs.squarefree._WORK_BUDGET", 1000)
+    near, far = exp(-1) - constant(F(1, 2)), exp(-40) - constant(F(1, 2**40))
+    function = product([near] * power + [far])
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    assert chart.factors is not None
+    assert not chart.factors.distinct
+    (zero,) = chart.zeros
+    assert zero.multiplicity == power + 1
+    assert chart.signs == signs
+    fine = refine(zero, F(1, 10**15), LIMITS)
+    assert F("0.693147180559944") < fine.lower < fine.upper < F("0.693147180559947")
+    assert isinstance(is_nonnegative(function, ALL_EPSILONS, LIMITS), Nonnegative) is (power == 3)
+    monkeypatch.setattr("dipapprox.exact.signs.common_zero._HIGHEST", 30)
+    with pytest.raises(LimitReached, match="cannot be told apart"):
+        zeros(function, ALL_EPSILONS, LIMITS)

@@ -19,6 +19,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
+from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
 from dipapprox.privacy.pairs import largest, roads
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
@@ -104,7 +105,10 @@ def test_discrete_noise_attains_its_budget() -> None:
 def test_gaussian_programs_have_no_closed_forms() -> None:
     asked = load(PROGRAMS / "svt_gauss.dpg", {})
     states = execute(asked, True, Limits())
-    assert open_exact_pairs(states, Claim(Fraction(1), Fraction(0)), Options()) is None
+    assert open_exact_pairs(states, Claim(Fraction(1), Fraction(1, 10)), Options()) is None
+    pure = open_exact_pairs(states, Claim(Fraction(1), Fraction(0)), Options())
+    assert pure is not None
+    assert not pure.has_forms
     verdict = ask(asked, Claim(Fraction(1), Fraction(0)), engine=Engine.EXACT)
     assert verdict.answer is Answer.UNKNOWN
     assert verdict.reason is not None
@@ -124,13 +128,15 @@ def test_exact_comparisons_agree_with_enclosures(
     asked = load(PROGRAMS / "dipc" / "svt4.dpg", {"N": Fraction(2)})
     states = execute(asked, True, Limits())
     pair = list(select_pairs(asked, AllPairs()))[place]
-    exact = ExactDeltas(ExactDistributions(states, epsilon, Limits()), budget, delta, Limits())
+    exact = ExactDeltas(
+        ExactDistributions(states, epsilon, Limits()), Growth(budget), delta, Limits()
+    )
     found = exact.decide(pair, 60)
     assert not isinstance(found, NotEnclosed)
     assert compare(found.delta, delta) is not Side.UNDECIDED
     elimination = Options(engine=Engine.ELIMINATION)
     source = open_source(states, epsilon, elimination)
-    search = Search(source, delta, budget, (60,), Limits())
+    search = Search(source, delta, Growth(budget), (60,), Limits())
     enclosed = search.attempt(pair, 60)
     assert enclosed.delta.meets(found.delta)
     if compare(enclosed.delta, delta) is not Side.UNDECIDED:

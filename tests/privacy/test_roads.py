@@ -23,6 +23,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude
 from dipapprox.privacy.divergence import budget_factor, divergence
+from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import (
     AllPairs,
@@ -69,7 +70,7 @@ class Opened:
         return list(adjacent_pairs(program.inputs, program.adjacency))
 
     def search(self, delta: Fraction, budget: Fraction) -> Search:
-        return Search(self.rows, delta, budget, precisions(40, 160), Limits())
+        return Search(self.rows, delta, Growth(budget), precisions(40, 160), Limits())
 
     def tables(self, search: Search) -> Tables:
         return Tables(self.probabilities, self.rows, len(self.states.outputs()), search.factor)
@@ -239,7 +240,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     program = of.states.program
     row = tuple(cell.domain[-1] for cell in program.inputs)
     source = Failing(of, row)
-    search = Search(source, Fraction(99, 100), Fraction(1), precisions(40, 160), Limits())
+    search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, AllPairs(), total, source, silent)
     conclusion = conclude(search, of.states.outputs(), total, None)
@@ -253,7 +254,7 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
     program = of.states.program
     pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))
     selection = AllPairs() if in_blocks else OrderedPairs(pairs)
-    search = Search(of.rows, Fraction(1), Fraction(1), precisions(40, 160), Limits())
+    search = Search(of.rows, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits())
     with pytest.raises(BrokenInvariant, match="pairs were checked"):
         check_pairs(search, of.states, selection, len(pairs) + 1, of.probabilities, silent)
 

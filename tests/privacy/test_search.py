@@ -16,6 +16,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.divergence import budget_factor, divergence
+from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.search import Search, precisions
 from dipapprox.privacy.sources import RememberedRows
@@ -59,7 +60,7 @@ def law(*weights: int) -> tuple[Fraction, ...]:
 def run(
     source: Fake, delta: Fraction, pairs: list[Pair], budget: Fraction = Fraction(1, 2)
 ) -> tuple[Search, Conclusion]:
-    search = Search(source, delta, budget, LADDER, Limits())
+    search = Search(source, delta, Growth(budget), LADDER, Limits())
     search.run(pairs, len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
     return search, conclude(search, outputs, len(pairs), None)
@@ -126,7 +127,7 @@ def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None
 def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -> None:
     answers = []
     for bits in (4, 8, 16, 64):
-        search = Search(source, delta, budget, (bits,), Limits())
+        search = Search(source, delta, Growth(budget), (bits,), Limits())
         search.run(ALL, None)
         answers.append(conclude(search, ((), (), ()), None, None).answer)
     decided = [a for a in answers if a is not Answer.UNKNOWN]
@@ -248,7 +249,7 @@ class Stopping(Fake):
 
 def test_a_limit_keeps_what_is_known() -> None:
     source = Stopping({ZERO: law(1, 3), ONE: law(3, 1)})
-    search = Search(source, Fraction(1, 2), Fraction(0), LADDER, Limits())
+    search = Search(source, Fraction(1, 2), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(LimitReached) as stop:
         search.run(BOTH, 2)
     conclusion = conclude(search, ((ZERO), (ONE)), 2, stop.value.reason)
@@ -262,7 +263,9 @@ def test_a_limit_keeps_what_is_known() -> None:
 
 def test_time_is_asked_before_every_pair() -> None:
     source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
-    search = Search(source, Fraction(1), Fraction(0), LADDER, Limits(seconds=0.0, started=0.0))
+    search = Search(
+        source, Fraction(1), Growth(Fraction(0)), LADDER, Limits(seconds=0.0, started=0.0)
+    )
     with pytest.raises(LimitReached, match="time limit"):
         search.run(BOTH, 2)
     assert search.checked == 0
@@ -276,14 +279,14 @@ def test_contradicting_enclosures_are_a_bug() -> None:
             return super().distribution(row, bits)
 
     source = Lying({})
-    search = Search(source, Fraction(7, 9), Fraction(0), LADDER, Limits())
+    search = Search(source, Fraction(7, 9), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(BrokenInvariant, match="disjoint"):
         search.run(BOTH, 2)
 
 
 def test_progress_counts_pairs() -> None:
     source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
-    search = Search(source, Fraction(1), Fraction(0), LADDER, Limits())
+    search = Search(source, Fraction(1), Growth(Fraction(0)), LADDER, Limits())
     calls: list[tuple[int, int | None]] = []
     search.run(BOTH, 2, lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]

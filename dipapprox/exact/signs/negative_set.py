@@ -8,7 +8,8 @@ from fractions import Fraction
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.positive import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at
-from dipapprox.exact.signs.zeros import Zero, refine, zeros
+from dipapprox.exact.signs.zero import Zero, refine
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 

@@ -17,7 +17,8 @@ from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.positive import Positives, polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at
-from dipapprox.exact.signs.zeros import Zero, chart, factorise, refine
+from dipapprox.exact.signs.zero import Zero, refine
+from dipapprox.exact.signs.zeros import chart, factorise
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 

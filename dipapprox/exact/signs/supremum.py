@@ -10,7 +10,8 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exact.signs.positive import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
-from dipapprox.exact.signs.zeros import Zero, refine, zeros
+from dipapprox.exact.signs.zero import Zero, refine
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

@@ -1,8 +1,4 @@
-"""Which of several functions are 0 at the same ε? Exact, by common divisors.
-
-Two exponential polynomials have a common zero where their greatest common divisor has one, and
-nowhere else (Lindemann; see `normal_form`).
-"""
+"""Which of several functions are 0 at the same ε? Exact, by common divisors (`common_zero`)."""
 
 from __future__ import annotations
 
@@ -10,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.errors import LimitReached
+from dipapprox.exact.signs.common_zero import vanishes_too
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zeros import Zero, refine, zeros
+from dipapprox.exact.signs.zero import Zero, refine
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
@@ -71,15 +68,12 @@ def _zero_in(
     """The functions that vanish at a zero, given as the only one of a form in a box."""
     if zero.form is None:
         return _zero_at(names, zero.lower)
-    form = zero.form.function()
     found: set[Key] = set()
     for function, keys in names.items():
         limits.check()
-        steps = common_steps((form, function))
-        left, right = polynomials((form, function), steps)
-        common = exponential_polynomial(left.gcd(right), steps)
-        # The form is not 0 at the ends of the box and changes its sign inside, at a simple zero.
-        ends = [sign_at(common, end, limits) for end in (zero.lower, zero.upper)]
-        if ends[0] != ends[1]:
+        vanishes = vanishes_too(zero.form, function, zero.lower, zero.upper, limits)
+        if vanishes is None:
+            raise LimitReached("degree-budget: a common zero of functions of too high degrees")
+        if vanishes:
             found |= set(keys)
     return frozenset(found)

@@ -5,22 +5,24 @@
                                           v
                           squarefree parts (their zeros are simple and distinct), cover each
 
-A double zero, or nearly one, is what makes the first attempt fail; the second always ends.
+A double zero, or nearly one, is what makes the first attempt fail. The second ends with an answer
+if the decomposition is complete and the boxes suffice. If it is not (`squarefree`: the degree is
+too high), a part may have double zeros, and is given up after few boxes; and parts may share zeros,
+which are recognised by their common divisor, or given up if the degree is too high for that, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.cover import BoxesUsedUp, Cover, cover
-from dipapprox.exact.signs.evaluation import Evaluator
-from dipapprox.exact.signs.interval import EpsilonInterval, split_point
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.normal_form import NormalForm, Reduced, reduce_function
 from dipapprox.exact.signs.squarefree import squarefree_parts
 from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.zero import Zero, in_order
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
@@ -31,9 +33,6 @@ _FIRST_BOXES = 100
 
 _BOXES_IN_DOUBT = 1000
 """Boxes for a factor that may still have double zeros, its degree being too high to see."""
-
-_MOST_HALVINGS = 4000
-"""Of the boxes of two zeros that must be different."""
 
 _MOST_BOXES = 1_000_000
 
@@ -56,44 +55,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """f = positive function * sign * Π (ε - a)^m * Π part^exponent; no two share a zero > 0.
+    """f = positive function * sign * Π (ε - a)^m * Π part^exponent.
 
     Attributes:
         sign: 1 or -1.
         rational_zeros: (a, m), a > 0, ascending: also those outside the interval.
         parts: The other factors; without rational zeros > 0.
+        distinct: Whether it is known that no two parts share a zero > 0.
     """
 
     sign: int
     rational_zeros: tuple[tuple[Fraction, int], ...]
     parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Zero:
-    """One zero in an interval.
-
-    Attributes:
-        lower: If the zero is rational the zero itself, else a lower bound that is no zero.
-        upper: Likewise; no other zero lies in [lower, upper].
-        multiplicity: >= 1; the function changes its sign if it is odd.
-        form: A function with this simple zero, and no other in [lower, upper]; None if rational.
-    """
-
-    lower: Fraction
-    upper: Fraction
-    multiplicity: int
-    form: NormalForm | None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the zero is known exactly."""
-        return self.form is None
-
-    @property
-    def changes_sign(self) -> bool:
-        """Whether the function has opposite signs on the two sides."""
-        return self.multiplicity % 2 == 1
+    distinct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +115,7 @@ def factorise(
     reduced = reduce_function(function)
     try:
         whole = cover(reduced.form, interval, _FIRST_BOXES, limits)
-        return Factors(1, reduced.rational_zeros, (Part(reduced.form, 1, whole),))
+        return Factors(1, reduced.rational_zeros, (Part(reduced.form, 1, whole),), True)
     except BoxesUsedUp:
         return _by_parts(reduced, interval, limits, even)
 
@@ -159,7 +133,7 @@ def _by_parts(reduced: Reduced, interval: EpsilonInterval, limits: Limits, even:
             degree = reduced.form.groups[-1][0]
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
         parts.append(Part(form, exponent, proof))
-    return Factors(found.sign, reduced.rational_zeros, tuple(parts))
+    return Factors(found.sign, reduced.rational_zeros, tuple(parts), found.complete)
 
 
 def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> SignChart:
@@ -193,7 +167,7 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
         if part.exponent % 2:
             sign *= part.cover.first_sign
         found += [Zero(b.lower, b.upper, part.exponent, part.form) for b in part.cover.crossings]
-    ordered = _separate(found, limits)
+    ordered = _separate(found, limits, distinct=factors.distinct)
     signs = [sign]
     for zero in ordered:
         signs.append(-signs[-1] if zero.changes_sign else signs[-1])
@@ -208,47 +182,16 @@ def chart(factors: Factors, interval: EpsilonInterval, limits: Limits) -> SignCh
     )
 
 
-def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
-    """Refine boxes until none contains the zero of another, and order them."""
-    for _ in range(_MOST_HALVINGS):
-        limits.check()
-        found.sort(key=lambda zero: (zero.lower, zero.upper))
-        clash = {
-            place
-            for here, (left, right) in enumerate(pairwise(found))
-            # Ends are no zeros of the box's own factor, but may be a rational zero.
-            if left.upper > right.lower or (left.upper == right.lower and _touch(left, right))
-            for place in (here, here + 1)
-        }
-        if not clash:
-            return tuple(found)
-        for place in clash:
-            zero = found[place]
-            found[place] = refine(zero, (zero.upper - zero.lower) / 2, limits)
-    near, _ = short(Enclosure.exact(found[min(clash)].lower))
-    raise LimitReached(f"precision-budget: two zeros near eps = {near} cannot be told apart")
-
-
-def _touch(left: Zero, right: Zero) -> bool:
-    return left.is_exact or right.is_exact
-
-
-def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
-    """Shrink the box of a zero to at most `width` > 0: Newton where it helps, else bisection."""
-    if zero.form is None or zero.upper - zero.lower <= width:
-        return zero
-    evaluator = Evaluator(zero.form)
-    lower, upper = zero.lower, zero.upper
-    at_lower = evaluator.sign(lower, limits)
-    while upper - lower > width:
-        limits.check()
-        smaller = evaluator.newton(lower, upper, limits)
-        if smaller is not None and (smaller[1] - smaller[0]) * 2 < upper - lower:
-            lower, upper = smaller
-            continue
-        middle = split_point(lower, upper)
-        if evaluator.sign(middle, limits) == at_lower:
-            lower = middle
-        else:
-            upper = middle
-    return Zero(lower, upper, zero.multiplicity, zero.form)
+def _separate(found: list[Zero], limits: Limits, *, distinct: bool) -> tuple[Zero, ...]:
+    """Order zeros of several factors; one that several factors share has their multiplicities."""
+    ordered: list[Zero] = []
+    for place in in_order(found, limits, distinct=distinct):
+        if not place.equal:
+            near, _ = short(Enclosure.exact(place.lower))
+            raise LimitReached(
+                f"precision-budget: two zeros near eps = {near} cannot be told apart"
+            )
+        multiplicity = sum(found[k].multiplicity for k in place.members)
+        form = found[place.members[0]].form
+        ordered.append(Zero(place.lower, place.upper, multiplicity, form))
+    return tuple(ordered)

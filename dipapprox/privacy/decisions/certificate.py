@@ -32,6 +32,7 @@ from dipapprox.privacy.certificate import (
     pair_fields,
     plain_row,
     program_fields,
+    recorded_ends,
     scope_fields,
     versions,
 )
@@ -39,7 +40,7 @@ from dipapprox.privacy.decisions.decision import EXACT, Decision, Ruling, Violat
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.notation import ends, plain_factors, plain_terms
+from dipapprox.privacy.notation import plain_factors, plain_terms
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.semantics.execution import execute
@@ -154,19 +155,19 @@ def _witness(violation: Violation) -> Fields:
                 "output": plain_row(row.output),
                 "form": _ratio(row.form),
                 "adjacent_form": _ratio(row.adjacent_form),
-                "probability": ends(row.probability),
-                "adjacent_probability": ends(row.adjacent_probability),
+                "probability": recorded_ends(row.probability),
+                "adjacent_probability": recorded_ends(row.adjacent_probability),
             }
             for row in violation.rows
         ],
-        "lhs_enclosure": ends(violation.left),
-        "rhs_enclosure": ends(_not_negative(violation.right)),
+        "lhs_enclosure": recorded_ends(violation.left),
+        "rhs_enclosure": recorded_ends(_not_negative(violation.right)),
     }
 
 
-def _not_negative(value: Enclosure) -> Enclosure:
+def _not_negative(value: Enclosure | None) -> Enclosure | None:
     """Cut off what rounding put below 0."""
-    return Enclosure(max(value.lower, Fraction(0)), value.upper)
+    return None if value is None else Enclosure(max(value.lower, Fraction(0)), value.upper)
 
 
 def _ratio(form: ExponentialRatio | None) -> Fields | None:

@@ -33,7 +33,7 @@ from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch, Proved
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
-from dipapprox.privacy.decisions.violation import build_violation
+from dipapprox.privacy.decisions.violation import certain_violation, described
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import (
@@ -117,7 +117,7 @@ def decide_with_evidence(
         _decide(run, program, selection, total, options, progress)
     except LimitReached as limit:
         detail = limit.reason
-        if run.ruling is Ruling.UNKNOWN:
+        if run.ruling is Ruling.UNKNOWN or question.violations:
             detail += f"; {_looked_at(run, total)}"
         run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
     except MemoryError:
@@ -163,17 +163,22 @@ def _decide(
     try:
         search.run(_gaps(question, patterns, pairs(), run.count))
     except Obstacle as obstacle:
-        _decide_outside(run, program, selection, options, progress, obstacle)
-        return
-    if search.violation is not None:
-        gap, slack = search.violation
-        run.violation = build_violation(gap, slack, question, functions, signs, states, options)
-        run.ruling = Ruling.VIOLATED
-        if question.violations:
-            run.violated_on = merged(search.violated_on)
-            left = search.undecided + search.unlocated
-            if left:
-                run.detail = f"there may be more violated ranges: {left} inequalities are open"
+        if search.violation is None:
+            _decide_outside(run, program, selection, options, progress, obstacle)
+            return
+        run.detail = f"{obstacle.reason} (input {row_text(obstacle.row)})"
+    finally:
+        # Whatever ends the search: what it proved stays proved.
+        if search.violation is not None:
+            run.ruling = Ruling.VIOLATED
+            run.violation = certain_violation(search.violation, functions, states)
+            if question.violations:
+                run.violated_on = merged(search.violated_on)
+    if search.violation is not None and run.violation is not None:
+        run.violation = described(run.violation, search.violation, question, signs, states, options)
+        left = search.undecided + search.unlocated
+        if question.violations and left:
+            run.detail = f"there may be more violated ranges: {left} inequalities are open"
     elif search.undecided:
         run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
     else:

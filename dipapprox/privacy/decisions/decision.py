@@ -17,6 +17,12 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.epsilons import claim_words
+from dipapprox.privacy.decisions.range_words import (
+    RangeFields,
+    inner_fields,
+    outer_fields,
+    ranges_text,
+)
 from dipapprox.privacy.notation import (
     ends,
     html_table,
@@ -74,8 +80,10 @@ class Violation:
     """Pr[P(input) in O] > e^{t epsilon} Pr[P(adjacent) in O] + δ, certified at one epsilon.
 
     Attributes:
-        left: Encloses the left side.
+        left: Encloses the left side; None, as `right`, if enclosures do not tell the sides apart:
+            then it is the exact sign of their difference that does.
         right: Encloses the right side; it lies below.
+        not_enclosed: Why `left` and `right` are None; None if they are not.
         ranges: Where this pair and O violate the claim; None outside the decidable class, and where
             a δ known by brackets does not tell.
         checked_by: The engine that found the same by numerical enclosures; None if their
@@ -86,8 +94,9 @@ class Violation:
     adjacent: InputRow
     rows: tuple[ViolationRow, ...]
     epsilon: Fraction
-    left: Enclosure
-    right: Enclosure
+    left: Enclosure | None
+    right: Enclosure | None
+    not_enclosed: str | None
     ranges: tuple[NegativeRange, ...] | None
     checked_by: str | None
 
@@ -216,8 +225,9 @@ class Decision(Result):
                 }
                 for row in violation.rows
             ],
-            "lhs_enclosure": ends(violation.left),
-            "rhs_enclosure": ends(violation.right),
+            "lhs_enclosure": None if violation.left is None else ends(violation.left),
+            "rhs_enclosure": None if violation.right is None else ends(violation.right),
+            "not_enclosed": violation.not_enclosed,
             "violated_on": _inner(violation.ranges),
             "violated_within": _outer(violation.ranges),
             "checked_by": violation.checked_by,
@@ -251,6 +261,10 @@ class Decision(Result):
             "reason": self.detail or None,
             "pairs": self.pairs,
         }
+        if self.violated_on is not None:
+            rows["violated for"] = ranges_text(self.violated_on)
+        elif self.violation is not None and self.violation.ranges is not None:
+            rows["violated for"] = f"{ranges_text(self.violation.ranges)} by this witness"
         if self.violation is not None:
             rows["violated at"] = f"ε = {self.violation.epsilon}"
             rows["input"] = valuation_text(self.inputs, self.violation.input)
@@ -259,27 +273,9 @@ class Decision(Result):
         return html_table(rows.items())
 
 
-def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
-    """Return ranges that are violated for certain."""
-    if ranges is None:
-        return None
-    return [
-        [
-            exact_text(each.lower.upper),
-            "inf" if each.upper is None else exact_text(each.upper.lower),
-        ]
-        for each in ranges
-    ]
+def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:
+    return None if ranges is None else inner_fields(ranges)
 
 
-def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[list[str]] | None:
-    """Return the same ranges with ends that they do not exceed for certain."""
-    if ranges is None:
-        return None
-    return [
-        [
-            exact_text(each.lower.lower),
-            "inf" if each.upper is None else exact_text(each.upper.upper),
-        ]
-        for each in ranges
-    ]
+def _outer(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:
+    return None if ranges is None else outer_fields(ranges)

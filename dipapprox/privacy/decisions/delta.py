@@ -2,13 +2,16 @@
 
 1/10, eps/100, 1 - exp(-eps/2), 2/(1 + exp(eps))     exponential ratios: exact
 exp(-2), sqrt(1/50), exp(-2)/3                       constants: two rationals around them
+exp(-2)*eps, eps/100 + exp(-eps - 1)                 two ratios around them (`delta_bounds`)
+
+If one ε is asked about, all but sqrt and log are exact: sums of c e^r with rational c and r, whose
+equality to 0 is decidable (Lindemann and Weierstrass).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
 from typing import assert_never
 
 from dipapprox.errors import SourceError, UserError
@@ -24,11 +27,20 @@ from dipapprox.language.formula import (
     parse_formula,
 )
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.formula_values import Undefined, evaluate
+from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
+from dipapprox.privacy.decisions.delta_bounds import (
+    LARGEST_POWER,
+    OutsideClass,
+    enclosing_ratios,
+    mentions_epsilon,
+    rounded,
+)
 from dipapprox.source import Diagnostic
 
-_HINT = "delta is a constant, or made of numbers, eps and exp(a * eps), a rational, with + - * / ^n"
-_LARGEST_POWER = 100
+_HINT = (
+    "delta is a constant, or made of constants, eps and exp(a * eps), a rational, with + - * / ^n"
+)
+_FIRST_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +49,46 @@ class Delta:
 
     Attributes:
         text: As the user wrote it.
-        exact: The function of ε; None for a constant that is not obviously rational.
-        formula: Of that constant, without `eps`.
+        exact: The function of ε; None if it has irrational constants.
+        formula: The same as it was read.
+        point: The only ε that is asked about; None if there are more. At a rational ε every
+            constant e^r is one of the functions e^{qε}, so that formulas in exp are exact.
     """
 
     text: str
     exact: ExponentialRatio | None
     formula: Formula
+    point: Fraction | None = None
 
     @property
     def is_zero(self) -> bool:
         """Whether pure privacy is claimed: single outputs suffice then."""
         return self.exact is not None and not self.exact.numerator
 
+    @property
+    def is_bracketed_function(self) -> bool:
+        """Whether it varies with ε and is known between two functions only."""
+        varies = self.point is None and mentions_epsilon(self.formula)
+        return varies and self.exact is None
+
+    def at_point(self, epsilon: Fraction) -> Delta:
+        """Return the same for a question about one ε > 0."""
+        try:
+            exact: ExponentialRatio | None = as_ratio(self.formula, epsilon)
+        except SourceError:
+            exact = self.exact
+        return replace(self, exact=exact, point=epsilon)
+
+    def as_function(self) -> Delta:
+        """Return the same without what is exact at one ε only: as certificates know it."""
+        return self if self.point is None else replace(self, exact=_function(self.formula))
+
     def bounds(self, bits: int) -> tuple[ExponentialRatio, ExponentialRatio]:
         """Return functions below and above δ: itself twice if it is exact."""
         if self.exact is not None:
             return self.exact, self.exact
+        if self.is_bracketed_function:
+            return _bracketed(self.formula, bits)
         value = self._value(bits)
         return ExponentialRatio.constant(value.lower), ExponentialRatio.constant(value.upper)
 
@@ -63,13 +98,12 @@ class Delta:
         return self._value(bits) if constant is None else Enclosure.exact(constant)
 
     def _value(self, bits: int) -> Enclosure:
+        values = {} if self.point is None else {"eps": eps_jet(self.point, self.point)}
         try:
-            value = evaluate(self.formula, {}, bits).value
+            value = evaluate(self.formula, values, bits).value
         except Undefined as undefined:
             raise _error(undefined.reason, self.formula) from None
-        return Enclosure(
-            _rounded(value.lower, bits, up=False), _rounded(value.upper, bits, up=True)
-        )
+        return Enclosure(rounded(value.lower, bits, up=False), rounded(value.upper, bits))
 
 
 def read_delta(text: str) -> Delta:
@@ -80,15 +114,27 @@ def read_delta(text: str) -> Delta:
         UserError: If a constant is not in [0, 1].
     """
     formula = parse_formula(text, "--delta", ("eps",))
-    exact = _constant(formula) if not mentions_epsilon(formula) else as_ratio(formula)
+    varies = mentions_epsilon(formula)
+    exact = _function(formula)
+    if varies and exact is None:
+        _bracketed(formula, _FIRST_BITS)
     number = _number(exact)
     shown = " ".join(text.split()) if number is None else str(number)
     delta = Delta(shown, exact, formula)
-    if not mentions_epsilon(formula):
-        value = delta.enclosure(64)
+    if not varies:
+        value = delta.enclosure(_FIRST_BITS)
         if value.upper < 0 or value.lower > 1:
             raise UserError(f"delta must be in [0, 1], got {text}")
     return delta
+
+
+def _function(formula: Formula) -> ExponentialRatio | None:
+    """The function of ε that a formula is; None if it has irrational constants."""
+    try:
+        found = as_ratio(formula)
+    except SourceError:
+        return None
+    return found if mentions_epsilon(formula) or _number(found) is not None else None
 
 
 def constant_delta(value: Fraction) -> Delta:
@@ -100,19 +146,13 @@ def constant_delta(value: Fraction) -> Delta:
     return read_delta(str(value))
 
 
-def mentions_epsilon(formula: Formula) -> bool:
-    """Whether `eps` occurs in a formula."""
-    match formula:
-        case Number():
-            return False
-        case Name():
-            return True
-        case Negation(operand) | Call(_, operand):
-            return mentions_epsilon(operand)
-        case Operation(left, _, right):
-            return mentions_epsilon(left) or mentions_epsilon(right)
-        case _:
-            assert_never(formula)
+def _bracketed(formula: Formula, bits: int) -> tuple[ExponentialRatio, ExponentialRatio]:
+    try:
+        return enclosing_ratios(formula, bits)
+    except OutsideClass as outside:
+        raise _error(outside.reason, outside.place) from None
+    except Undefined as undefined:
+        raise _error(undefined.reason, formula) from None
 
 
 def _number(function: ExponentialRatio | None) -> Fraction | None:
@@ -121,17 +161,12 @@ def _number(function: ExponentialRatio | None) -> Fraction | None:
     return function.numerator.as_constant()
 
 
-def _constant(formula: Formula) -> ExponentialRatio | None:
-    """Return a rational constant; None for others."""
-    try:
-        found = as_ratio(formula)
-    except SourceError:
-        return None
-    return None if _number(found) is None else found
-
-
-def as_ratio(formula: Formula) -> ExponentialRatio:
+def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRatio:
     """Turn a formula in `eps` into an exponential ratio.
+
+    Args:
+        formula: In `eps`.
+        point: If given, the only ε at which the ratio has to agree with the formula.
 
     Raises:
         SourceError: If it is none, or divides by 0.
@@ -139,14 +174,16 @@ def as_ratio(formula: Formula) -> ExponentialRatio:
     match formula:
         case Number(value):
             return ExponentialRatio.constant(value)
+        case Name() if point is not None:
+            return ExponentialRatio.constant(point)
         case Name():
             return ExponentialRatio(ExponentialPolynomial.monomial(1, power=1))
         case Negation(operand):
-            return -as_ratio(operand)
+            return -as_ratio(operand, point)
         case Operation(left, operator, right):
-            return _operation(as_ratio(left), operator, as_ratio(right), right)
+            return _operation(as_ratio(left, point), operator, as_ratio(right, point), right)
         case Call(Function.EXP, argument):
-            return _exponential(argument)
+            return _exponential(argument, point)
         case Call(function, argument):
             raise _error(f"'{function.value}' of eps is outside the decidable class", argument)
         case _:
@@ -177,8 +214,8 @@ def _power(base: ExponentialRatio, power: ExponentialRatio, place: Formula) -> E
     exponent = power.numerator.as_constant()
     if power.denominator or exponent is None or exponent.denominator != 1:
         raise _error("an exponent must be a whole number", place)
-    if abs(exponent) > _LARGEST_POWER:
-        raise _error(f"an exponent beyond {_LARGEST_POWER}", place)
+    if abs(exponent) > LARGEST_POWER:
+        raise _error(f"an exponent beyond {LARGEST_POWER}", place)
     if exponent < 0:
         if not base.numerator:
             raise _error("division by zero", place)
@@ -189,21 +226,17 @@ def _power(base: ExponentialRatio, power: ExponentialRatio, place: Formula) -> E
     return result
 
 
-def _exponential(argument: Formula) -> ExponentialRatio:
-    exponent = as_ratio(argument)
+def _exponential(argument: Formula, point: Fraction | None) -> ExponentialRatio:
+    exponent = as_ratio(argument, point)
     match exponent.numerator.terms, exponent.denominator:
         case (), ():
             return ExponentialRatio.constant(1)
+        case (((0, rate), value),), () if not rate and point is not None:
+            return ExponentialRatio(ExponentialPolynomial.monomial(1, rate=value / point))
         case (((1, rate), factor),), () if not rate:
             return ExponentialRatio(ExponentialPolynomial.monomial(1, rate=factor))
         case _:
             raise _error("an exponent must be a rational multiple of eps", argument)
-
-
-def _rounded(value: Fraction, bits: int, *, up: bool) -> Fraction:
-    """Round outward to few bits: denominators of thousands of digits slow every sign down."""
-    scale = 2 ** (bits + 2)
-    return Fraction((ceil if up else floor)(value * scale), scale)
 
 
 def _error(message: str, place: Formula) -> SourceError:

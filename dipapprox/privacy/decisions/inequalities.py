@@ -83,12 +83,15 @@ def find_inequalities(
     Raises:
         LimitReached: If some inequality cannot be proved, or the limits run out.
     """
+    if question.delta.is_bracketed_function:
+        raise LimitReached("δ varies with ε, with irrational constants: it is not recorded")
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     every = tuple(pairs)
+    delta = question.delta.as_function()
     bits = FIRST_BITS
     while True:
-        low, high = question.delta.bounds(bits)
+        low, high = delta.bounds(bits)
         search = _Search(functions, low, question.epsilons, limits)
         try:
             search.choices(states)

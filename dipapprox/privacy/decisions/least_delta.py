@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from dipapprox.digits import exact_text
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
@@ -50,7 +50,9 @@ def find_least_delta(
         for part in _positive_parts(gap, patterns):
             found = enclose_supremum(gap.function, part, width, patterns.limits)
             if isinstance(found, NotEnclosed):
-                raise BrokenInvariant(f"a positive difference of probabilities: {found.reason}")
+                raise LimitReached(
+                    f"precision-budget: the least δ has no enclosure: {found.reason}"
+                )
             upper = max(upper, found.value.upper)
             if best is None or found.value.lower > lower:
                 lower, best = max(lower, found.value.lower), (gap, found)

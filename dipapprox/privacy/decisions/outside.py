@@ -183,6 +183,10 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     right = Enclosure(min(claimed.lower, left.lower), left.upper)
     if factor.upper is not None:
         right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
-    return Violation(
-        witness.input, witness.adjacent, rows, epsilon, left, right, None, verdict.engine
+    found = Violation(
+        witness.input, witness.adjacent, rows, epsilon, left, right, None, None, verdict.engine
     )
+    if witness.argument is None:
+        return found
+    reason = f"the two sides are not told apart by enclosures, but {witness.argument}"
+    return replace(found, left=None, right=None, not_enclosed=reason)

@@ -1,16 +1,31 @@
-"""The gaps of a claim with δ > 0: for every pair, one for each sign pattern (`patterns`)."""
+"""The gaps of a claim with δ > 0: for every pair, one for each sign pattern (`patterns`).
+
+Differences that agree up to a positive factor, or a negative one, change their signs together: they
+count as one function there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.gaps import Count, Functions, Gap, Terms
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.pairs.adjacency import Pair
+
+_Term = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mirror:
+    """A difference up to positive factors, and its negative."""
+
+    form: NormalForm
+    negative: NormalForm
+    changes: SignChanges
 
 
 @dataclass(slots=True)
@@ -20,8 +35,9 @@ class PatternGaps:
     functions: Functions
     signs: Signs
     limits: Limits
-    _changes: dict[tuple[tuple[int, int], Fraction], SignChanges] = field(default_factory=dict)
-    _patterns: dict[Terms, tuple[frozenset[tuple[int, int]], ...]] = field(default_factory=dict)
+    _mirrors: dict[_Term, _Mirror | None] = field(default_factory=dict)
+    _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
+    _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
 
     def gaps(self, pairs: Iterable[Pair], count: Count) -> Iterator[Gap]:
         """Yield the gaps of all sets that are the worst at some ε.
@@ -45,21 +61,36 @@ class PatternGaps:
                     met.add(key)
                     yield Gap(pair, outputs, self.functions.gap(key))
 
-    def _patterns_of(self, terms: Terms) -> tuple[frozenset[tuple[int, int]], ...]:
-        if terms not in self._patterns:
-
-            def isolate(number: int, width: Fraction) -> SignChanges:
-                return self._sign_changes(terms[number], width)
-
-            found = sign_patterns(range(len(terms)), isolate)
-            sets = tuple(frozenset(terms[k] for k in each) for each in found)
-            # Nothing is to be shown of the empty set.
-            self._patterns[terms] = tuple(each for each in sets if each)
+    def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
+        if terms in self._patterns:
+            return self._patterns[terms]
+        numbers: dict[NormalForm, int] = {}
+        signs: dict[int, SignChanges] = {}
+        owners: list[tuple[_Term, int, bool]] = []
+        for term in terms:
+            mirror = self._mirror(term)
+            if mirror is None:  # the zero function is never positive
+                continue
+            opposite = mirror.negative in numbers
+            number = numbers.setdefault(mirror.negative if opposite else mirror.form, len(numbers))
+            signs.setdefault(number, mirror.changes)
+            owners.append((term, number, not opposite))
+        sets = (
+            frozenset(term for term, number, same in owners if (number in positive) is same)
+            for positive in sign_patterns(signs, self.limits)
+        )
+        # Nothing is to be shown of the empty set.
+        self._patterns[terms] = tuple(each for each in sets if each)
         return self._patterns[terms]
 
-    def _sign_changes(self, term: tuple[int, int], width: Fraction) -> SignChanges:
-        key = term, width
-        if key not in self._changes:
-            difference = self.signs.numerator(self.functions.difference(*term))
-            self._changes[key] = self.signs.changes(difference, width)
-        return self._changes[key]
+    def _mirror(self, term: _Term) -> _Mirror | None:
+        if term not in self._mirrors:
+            found = None
+            numerator = self.signs.numerator(self.functions.difference(*term))
+            if numerator:
+                form = normal_form(numerator)
+                if form not in self._changes:
+                    self._changes[form] = self.signs.changes(numerator)
+                found = _Mirror(form, normal_form(-numerator), self._changes[form])
+            self._mirrors[term] = found
+        return self._mirrors[term]

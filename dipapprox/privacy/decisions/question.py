@@ -12,6 +12,8 @@ from dipapprox.privacy.decisions.delta import Delta
 DEFAULT_WIDTH = Fraction(1, 10**9)
 """Of the intervals around the ends of violated ranges, and of the least δ."""
 
+LEAST_WIDTH = Fraction(1, 10**1000)
+
 
 @dataclass(frozen=True, slots=True)
 class DecisionQuestion:
@@ -21,7 +23,7 @@ class DecisionQuestion:
         budget: t >= 0.
         delta: The claimed δ.
         epsilons: The interval.
-        width: How narrowly ends of violated ranges and the least δ are enclosed, > 0.
+        width: How narrowly ends of violated ranges and the least δ are enclosed, >= 10^-1000.
         violations: Whether to find all ε at which some pair violates the claim; else the search
             ends with the first violation.
         least_delta: Whether to enclose the least δ that holds on the interval.
@@ -38,7 +40,11 @@ class DecisionQuestion:
     least_delta: bool = False
 
     def __post_init__(self) -> None:
+        if self.epsilons.is_point:
+            object.__setattr__(self, "delta", self.delta.at_point(self.epsilons.lower))
         if self.budget < 0:
             raise UserError(f"the budget must be >= 0, got {self.budget}")
         if self.width <= 0:
             raise UserError(f"the width must be > 0, got {self.width}")
+        if self.width < LEAST_WIDTH:
+            raise UserError("the width must be at least 10^-1000")

@@ -62,6 +62,11 @@ def _joined(
             upper = Enclosure(inner.upper.lower, outer.upper.upper)
         if outer.lower.lower > inner.lower.upper:
             return None
+        if (inner.lower_included, inner.upper_included) != (
+            outer.lower_included,
+            outer.upper_included,
+        ):
+            return None
         lower = Enclosure(outer.lower.lower, inner.lower.upper)
         joined.append(NegativeRange(lower, upper, inner.lower_included, inner.upper_included))
     return tuple(joined)

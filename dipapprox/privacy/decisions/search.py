@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.exact.signs.evidence import Evidence
@@ -45,13 +46,28 @@ class Proved:
     evidence: Evidence
 
 
+@dataclass(frozen=True, slots=True)
+class Violated:
+    """An inequality that certainly fails.
+
+    Attributes:
+        gap: The difference of probabilities that exceeds δ.
+        slack: δ - G times positive factors; of a δ known by brackets with the upper end: where it
+            is negative the claim is violated.
+        epsilon: An ε of the interval at which it is negative.
+    """
+
+    gap: Gap
+    slack: ExponentialPolynomial
+    epsilon: Fraction
+
+
 @dataclass(slots=True)
 class DecisionSearch:
     """One run; the fields after `signs` are valid whenever it ends.
 
     Attributes:
-        violation: The first gap that violates the claim, with f, the claim's slack; of a δ that is
-            known by brackets with the upper end: f < 0 somewhere all the more.
+        violation: The first that was found.
         proved: The distinct inequalities that hold.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
@@ -63,7 +79,7 @@ class DecisionSearch:
 
     question: DecisionQuestion
     signs: Signs
-    violation: tuple[Gap, ExponentialPolynomial] | None = None
+    violation: Violated | None = None
     proved: list[Proved] = field(default_factory=list)
     decided: int = 0
     violated_on: list[NegativeRange] = field(default_factory=list)
@@ -116,14 +132,16 @@ class DecisionSearch:
             case Nonnegative(evidence=evidence):
                 self.decided += 1
                 self.proved.append(Proved(gap, slack, evidence))
-            case Negative():
+            case Negative(epsilon):
                 self.decided += 1
                 if self.violation is None:
-                    self.violation = gap, slack
+                    self.violation = Violated(gap, slack, epsilon)
                 if self.question.violations:
+                    # Until they are known: a limit may be reached here.
+                    self.unlocated += 1
                     ranges = violated_ranges(gap, self.question, self.signs)
                     self.violated_on += ranges or ()
-                    self.unlocated += ranges is None
+                    self.unlocated -= ranges is not None
             case Undecided(reason):
                 self.undecided += 1
                 self.cause = self.cause or cause_of(reason, Cause.PRECISION_BUDGET)

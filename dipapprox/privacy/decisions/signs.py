@@ -16,7 +16,7 @@ from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, 
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.positive import positive_on
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zeros import refine, zeros
+from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -138,11 +138,11 @@ class Signs:
         point = Enclosure.exact(self._point)
         return (NegativeRange(point, point, lower_included=True, upper_included=True),)
 
-    def changes(self, function: ExponentialPolynomial, width: Fraction) -> SignChanges:
-        """Return the sign changes of a function, isolated to `width`."""
+    def changes(self, function: ExponentialPolynomial) -> SignChanges:
+        """Return the sign changes of a function, isolated."""
         chart = zeros(function, self.interval, self.limits)
-        places = [refine(zero, width, self.limits) for zero in chart.zeros if zero.changes_sign]
-        return SignChanges(chart.signs[0] > 0, tuple((z.lower, z.upper) for z in places))
+        places = tuple(zero for zero in chart.zeros if zero.changes_sign)
+        return SignChanges(chart.signs[0] > 0, places)
 
 
 def merged(ranges: Iterable[NegativeRange]) -> tuple[NegativeRange, ...]:

@@ -9,7 +9,9 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.limits import Limits
-from dipapprox.privacy.decisions.delta import Delta, mentions_epsilon
+from dipapprox.privacy.decisions.delta import Delta
+from dipapprox.privacy.decisions.delta_bounds import mentions_epsilon
+from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.semantics.state import FinalStates
 
@@ -21,19 +23,25 @@ def check_delta(delta: Delta, signs: Signs) -> None:
         UserError: If it is not.
         LimitReached: If that cannot be told.
     """
-    if delta.exact is None or not mentions_epsilon(delta.formula):
+    if not mentions_epsilon(delta.formula):
         return
-    signs.require_no_zero(delta.exact, "delta")
-    found = signs.is_nonnegative(signs.numerator(delta.exact))
-    match found:
-        case Negative(epsilon):
-            raise UserError(f"delta must be >= 0, but '{delta.text}' is negative at {epsilon}")
-        case Undecided(reason):
-            raise LimitReached(reason)
-        case Nonnegative():
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        low, high = delta.bounds(bits)
+        signs.require_no_zero(low, "delta")
+        if isinstance(signs.is_nonnegative(signs.numerator(low)), Nonnegative):
             return
-        case _:
-            assert_never(found)
+        found = signs.is_nonnegative(signs.numerator(high))
+        match found:
+            case Negative(epsilon):
+                raise UserError(f"delta must be >= 0, but '{delta.text}' is negative at {epsilon}")
+            case Undecided(reason):
+                raise LimitReached(reason)
+            case Nonnegative():
+                bits *= 2
+            case _:
+                assert_never(found)
+    raise LimitReached(f"tight-delta: '{delta.text}' is about 0 somewhere, or below")
 
 
 def check_program(states: FinalStates, interval: EpsilonInterval, limits: Limits) -> None:

@@ -1,7 +1,9 @@
 """A violated inequality becomes a violation: one rational ε, and both sides enclosed there.
 
-The exact forms certify it. An engine that computes with enclosures only, at that ε, without the
-forms, must agree as far as its precision goes; if it contradicts, there is a bug, and no verdict.
+The exact sign of the inequality certifies it; everything else only describes it. So what cannot be
+computed, for want of time or bits, is left out, and the violation stays. An engine that computes
+with enclosures only, at that ε, without the forms, must agree as far as its precision goes; if it
+contradicts, there is a bug, and no verdict.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.gaps import Functions, Gap, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import violated_ranges
+from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.divergence import budget_factor, difference_over
 from dipapprox.privacy.options import Options
@@ -50,48 +53,83 @@ class Sides:
     Attributes:
         first: Pr[P(u) = o] for the outputs o of O.
         second: Pr[P(u') = o].
-        left: Pr[P(u) in O].
+        left: Pr[P(u) in O]; None, as `right`, if the two are not told apart.
         right: e^{tε} Pr[P(u') in O] + δ.
-        delta: δ(ε).
+        delta: δ(ε); None likewise.
+        reason: Why the sides are not told apart; None if they are.
     """
 
     first: tuple[Enclosure, ...]
     second: tuple[Enclosure, ...]
-    left: Enclosure
-    right: Enclosure
-    delta: Enclosure
+    left: Enclosure | None = None
+    right: Enclosure | None = None
+    delta: Enclosure | None = None
+    reason: str | None = None
 
 
-def build_violation(
-    gap: Gap,
-    slack: ExponentialPolynomial,
+def certain_violation(found: Violated, functions: Functions, states: FinalStates) -> Violation:
+    """Return what is certain of a violation without any further computation."""
+    gap, outputs = found.gap, states.outputs()
+    first, second = functions.row(gap.pair[0]), functions.row(gap.pair[1])
+    rows = tuple(
+        ViolationRow(outputs[o], UNIT, UNIT, functions.known[first[o]], functions.known[second[o]])
+        for o in gap.outputs
+    )
+    return Violation(gap.pair[0], gap.pair[1], rows, found.epsilon, None, None, None, None, None)
+
+
+def described(
+    violation: Violation,
+    found: Violated,
     question: DecisionQuestion,
-    functions: Functions,
     signs: Signs,
     states: FinalStates,
     options: Options,
 ) -> Violation:
-    """Certify a violation at a simple rational ε and let an engine check it.
+    """Describe a violation at a simple rational ε, as far as limits allow.
 
     Raises:
         BrokenInvariant: If something contradicts the exact forms.
     """
-    first, second = functions.row(gap.pair[0]), functions.row(gap.pair[1])
-    forms = [(functions.known[first[o]], functions.known[second[o]]) for o in gap.outputs]
-    epsilon = choose_epsilon(signs.negative(slack, question.width), _rate(forms))
-    if signs.sign_at(slack, epsilon) >= 0:
-        raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
-    sides = _sides(forms, question, epsilon, options.limits)
-    outputs = states.outputs()
+    forms = [(row.form, row.adjacent_form) for row in violation.rows]
+    known = [(p, q) for p, q in forms if p is not None and q is not None]
+    epsilon = _simple_epsilon(found, question, signs, _rate(known))
+    sides = _sides(known, question, epsilon, options.limits)
     rows = tuple(
-        ViolationRow(outputs[o], sides.first[k], sides.second[k], *forms[k])
-        for k, o in enumerate(gap.outputs)
+        replace(row, probability=p, adjacent_probability=q)
+        for row, p, q in zip(violation.rows, sides.first, sides.second, strict=True)
     )
-    engine = _checked_by(gap, sides, question, epsilon, states, options)
-    ranges = violated_ranges(gap, question, signs)
-    return Violation(
-        gap.pair[0], gap.pair[1], rows, epsilon, sides.left, sides.right, ranges, engine
+    engine = None
+    if sides.reason is None:
+        engine = _checked_by(found.gap, sides, question, epsilon, states, options)
+    try:
+        ranges = violated_ranges(found.gap, question, signs)
+    except LimitReached:
+        ranges = None
+    return replace(
+        violation,
+        rows=rows,
+        epsilon=epsilon,
+        left=sides.left,
+        right=sides.right,
+        not_enclosed=sides.reason,
+        ranges=ranges,
+        checked_by=engine,
     )
+
+
+def _simple_epsilon(
+    found: Violated, question: DecisionQuestion, signs: Signs, rate: Fraction
+) -> Fraction:
+    """Return a simple number well inside a violated range; the known one if limits forbid."""
+    try:
+        epsilon = choose_epsilon(signs.negative(found.slack, question.width), rate)
+        sign = signs.sign_at(found.slack, epsilon)
+    except LimitReached:
+        return found.epsilon
+    if sign >= 0:
+        raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
+    return epsilon
 
 
 def choose_epsilon(ranges: Sequence[NegativeRange], rate: Fraction = Fraction(0)) -> Fraction:
@@ -138,43 +176,44 @@ def _sides(
     epsilon: Fraction,
     limits: Limits,
 ) -> Sides:
-    """Enclose both sides so well that they are apart.
-
-    Raises:
-        LimitReached: If the last precision does not suffice.
-    """
+    """Enclose both sides so well that they are apart, if the last precision suffices."""
     nothing = ExponentialRatio.constant(0)
     left_form = reduce(add, (first for first, _ in forms), nothing)
     right_form = reduce(add, (second for _, second in forms), nothing) * ExponentialRatio(
         exponential_factor(question.budget)
     )
-    for bits in _BITS:
-        first, second = (
-            tuple(enclose_at(form, epsilon, bits, limits) for form in both)
-            for both in (zip(*forms, strict=True) if forms else ((), ()))
-        )
-        low, high = question.delta.bounds(bits)
-        ends = [enclose_at(each, epsilon, bits, limits) for each in (low, high)]
-        left = enclose_at(left_form, epsilon, bits, limits)
-        right = enclose_at(right_form + high, epsilon, bits, limits)
-        found = (*first, *second, *ends, left, right)
-        known = [each for each in found if not isinstance(each, NotEnclosed)]
-        if len(known) == len(found) and known[-2].lower > known[-1].upper:
-            count = len(forms)
-            below, above = known[2 * count : 2 * count + 2]
-            return Sides(
-                tuple(map(_probability, known[:count])),
-                tuple(map(_probability, known[count : 2 * count])),
-                known[-2],
-                Enclosure(known[-1].lower - (above.upper - below.lower), known[-1].upper),
-                Enclosure(below.lower, above.upper),
+    unknown = (UNIT,) * len(forms)
+    sides = Sides(unknown, unknown)
+    reason = f"they are too close, too small or too large at eps = {epsilon}"
+    try:
+        for bits in _BITS:
+            first, second = (
+                tuple(_probability(enclose_at(form[side], epsilon, bits, limits)) for form in forms)
+                for side in (0, 1)
             )
-    raise LimitReached(
-        f"precision-budget: the two sides are too close, too small or too large at eps = {epsilon}"
-    )
+            sides = Sides(first, second)
+            low, high = question.delta.bounds(bits)
+            below, above = (enclose_at(each, epsilon, bits, limits) for each in (low, high))
+            left = enclose_at(left_form, epsilon, bits, limits)
+            right = enclose_at(right_form + high, epsilon, bits, limits)
+            if (
+                isinstance(below, NotEnclosed)
+                or isinstance(above, NotEnclosed)
+                or isinstance(left, NotEnclosed)
+                or isinstance(right, NotEnclosed)
+                or left.lower <= right.upper
+            ):
+                continue
+            right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
+            return Sides(first, second, left, right, Enclosure(below.lower, above.upper))
+    except LimitReached as limit:
+        reason = limit.reason
+    return replace(sides, reason=f"by the signs of exact forms; not by enclosures: {reason}")
 
 
-def _probability(value: Enclosure) -> Enclosure:
+def _probability(value: Enclosure | NotEnclosed) -> Enclosure:
+    if isinstance(value, NotEnclosed):
+        return UNIT
     return value.intersect(UNIT, "the exact form of a probability")
 
 
@@ -202,6 +241,8 @@ def _checked_by(
             if factor.upper is None:
                 return None
             difference = difference_over(gap.outputs, first, second, factor)
+            if sides.delta is None:
+                return None
             if difference.lower > sides.delta.upper:
                 return probabilities.name
             if difference.upper <= sides.delta.lower:

@@ -2,7 +2,7 @@
 
 A claim is stronger the smaller its budget and its delta. So a proof for lower bounds of both proves
 the claim, and a violation of upper bounds refutes it. The bounds are closer than any precision that
-is asked for.
+is asked for. A budget such as log(3) needs no bounds: e^budget is known exactly (`logarithms`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.divergence import budget_factor
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import OrderedPairs, PairSelection
 from dipapprox.privacy.search import Progress, silent
@@ -43,14 +44,22 @@ def verify_formula(
     claim.check(epsilon, epsilon)
     budget, delta = claim.at(epsilon, options.max_precision + _GUARD_BITS)
     strong = Claim(epsilon, _inside(delta, claim.delta_text), _inside(budget, claim.budget_text))
-    verdict = verify(program, strong, selection, options, progress)
+    weak = Claim(epsilon, min(delta.upper, Fraction(1)), budget.upper)
+    verdict = _by_bounds(program, strong, weak, selection, options, progress)
     if not budget.width and not delta.width:
         return verdict
-    if verdict.answer is Answer.NOT_DP:
-        verdict = _confirmed(
-            verdict, program, Claim(epsilon, min(delta.upper, Fraction(1)), budget.upper), options
-        )
     slack = _slack(budget)
+    growth = None
+    if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and budget.width:
+        values = {"eps": epsilon} if delta.width else {"eps": epsilon, "delta": delta.lower}
+        growth = growth_of(claim.budget, values)
+    if growth is not None:
+        strong, weak = (
+            replace(each, epsilon_prv=growth.rate, multiple=growth.multiple)
+            for each in (strong, weak)
+        )
+        verdict = _by_bounds(program, strong, weak, selection, options, progress)
+        slack = Fraction(0)
     witness = verdict.witness
     if witness is not None:
         witness = replace(witness, delta_enclosure=_widened(witness.delta_enclosure, slack))
@@ -62,6 +71,21 @@ def verify_formula(
         stated_budget=Stated(claim.budget_text, budget) if budget.width else None,
         stated_delta=Stated(claim.delta_text, delta) if delta.width else None,
     )
+
+
+def _by_bounds(
+    program: Program,
+    strong: Claim,
+    weak: Claim,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress,
+) -> Verdict:
+    """Decide what lies between two claims: prove the stronger one, or refute the weaker one."""
+    verdict = verify(program, strong, selection, options, progress)
+    if verdict.answer is Answer.NOT_DP and strong != weak:
+        return _confirmed(verdict, program, weak, options)
+    return verdict
 
 
 def _confirmed(verdict: Verdict, program: Program, weak: Claim, options: Options) -> Verdict:

@@ -126,6 +126,10 @@ class IntervalSearch:
             self._sort(halves)
         progress(_THOUSAND, _THOUSAND)
 
+    def nothing_to_do(self) -> None:
+        """Without pairs every delta is 0."""
+        self.sorted, self.decided = 1, self.upper - self.lower
+
     def remaining(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """Return the undecided parts of the interval, merged, ascending."""
         if not self.sorted:

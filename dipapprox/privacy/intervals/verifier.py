@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.intervals.cells import Point
 from dipapprox.privacy.intervals.drift import Drift
+from dipapprox.privacy.intervals.equal_rows import different_pairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.refutation import refute, trial_points
@@ -96,6 +97,7 @@ def verify_interval(
     tables: _Probabilities | None = None
     search: IntervalSearch | None = None
     violation: Verdict | None = None
+    listed: Sized = ()
     bug: str | None = None
     tried = trial_points(lower, upper, count)
     try:
@@ -109,11 +111,15 @@ def verify_interval(
             if violation is None:
                 tables = _Probabilities(states, options)
                 listed = list_pairs(pairs, options.limits)
+                different = different_pairs(states, listed, options.limits)
                 ladder = precisions(options.precision, options.max_precision)
                 search = IntervalSearch(
-                    lower, upper, tables, claim, Drift(states), listed, ladder, options.limits
+                    lower, upper, tables, claim, Drift(states), different, ladder, options.limits
                 )
-                search.run(progress)
+                if len(different):
+                    search.run(progress)
+                else:
+                    search.nothing_to_do()
                 critical = search.critical()
                 if search.violation is None and search.obstacle is None and critical is not None:
                     # What is beyond doubles is not beyond the verifier of one epsilon.
@@ -144,7 +150,7 @@ def verify_interval(
         delta = violation.delta_enclosure
     pairs_checked, points, bits, engine = 0, 0, options.precision, options.engine.value
     if search is not None:
-        pairs_checked, points, bits = len(search.pairs), search.points, search.bits or bits
+        pairs_checked, points, bits = len(listed), search.points, search.bits or bits
     elif violation is not None:
         pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
         points = tried.index(violation.claim.epsilon) + 1

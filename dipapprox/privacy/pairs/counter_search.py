@@ -7,11 +7,12 @@ from functools import partial
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
+from dipapprox.privacy.attempt import Attempt
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.pairs.counters import CounterPlan
 from dipapprox.privacy.pairs.largest import largest_delta
 from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.search import Attempt, ExactPairs, Progress, Search
+from dipapprox.privacy.search import ExactPairs, Progress, Search
 
 
 def search_counters(
@@ -82,7 +83,7 @@ def search_counters(
                     raise BrokenInvariant("a pair violates together with others, but not alone")
                 return True
             case Side.UNDECIDED:
-                if search.exact is not None and elsewhere:
+                if exact is not None and exact.has_forms and elsewhere:
                     return False
         if tables.obstacle is not None:
             break

@@ -11,12 +11,19 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import Factor, budget_factor, difference_over, likely_outputs
+from dipapprox.privacy.divergence import Factor, difference_over, likely_outputs
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, is_symmetric
+from dipapprox.privacy.pairs.adjacency import (
+    Pair,
+    PairSelection,
+    is_symmetric,
+    select_pairs,
+)
 from dipapprox.privacy.pairs.scope import scope_of
+from dipapprox.privacy.possible import PossibleOutputs
 from dipapprox.privacy.profiles.curve import evenly, trace
-from dipapprox.privacy.profiles.least_budget import least_budget
+from dipapprox.privacy.profiles.extended import INFINITE
+from dipapprox.privacy.profiles.least_budget import BudgetBounds, least_budget
 from dipapprox.privacy.profiles.maximum import Maxima
 from dipapprox.privacy.profiles.orders import clipped, concentrated
 from dipapprox.privacy.profiles.profile_result import (
@@ -92,19 +99,19 @@ class Profiler:
             return question.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
 
         found = self.maxima.sharpened(
-            lambda bits: budget_factor(question.budget, bits),
+            question.growth.bounds,
             lambda delta: delta.width <= tolerance(delta),
         )
         reached = found.delta.width <= tolerance(found.delta)
         witness = None
         if found.pair is not None and found.delta.upper > 0:
-            witness = self._witness(found.pair, budget_factor(question.budget, _WITNESS_BITS))
+            witness = self._witness(found.pair, question.growth.bounds(_WITNESS_BITS))
         run = self._finished(found.bits, reached)
         return LeastDelta(run, question.budget, found.delta, witness)
 
     def least_budget(self, question: AtDelta) -> LeastBudget:
         """Enclose the least budget for a delta."""
-        found = least_budget(self.maxima, question.delta, question.width)
+        found = self._least_budget(question.delta, question.width)
         width = found.budget.width
         witness = None
         if found.pair is not None and found.outputs:
@@ -115,6 +122,18 @@ class Profiler:
             witness = self._witness(found.pair, factor, found.outputs)
         run = self._finished(found.bits, width is not None and width <= question.width)
         return LeastBudget(run, question.delta, found.budget, witness)
+
+    def _least_budget(self, delta: Fraction, width: Fraction) -> BudgetBounds:
+        """Bound the least budget; where numbers are too small to tell, by what is possible."""
+        found = least_budget(self.maxima, delta, width)
+        if delta or found.budget.infinite or found.budget.upper is not None:
+            return found
+        possible = PossibleOutputs(self._states, self._run.epsilon, self._options.limits)
+        for pair in select_pairs(self._states.program, self._selection):
+            outputs = possible.only_first(pair)
+            if outputs:
+                return BudgetBounds(INFINITE, pair, outputs, None, found.bits)
+        return found
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
         """Certify the profile at points and between them."""
@@ -146,7 +165,7 @@ class Profiler:
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
         """Search one order; also return the most bits that were asked for, and what limited it."""
         if isinstance(order, str):
-            pure = least_budget(self.maxima, Fraction(0), width)
+            pure = self._least_budget(Fraction(0), width)
             return OrderResult(order, pure.budget, self._order_witness(pure.pair)), pure.bits, None
         found = largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))

@@ -106,7 +106,7 @@ class LeastDelta(_Answer):
     """
 
     run: Run
-    budget: Fraction
+    budget: Fraction | str
     delta_enclosure: Enclosure
     witness: Witness | None
 

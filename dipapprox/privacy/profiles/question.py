@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
 from dipapprox.errors import UserError
 from dipapprox.language.values import exact_rational
+from dipapprox.privacy.growth import Growth
+from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
 
 DEFAULT_WIDTH = Fraction(1, 10**9)
@@ -25,17 +27,26 @@ class AtBudget:
     """The least delta for a budget.
 
     Attributes:
-        budget: eps_prv >= 0.
+        budget: eps_prv >= 0; a formula such as "log(3)" if e^budget is obviously a rational number
+            times a rational power of e.
         width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less).
+        growth: e^budget.
     """
 
-    budget: Fraction
+    budget: Fraction | str
     width: Fraction | None = None
+    growth: Growth = field(init=False)
 
     def __post_init__(self) -> None:
-        _makeexact_rational(self, "budget", "eps_prv")
-        if self.budget < 0:
+        if isinstance(self.budget, str):
+            growth, text = read_growth(self.budget), " ".join(self.budget.split())
+            object.__setattr__(self, "budget", text)
+        else:
+            _makeexact_rational(self, "budget", "eps_prv")
+            growth = Growth(self.budget)
+        if growth.is_below_one():
             raise UserError(f"eps_prv must be >= 0, got {self.budget}")
+        object.__setattr__(self, "growth", growth)
         if self.width is not None:
             _check_width(self)
 

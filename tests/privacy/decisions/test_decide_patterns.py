@@ -1,4 +1,4 @@
-"""Sign patterns: every set that is positive somewhere is among them."""
+"""Sign patterns: every set that is positive somewhere is among them, and few others."""
 
 from __future__ import annotations
 
@@ -9,64 +9,91 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached
+from dipapprox.exact.signs import zero
+from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exponentials import ONE, ExponentialPolynomial
+from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 
-PLACES = st.lists(st.integers(1, 12), unique=True, max_size=4).map(sorted)
-FUNCTIONS = st.lists(st.tuples(st.booleans(), PLACES), min_size=1, max_size=6)
+LIMITS = Limits()
+
+# Factors with one sign change each, ascending: at 1/2, log 2, log 3 and 2; one without.
+Y = ExponentialPolynomial.monomial(1, rate=-1)
+X = ExponentialPolynomial.monomial(1, power=1)
 
 
-def _isolated(positive: bool, places: list[int], width: Fraction) -> SignChanges:
-    """Boxes that are lopsided, so that those of one place may overlap but need not agree."""
-    return SignChanges(positive, tuple((p - width / 3, p + width / 2) for p in places))
+def _constant(value: str) -> ExponentialPolynomial:
+    return ExponentialPolynomial.constant(Fraction(value))
 
 
-@settings(deadline=None, max_examples=150)
-@given(FUNCTIONS, st.sampled_from([Fraction(1, 10), Fraction(1, 3)]))
-def test_every_positive_set_is_found(
-    functions: list[tuple[bool, list[int]]], first: Fraction
+FACTORS = (
+    _constant("1/2") - X,
+    Y - _constant("1/2"),
+    Y - _constant("1/3"),
+    _constant("2") - X,
+)
+ONE_SIGN = X + Y
+FUNCTIONS = st.lists(
+    st.tuples(st.booleans(), st.lists(st.integers(0, 3), unique=True, max_size=4), st.booleans()),
+    min_size=1,
+    max_size=7,
+)
+
+
+def _function(negative: bool, factors: list[int], more: bool) -> ExponentialPolynomial:
+    product = -ONE if negative else ONE
+    for k in factors:
+        product = product * FACTORS[k]
+    return product * ONE_SIGN if more else product
+
+
+def _changes(function: ExponentialPolynomial) -> SignChanges:
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    return SignChanges(chart.signs[0] > 0, tuple(z for z in chart.zeros if z.changes_sign))
+
+
+@settings(deadline=None, max_examples=60)
+@given(FUNCTIONS)
+def test_exactly_the_sets_between_sign_changes(
+    functions: list[tuple[bool, list[int], bool]],
 ) -> None:
-    found = set(
-        sign_patterns(
-            range(len(functions)), lambda k, width: _isolated(*functions[k], min(width, first))
-        )
-    )
-    # Between the integers all signs are constant.
-    for middle in range(13):
-        positive = frozenset(
+    signs = {k: _changes(_function(*each)) for k, each in enumerate(functions)}
+    expected = [
+        frozenset(
             k
-            for k, (start, places) in enumerate(functions)
-            if start ^ (sum(p <= middle for p in places) % 2 == 1)
+            for k, (negative, factors, _) in enumerate(functions)
+            if not negative ^ (sum(f < passed for f in factors) % 2 == 1)
         )
-        assert positive in found
-    # Changes at one place may come in any order, and nothing else is added.
-    most = 1
-    for place in range(1, 13):
-        most += 2 ** sum(place in places for _, places in functions)
-    assert len(found) <= most
+        for passed in range(5)
+    ]
+    found = list(sign_patterns(signs, LIMITS))
+    assert len(set(found)) == len(found)
+    assert set(found) == set(expected)
 
 
-def test_no_more_sets_than_sign_changes_and_one() -> None:
-    functions = [(False, [1, 4]), (True, [2]), (False, [3])]
-    found = list(sign_patterns(range(3), lambda k, width: _isolated(*functions[k], width)))
-    assert found == [{1}, {0, 1}, {0}, {0, 2}, {2}]
+def test_many_functions_with_one_common_zero() -> None:
+    """Twelve functions that are not proportional, all 0 at log 2: two sets, not 2^12."""
+    signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(12)}
+    assert list(sign_patterns(signs, LIMITS)) == [frozenset(range(12)), frozenset()]
 
 
-def test_boxes_are_narrowed_before_all_orders_are_taken() -> None:
-    asked: list[Fraction] = []
-
-    def isolate(k: int, width: Fraction) -> SignChanges:
-        asked.append(width)
-        centre = 1 + Fraction(k, 10**9)
-        return SignChanges(False, ((centre - width, centre + width),))
-
-    found = list(sign_patterns(range(12), isolate))
-    assert len(set(asked)) > 1
-    assert found == [frozenset(range(k)) for k in range(13)]
+def test_zeros_that_nearly_meet_are_told_apart() -> None:
+    near = Fraction(1, 10**40)
+    signs = {k: _changes(Y - _constant("1/2") - ONE.scaled(k * near)) for k in range(12)}
+    found = list(sign_patterns(signs, LIMITS))
+    assert found == [frozenset(range(12 - k)) for k in range(13)]
 
 
-def test_changes_that_stay_together_are_given_up() -> None:
-    def isolate(k: int, width: Fraction) -> SignChanges:
-        return SignChanges(False, ((1 - width, 1 + width),))
-
-    with pytest.raises(LimitReached, match="cannot be told apart"):
-        list(sign_patterns(range(12), isolate))
+@pytest.mark.parametrize(("count", "fails"), [(3, False), (12, True)])
+def test_what_cannot_be_told_apart_is_taken_in_every_order(
+    count: int, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the degrees were too high for common divisors."""
+    monkeypatch.setattr(zero, "vanishes_too", lambda *_: None)
+    signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(count)}
+    if fails:
+        with pytest.raises(LimitReached, match="12 sign changes cannot be told apart"):
+            list(sign_patterns(signs, LIMITS))
+    else:
+        assert len(list(sign_patterns(signs, LIMITS))) == 2**count

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.errors import UserError
+from dipapprox import decide, parse
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import interval_words, read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -109,8 +111,8 @@ def _factorial(k: int) -> int:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 + eps)", "eps^eps", "1/0", "x",
-     "eps^(1/2)", "1/(eps - eps)"],
+    ["", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 / eps)", "eps^eps", "1/0", "x",
+     "eps^(1/2)", "1/(eps - eps)", "1/(eps + exp(-1))", "exp(-1)/(eps - 1)", "eps*exp(10^9)"],
 )  # fmt: skip
 def test_deltas_that_are_none(text: str) -> None:
     with pytest.raises(UserError):
@@ -135,3 +137,66 @@ def test_questions_out_of_range() -> None:
         DecisionQuestion(Fraction(-1), delta)
     with pytest.raises(UserError, match="width"):
         DecisionQuestion(Fraction(1), delta, width=Fraction(0))
+
+
+MIXED = [
+    "exp(-2)*eps",
+    "exp(-1 - eps)/2",
+    "(sqrt(2) - exp(-eps))*(1 - exp(-1))/(1 + 3*eps)",
+    "eps^2*exp(-3) - log(3)/(2*(-1 - eps)) + 1/exp(eps - 1)",
+    "(exp(-1/2)*eps)^2/exp(1)",
+    "2/(exp(-3)*exp(eps/2))",
+]
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
+    delta = read_delta(text)
+    assert delta.exact is None
+    for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(50)):
+        value = evaluate(delta.formula, {"eps": eps_jet(epsilon, epsilon)}, 200).value
+        for bits in (64, 256):
+            low, high = (enclose_at(each, epsilon, 300, Limits()) for each in delta.bounds(bits))
+            assert isinstance(low, Enclosure) and isinstance(high, Enclosure)
+            assert low.lower <= value.upper and value.lower <= high.upper
+            assert high.upper - low.lower <= Fraction(100 * (1 + epsilon**2), 2**bits)
+        exact = delta.at_point(epsilon).exact
+        if "sqrt" not in text and "log" not in text:
+            assert exact is not None
+            found = enclose_at(exact, epsilon, 180, Limits())
+            assert isinstance(found, Enclosure)
+            assert found.meets(value)
+
+
+@pytest.mark.parametrize(
+    ("shift", "expected"), [("", "private"), (" - 1e-60", "violated"), (" + 1e-60", "private")]
+)
+@pytest.mark.parametrize("text", ["1/2 - exp(-2)/2", "1/2 - exp(-eps)*exp(-1)*exp(1)*eps/4"])
+def test_a_delta_attained_exactly_at_one_epsilon(text: str, shift: str, expected: str) -> None:
+    program = parse(
+        """
+        input q in {0, 1}
+        output out in {0, 1}
+        adjacent linf 1
+        if q = 0 then
+            out <- choose {0 : 1/2*exp(-eps), 1 : 1 - 1/2*exp(-eps)}
+        else
+            out <- choose {0 : 1/2, 1 : 1/2}
+        end
+        """
+    )
+    decision = decide(program, budget=0, delta=text + shift, epsilons=(2, 2))
+    assert decision.ruling.value == expected
+    nearby = decide(program, 0, "exp(-1/2)*eps", (Fraction(1, 10), 2))
+    assert nearby.ruling.value == "private"
+    violated = decide(program, 0, "exp(-1)*eps", (Fraction(1, 10), 2))
+    assert violated.ruling.value == "violated"
+
+
+def test_a_varying_delta_that_is_negative_somewhere() -> None:
+    signs = Signs(read_epsilons("0..1"), Limits())
+    check_delta(read_delta("exp(-2)*eps"), signs)
+    with pytest.raises(UserError, match="negative"):
+        check_delta(read_delta("exp(-2)*eps - eps/7"), signs)
+    with pytest.raises(LimitReached, match="tight-delta"):
+        check_delta(read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))"), signs)

@@ -1,0 +1,182 @@
+"""Isolated zeros of one or several functions: refined, and put in order, equal ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from dipapprox.exact.signs.common_zero import vanishes_too
+from dipapprox.exact.signs.evaluation import Evaluator
+from dipapprox.exact.signs.interval import split_point
+from dipapprox.exact.signs.normal_form import NormalForm
+from dipapprox.limits import Limits
+
+_ROUNDS = 90
+"""Of refinement; round k makes boxes 2^k times smaller: some 4000 bits in all."""
+
+_ROUNDS_UNASKED = 5
+"""Before it is asked whether two zeros are equal."""
+
+_ROUNDS_IN_DOUBT = 24
+"""For two zeros that may be equal, the degrees being too high to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """One zero of a function.
+
+    Attributes:
+        lower: If the zero is rational the zero itself, else a lower bound that is no zero.
+        upper: Likewise; no other zero lies in [lower, upper].
+        multiplicity: >= 1; the function changes its sign if it is odd.
+        form: A function without rational zeros > 0 that has this zero, a simple one, and no other
+            in [lower, upper]; None if the zero is rational.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    multiplicity: int
+    form: NormalForm | None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the zero is known exactly."""
+        return self.form is None
+
+    @property
+    def changes_sign(self) -> bool:
+        """Whether the function has opposite signs on the two sides."""
+        return self.multiplicity % 2 == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Zeros that are one number, or too near to each other to tell.
+
+    Attributes:
+        lower: At most all of them.
+        upper: At least all of them. The boxes of two places have no point in common but ends that
+            are no zeros.
+        members: Their positions in what was ordered, ascending.
+        equal: Whether they are proved to be one number.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    members: tuple[int, ...]
+    equal: bool
+
+
+def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
+    """Shrink the box of a zero to at most `width` > 0: Newton where it helps, else bisection."""
+    if zero.form is None or zero.upper - zero.lower <= width:
+        return zero
+    evaluator = Evaluator(zero.form)
+    lower, upper = zero.lower, zero.upper
+    at_lower = evaluator.sign(lower, limits)
+    while upper - lower > width:
+        limits.check()
+        smaller = evaluator.newton(lower, upper, width, limits)
+        if smaller is not None and (smaller[1] - smaller[0]) * 2 < upper - lower:
+            lower, upper = smaller
+            continue
+        middle = split_point(lower, upper)
+        if evaluator.sign(middle, limits) == at_lower:
+            lower = middle
+        else:
+            upper = middle
+    return Zero(lower, upper, zero.multiplicity, zero.form)
+
+
+def in_order(found: Sequence[Zero], limits: Limits, *, distinct: bool = False) -> tuple[Place, ...]:
+    """Order zeros of any functions, ascending, equal ones together.
+
+    Boxes are refined until they are disjoint; those that stay together are asked for a common
+    divisor with a zero there (`common_zero`), so this ends with certain places unless the degrees
+    are too high for that, or different zeros are nearer than some 2^-4000.
+
+    Args:
+        found: The zeros.
+        limits: Asked often.
+        distinct: Whether it is known that no two are equal.
+
+    Raises:
+        LimitReached: If the bits or the time are used up.
+    """
+    clusters = [_Cluster(zero, (k,)) for k, zero in enumerate(found)]
+    known: dict[tuple[int, int], bool | None] = {}
+    for attempt in range(_ROUNDS):
+        limits.check()
+        clusters.sort(key=lambda each: (each.zero.lower, each.zero.upper))
+        clashes = [k for k, (a, b) in enumerate(pairwise(clusters)) if _clash(a.zero, b.zero)]
+        if not clashes:
+            break
+        merged: set[int] = set()
+        waiting = set()
+        for k in clashes:
+            if k in merged:
+                continue
+            left, right = clusters[k], clusters[k + 1]
+            key = left.members[0], right.members[0]
+            if not distinct and attempt >= _ROUNDS_UNASKED and key not in known:
+                known[key] = _are_equal(left.zero, right.zero, limits)
+            if (left.zero.is_exact and right.zero.is_exact) or known.get(key):
+                clusters[k + 1] = left.joined(right)
+                merged.add(k)
+            elif key not in known or known[key] is not None or attempt < _ROUNDS_IN_DOUBT:
+                waiting |= {k, k + 1}
+        if not merged and not waiting:
+            break
+        for k in waiting - merged:
+            zero = clusters[k].zero
+            width = (zero.upper - zero.lower) / 2 ** (attempt + 1)
+            clusters[k] = _Cluster(refine(zero, width, limits), clusters[k].members)
+        clusters = [each for k, each in enumerate(clusters) if k not in merged]
+    return _places(clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Equal zeros, given by one of them."""
+
+    zero: Zero
+    members: tuple[int, ...]
+
+    def joined(self, other: _Cluster) -> _Cluster:
+        ours, theirs = self.zero, other.zero
+        lower, upper = max(ours.lower, theirs.lower), min(ours.upper, theirs.upper)
+        zero = Zero(lower, upper, ours.multiplicity, ours.form)
+        return _Cluster(zero, tuple(sorted((*self.members, *other.members))))
+
+
+def _clash(left: Zero, right: Zero) -> bool:
+    """Whether one box may contain the zero of the other; boxes come in order."""
+    # Ends are no zeros of the box's own function, but may be a rational zero of another.
+    touching = left.upper == right.lower and (left.is_exact or right.is_exact)
+    return left.upper > right.lower or touching
+
+
+def _are_equal(left: Zero, right: Zero, limits: Limits) -> bool | None:
+    """Whether two zeros with overlapping boxes are one number; None if that cannot be told."""
+    if left.form is None or right.form is None:
+        return left.form is None and right.form is None
+    lower, upper = max(left.lower, right.lower), min(left.upper, right.upper)
+    return vanishes_too(left.form, right.form.function(), lower, upper, limits)
+
+
+def _places(clusters: Sequence[_Cluster]) -> tuple[Place, ...]:
+    places: list[Place] = []
+    last: Zero | None = None
+    for each in clusters:
+        zero = each.zero
+        if last is not None and _clash(last, zero):
+            before = places.pop()
+            members = tuple(sorted((*before.members, *each.members)))
+            places.append(Place(before.lower, max(before.upper, zero.upper), members, False))
+            last = Zero(places[-1].lower, places[-1].upper, 1, zero.form)
+        else:
+            places.append(Place(zero.lower, zero.upper, each.members, True))
+            last = zero
+    return tuple(places)

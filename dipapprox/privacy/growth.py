@@ -1,0 +1,52 @@
+"""What a budget multiplies probabilities with: e^budget, exactly known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.numerics.exponential import exponential
+from dipapprox.privacy.divergence import Factor, budget_factor
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """multiple * e^rate, at least 1: what a budget multiplies probabilities with.
+
+    Attributes:
+        rate: Rational.
+        multiple: Rational and > 0.
+    """
+
+    rate: Fraction
+    multiple: Fraction = Fraction(1)
+
+    def is_below_one(self) -> bool:
+        """Whether the budget is negative."""
+        if self.multiple == 1 or not self.rate:
+            return self.rate < 0 or self.multiple < 1
+        bits = 64
+        while True:
+            # Never 1: e^rate is irrational.
+            size = exponential(self.rate, bits)
+            if size.lower * self.multiple > 1:
+                return False
+            if size.upper * self.multiple < 1:
+                return True
+            bits *= 2
+
+    def bounds(self, bits: int) -> Factor:
+        """Enclose it to a relative width of about 2**-bits."""
+        if self.rate < 0:
+            factor = budget_factor(-self.rate, bits)
+            lower = 0 if factor.upper is None else self.multiple / factor.upper
+            # It is at least 1, whatever rounding says.
+            return Factor(max(Fraction(lower), Fraction(1)), self.multiple / factor.lower)
+        factor = budget_factor(self.rate, bits)
+        upper = None if factor.upper is None else factor.upper * self.multiple
+        return Factor(factor.lower * self.multiple, upper)
+
+    def at_one(self) -> ExponentialPolynomial:
+        """Return a function of ε whose value at ε = 1 it is."""
+        return ExponentialPolynomial.monomial(self.multiple, rate=self.rate)

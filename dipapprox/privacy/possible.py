@@ -1,0 +1,154 @@
+"""Which outputs can occur at all: that alone refutes pure privacy, without any number.
+
+An open set of values of samples has positive probability, be it below any precision. If an output
+can occur for one input and never for an adjacent one, no budget is enough for delta 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.errors import LimitReached
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.events.supports import is_surely_possible
+from dipapprox.exact.choices.probability import chosen_probability
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
+from dipapprox.privacy.attempt import Attempt, ExactSide
+from dipapprox.privacy.growth import Growth
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.search import ExactPairs
+from dipapprox.semantics.state import FinalStates
+
+_ARGUMENT = "these outputs are possible, however unlikely, and impossible for the adjacent input"
+_LARGEST_MEMORY = 100_000
+
+
+class PossibleOutputs:
+    """The outputs of a program that occur with positive probability, at one epsilon."""
+
+    def __init__(self, states: FinalStates, epsilon: Fraction, limits: Limits) -> None:
+        self._catalogue = Catalogue(states, epsilon)
+        self._limits = limits
+        self._known: dict[InputRow, tuple[frozenset[int], frozenset[int]]] = {}
+        self._events: dict[int, bool | None] = {}
+
+    def only_first(self, pair: Pair) -> tuple[int, ...]:
+        """Return outputs that are certainly possible for u and certainly impossible for u'.
+
+        Raises:
+            LimitReached: If the limits run out.
+        """
+        self._limits.check()
+        return tuple(sorted(self._of(pair[0])[0] - self._of(pair[1])[1]))
+
+    def compare(self, output: int, pair: Pair) -> bool | None:
+        """Whether Pr[output | u] > c Pr[output | u'] for every c; None if that depends on c.
+
+        Raises:
+            LimitReached: If the limits run out.
+        """
+        self._limits.check()
+        first, second = self._of(pair[0]), self._of(pair[1])
+        if output not in first[1]:
+            return False
+        return True if output in first[0] and output not in second[1] else None
+
+    def _of(self, row: InputRow) -> tuple[frozenset[int], frozenset[int]]:
+        """The outputs that certainly are possible, and those that may be."""
+        if row not in self._known:
+            if len(self._known) > _LARGEST_MEMORY:
+                self._known.clear()
+            if self._catalogue.forget():
+                self._events.clear()
+            sure, possible = set(), set()
+            for output, numbers in self._catalogue.row(row):
+                found = [self._event(number) for number in numbers]
+                if False not in found:
+                    possible.add(output)
+                if all(found):
+                    sure.add(output)
+            self._known[row] = frozenset(sure), frozenset(possible)
+        return self._known[row]
+
+    def _event(self, number: int) -> bool | None:
+        """Whether an event has positive probability; None if that is not seen."""
+        if number not in self._events:
+            self._events[number] = self._is_possible(self._catalogue.events[number])
+        return self._events[number]
+
+    def _is_possible(self, event: Connected) -> bool | None:
+        match event:
+            case Event() | Star():
+                return True if is_surely_possible(event) else None
+            case Chosen():
+                try:
+                    probability = chosen_probability(event, self._limits)
+                    if isinstance(probability, NotEnclosed):
+                        return None
+                    return sign_at(probability, Fraction(1), self._limits) > 0
+                except (LimitReached, ZeroDivisionError):
+                    self._limits.check()
+                    return None
+            case _:
+                assert_never(event)
+
+
+class PureViolations:
+    """Decides pairs that violate delta 0 whatever the budget."""
+
+    def __init__(self, possible: PossibleOutputs, growth: Growth) -> None:
+        self._possible = possible
+        self._growth = growth
+
+    @property
+    def has_forms(self) -> bool:
+        """See `ExactPairs`."""
+        return False
+
+    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
+        """See `ExactPairs`; no probability is enclosed."""
+        outputs = self._possible.only_first(pair)
+        if not outputs:
+            return NotEnclosed("no output is possible for one input only")
+        proof = ExactSide(Side.ABOVE, outputs, _ARGUMENT)
+        return Attempt(pair, bits, UNIT, self._growth.bounds(bits), proof=proof)
+
+    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
+        """See `ExactPairs`; no probability is enclosed."""
+        known = self._possible.compare(output, pair)
+        return NotEnclosed("the output is possible for both inputs") if known is None else known
+
+
+class FirstThat:
+    """Asks several deciders of pairs, one after the other."""
+
+    def __init__(self, *deciders: ExactPairs) -> None:
+        self._deciders = deciders
+
+    @property
+    def has_forms(self) -> bool:
+        """See `ExactPairs`."""
+        return any(each.has_forms for each in self._deciders)
+
+    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
+        """Return the first decision, or why the last one made none."""
+        found: Attempt | NotEnclosed = NotEnclosed("nothing decides pairs exactly")
+        for each in self._deciders:
+            found = each.decide(pair, bits)
+            if isinstance(found, Attempt):
+                break
+        return found
+
+    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
+        """Return the first answer, or why the last one gave none."""
+        found: bool | NotEnclosed = NotEnclosed("nothing decides pairs exactly")
+        for each in self._deciders:
+            found = each.exceeds(output, pair)
+            if not isinstance(found, NotEnclosed):
+                break
+        return found

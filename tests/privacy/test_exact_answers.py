@@ -1,0 +1,328 @@
+"""Answers that mathematics has although no enclosure shows them, and their neighbours."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox import AtBudget, AtDelta, Claim, decide, parse, profile, verify, verify_interval
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.formula import parse_formula
+from dipapprox.numerics.formula_values import eps_jet, evaluate
+from dipapprox.privacy.decisions.decision import Ruling
+from dipapprox.privacy.intervals.formula_claim import read_formula_claim
+from dipapprox.privacy.intervals.formula_verifier import verify_formula
+from dipapprox.privacy.logarithms import growth_of
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs
+from dipapprox.privacy.verdict import Answer, Verdict
+from tests.cli.running import run, run_json
+from tests.schemas import check_schema
+
+F = Fraction
+
+
+def two_laws(first: str, second: str, outputs: str = "{0, 1}") -> Program:
+    return parse(
+        f"""
+        input q in {{0, 1}}
+        output out in {outputs}
+        adjacent linf 1
+        if q = 0 then
+            out <- choose {{{first}}}
+        else
+            out <- choose {{{second}}}
+        end
+        """
+    )
+
+
+def with_bit(*lines: str) -> Program:
+    """A program with one input bit and one output bit."""
+    head = "input q in 0..1", "output out in {0, 1}", "adjacent linf 1"
+    return parse("\n".join((*head, *lines)))
+
+
+def bit(probability: str) -> str:
+    return f"0 : {probability}, 1 : 1 - {probability}"
+
+
+TINY = two_laws(bit("1/2*exp(-eps)"), bit("exp(-2*eps)"))
+
+
+@pytest.mark.parametrize(
+    ("budget", "epsilons"),
+    [
+        (F(999999, 10**6), (0, None)),
+        (F(999999, 10**6), (693148, None)),
+        (F(999999, 10**6), (10**6, 10**6)),
+        (F(10**9 - 1, 10**9), (10**9, None)),
+    ],
+)
+def test_a_violation_below_all_enclosures_stays_one(
+    budget: F, epsilons: tuple[int, int | None]
+) -> None:
+    """Violated for ε > log 2 / (1 - budget), where both sides are below 2^-65536."""
+    decision = decide(TINY, budget, 0, epsilons)
+    assert decision.ruling is Ruling.VIOLATED
+    violation = decision.violation
+    assert violation is not None
+    assert violation.left is violation.right is None
+    assert violation.not_enclosed is not None
+    assert violation.epsilon * (1 - budget) > F("0.693147180559945")
+    fields = decision.to_dict()["witness"]
+    assert isinstance(fields, dict)
+    assert fields["lhs_enclosure"] is fields["rhs_enclosure"] is None
+    assert decide(TINY, budget, 0, (1, 693147)).ruling is Ruling.PRIVATE
+    check_schema("decide", decision.to_dict())
+
+
+PROPORTIONAL = two_laws(
+    *(
+        ", ".join(f"{k} : {k}/45*{p}" for k in range(1, 10)) + f", 0 : 1 - {p}"
+        for p in ("2/3*exp(-eps)", "1/3*exp(-eps/2)")
+    ),
+    outputs="0..9",
+)
+
+
+def test_ten_proportional_outputs() -> None:
+    """δ(ε) = |2/3 e^-ε - 1/3 e^(-ε/2)|: 1/3 at 0, 1/24 at the least, at log 16."""
+    assert decide(PROPORTIONAL, 0, "1/10").ruling is Ruling.VIOLATED
+    assert decide(PROPORTIONAL, 0, "1/3").ruling is Ruling.PRIVATE
+    assert decide(PROPORTIONAL, 0, "1/3 - 1e-30").ruling is Ruling.VIOLATED
+    later = F("2.772588722239781")
+    assert decide(PROPORTIONAL, 0, "1/24", (later, None)).ruling is Ruling.PRIVATE
+    assert decide(PROPORTIONAL, 0, "1/24 - 1e-20", (later, None)).ruling is Ruling.VIOLATED
+
+
+RESPONSE = two_laws(bit("3/4"), bit("1/4"))
+GEOMETRIC = with_bit("x <- DLap(q, 1/eps)", "out <- 0", "if x > 0 then", "out <- 1", "end")
+
+
+def at_budget(program: Program, budget: str) -> Verdict:
+    claim = read_formula_claim(budget, "0")
+    return verify_formula(program, claim, F(1), AllPairs(), Options())
+
+
+@pytest.mark.parametrize(
+    ("budget", "answer"),
+    [
+        ("log(3)", Answer.DP),
+        ("log(9)/2", Answer.DP),
+        ("2*log(3) - log(3)", Answer.DP),
+        ("log(3)*eps", Answer.DP),
+        ("log(3/exp(1)) + eps", Answer.DP),
+        ("log(3) + 1e-60", Answer.DP),
+        ("log(3) - 1e-60", Answer.NOT_DP),
+        ("log(3 - 1/10^60)", Answer.NOT_DP),
+        ("log(3 - 1/10^60) + 1/10^70", Answer.NOT_DP),
+    ],
+)
+def test_randomised_response_at_a_logarithm(budget: str, answer: Answer) -> None:
+    assert at_budget(RESPONSE, budget).answer is answer
+
+
+def test_truncated_geometric_at_a_logarithm() -> None:
+    law = "0 : 8/17, 1 : 9/17", "0 : 9/17, 1 : 8/17"
+    assert at_budget(two_laws(*law), "log(9/8)").answer is Answer.DP
+    assert at_budget(two_laws(*law), "log(9/8) - 1/10^50").answer is Answer.NOT_DP
+    assert at_budget(GEOMETRIC, "log(exp(1))").answer is Answer.DP
+
+
+def test_profiles_at_logarithms() -> None:
+    assert profile(RESPONSE, 1, AtBudget("log(3)")).delta_enclosure.upper == 0
+    half = profile(RESPONSE, 1, AtBudget("log(2)")).delta_enclosure
+    assert F(1, 4) in half
+    check_schema("profile", profile(RESPONSE, 1, AtBudget("log(2)")).to_dict())
+    for wrong in ("log(1/2)", "sqrt(2)", "log(3) - 2", "log(0)"):
+        with pytest.raises(UserError):
+            AtBudget(wrong)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(["1/2", "log(3)", "log(9/4)", "eps", "log(exp(2)*5)", "3", "delta"]),
+        lambda inner: st.one_of(
+            st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(
+                lambda t: f"({t[0]} {t[1]} {t[2]})"
+            ),
+            inner.map(lambda t: f"log(exp({t})*2)"),
+            inner.map(lambda t: f"-({t})"),
+        ),
+        max_leaves=5,
+    )
+)
+def test_growth_is_the_exponential(text: str) -> None:
+    formula = parse_formula(text, "budget", ("eps", "delta"))
+    values = {"eps": F(2, 3), "delta": F(1, 7)}
+    growth = growth_of(formula, values)
+    if growth is None:
+        return
+    jets = {name: eps_jet(value, value) for name, value in values.items()}
+    value = evaluate(formula, jets, 100).value
+    own = evaluate(
+        parse_formula(f"{growth.rate} + log({growth.multiple})", "own", ()), {}, 100
+    ).value
+    assert own.meets(value)
+    assert own.width + value.width < F(1, 2**60)
+
+
+NO_INPUT = with_bit("x <- Gauss(0, 1/eps)", "out <- 0", "if x > 0 then", "out <- 1", "end")
+SWAPPED = with_bit(
+    "x <- Gauss(q, 2/eps)",
+    "y <- Gauss(1 - q, 2/eps)",
+    "out <- 0",
+    "if q = 0 and y > x + 3 then",
+    "out <- 1",
+    "end",
+    "if q = 1 and x > y + 3 then",
+    "out <- 1",
+    "end",
+)
+UNLIKE = with_bit(
+    "x <- Gauss(0, eps)",
+    "y <- Gauss(0, 1/eps)",
+    "out <- 0",
+    "if q = 1 and x > 1 then",
+    "out <- 1",
+    "end",
+    "if q = 0 and y > 1 then",
+    "out <- 1",
+    "end",
+)
+
+
+def test_equal_distributions_are_equal_on_an_interval() -> None:
+    verdict = verify_interval(NO_INPUT, (1, 2), 0, 0)
+    assert (verdict.answer, verdict.pairs) == (Answer.DP, 2)
+    assert verdict.delta_enclosure is not None
+    assert verdict.delta_enclosure.upper == 0
+    assert decide(NO_INPUT, 0, 0, (1, 2)).ruling is Ruling.PRIVATE
+    wide = verify_interval(NO_INPUT, (F(1, 10**9), 10**9), 0, 0)
+    assert wide.answer is Answer.DP
+    assert verify_interval(SWAPPED, (1, 2), 0, 0).answer is Answer.DP
+
+
+def test_distributions_that_are_equal_at_one_epsilon_only() -> None:
+    """Scales eps and 1/eps agree at 1, and nowhere else."""
+    assert verify(UNLIKE, Claim(1, 0, 0)).answer is Answer.DP
+    assert verify_interval(UNLIKE, (F(1, 2), 2), 0, 0).answer is Answer.NOT_DP
+
+
+def far(condition: str) -> Program:
+    samples = "x <- Gauss(0, 1/eps)", "y <- Lap(0, 1/eps)"
+    return with_bit(*samples, "out <- 0", f"if {condition} then", "out <- 1", "end")
+
+
+@pytest.mark.parametrize(
+    ("condition", "answer"),
+    [
+        ("q = 1 and x > 1000000", Answer.NOT_DP),
+        ("q = 1 and x > 1000000 and y > x", Answer.NOT_DP),
+        ("q = 1 and x > 1000000 and x < 1000000 + 1/10^9", Answer.NOT_DP),
+        ("x > 1000000", Answer.DP),
+        ("q = 1 and x > 1000000 and x < 1000000", Answer.DP),
+        ("q = 1 and x > y and y > x + 1000000", Answer.DP),
+    ],
+)
+def test_what_is_possible_for_one_input_only(condition: str, answer: Answer) -> None:
+    program = far(condition)
+    verdict = verify(program, Claim(1, 0))
+    assert verdict.answer is answer
+    check_schema("verify", verdict.to_dict())
+    found = profile(program, 1, AtDelta(F(0))).eps_prv_enclosure
+    assert found.infinite is (answer is Answer.NOT_DP)
+    if answer is Answer.NOT_DP:
+        assert verdict.witness is not None
+        assert verdict.witness.argument is not None
+        assert verify(program, Claim(1, F(1, 10**100))).answer is Answer.DP
+
+
+def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
+    program = far("q = 1 and x > 1000000")
+    verdict = verify_interval(program, (1, 2), 0)
+    assert verdict.answer is Answer.NOT_DP
+    check_schema("verify_interval", verdict.to_dict())
+    decision = decide(program, 1, 0, (1, 2))
+    assert decision.ruling is Ruling.VIOLATED
+    check_schema("decide", decision.to_dict())
+
+
+def test_ends_of_violated_ranges_in_json(tmp_path: Path) -> None:
+    text = """
+        input q in {0, 1}
+        output out in {0, 1}
+        adjacent linf 1
+        if q = 0 then
+            out <- choose {0 : eps/10, 1 : 1 - eps/10}
+        else
+            out <- choose {0 : 1/5, 1 : 4/5}
+        end
+        """
+    path = tmp_path / "tenth.dpg"
+    path.write_text(text)
+    words = ("decide", str(path), "--budget", "0", "--violations", "--interval")
+    for interval, expected in (
+        ("2..3", [("2", "3", False, True)]),
+        ("1..2", [("1", "2", True, False)]),
+        ("1..3", [("1", "2", True, False), ("2", "3", False, True)]),
+        ("0..2", [("0", "2", False, False)]),
+        ("3", [("3", "3", True, True)]),
+        ("2", []),
+    ):
+        _, fields = run_json(*words, interval)
+        check_schema("decide", fields)
+        for name in ("violated_on", "violated_within"):
+            found = [
+                (each["lower"], each["upper"], each["lower_closed"], each["upper_closed"])
+                for each in fields[name]
+            ]
+            assert found == expected
+
+
+HALVES = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent linf 1
+if q = 0 then
+    out <- choose {0 : 1/2*exp(-eps), 1 : 1 - 1/2*exp(-eps)}
+else
+    out <- choose {0 : 1/2, 1 : 1/2}
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("delta", "interval", "status"),
+    [("1/2 - exp(-2)/3", "2", 0), ("1/2 - exp(-2)*4/7", "2", 1), ("exp(-1)*eps", "1/10..2", 1)],
+)
+def test_certificates_of_such_deltas(
+    delta: str, interval: str, status: int, tmp_path: Path
+) -> None:
+    program, record = tmp_path / "halves.dpg", tmp_path / "record.json"
+    program.write_text(HALVES)
+    words = "--budget", "0", "--interval", interval, "--delta", delta
+    assert run("decide", str(program), *words, "--certificate", str(record))[0] == status
+    found = run_json("check", str(record))[1]["result"]
+    assert found == ("not confirmed" if "eps" in delta else "confirmed")
+
+
+@pytest.mark.parametrize(
+    ("delta", "interval"), [("1/2 - exp(-2)/2", "2"), ("exp(-1/2)*eps", "1/10..2")]
+)
+def test_no_certificate_rather_than_one_that_is_refuted(
+    delta: str, interval: str, tmp_path: Path
+) -> None:
+    """Attained exactly, or with eps and e: private, but not in terms that the check knows."""
+    program, record = tmp_path / "halves.dpg", tmp_path / "record.json"
+    program.write_text(HALVES)
+    words = "--budget", "0", "--interval", interval, "--delta", delta
+    run("decide", str(program), *words, "--certificate", str(record))
+    assert not record.exists()
+    assert run("decide", str(program), *words)[0] == 0
