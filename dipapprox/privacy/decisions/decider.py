@@ -40,8 +40,8 @@ from dipapprox.privacy.pairs.adjacency import (
     Pair,
     PairSelection,
     count_selected,
-    select_pairs,
 )
+from dipapprox.privacy.pairs.likely import likely_first
 from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.semantics.execution import execute
@@ -156,7 +156,7 @@ def _decide(
     patterns = PatternGaps(functions, signs, limits)
 
     def pairs() -> Iterator[Pair]:
-        for done, pair in enumerate(select_pairs(program, selection)):
+        for done, pair in enumerate(likely_first(program, selection, total)):
             progress(done, total)
             yield pair
 
