@@ -51,11 +51,18 @@ class UnsoundArithmetic(UserError):
 
 
 class LimitReached(Exception):
-    """A budget ran out. `reason` is a full phrase for the verdict, e.g. "time limit: 5 s"."""
+    """A budget ran out.
 
-    def __init__(self, reason: str) -> None:
+    Attributes:
+        reason: A full phrase for the verdict, e.g. "time limit: 5 s".
+        event: The event that was being computed, for who can say what it is in the program; None
+            if it was none, or `reason` says it.
+    """
+
+    def __init__(self, reason: str, event: object = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.event = event
 
 
 class BrokenInvariant(Exception):
