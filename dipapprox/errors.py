@@ -7,7 +7,7 @@ a value, not an exception. Everything else is a bug and may propagate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Self
 
 from dipapprox.source import Diagnostic
@@ -51,11 +51,18 @@ class UnsoundArithmetic(UserError):
 
 
 class LimitReached(Exception):
-    """A budget ran out. `reason` is a full phrase for the verdict, e.g. "time limit: 5 s"."""
+    """A budget ran out.
 
-    def __init__(self, reason: str) -> None:
+    Attributes:
+        reason: A full phrase for the verdict, e.g. "time limit: 5 s".
+        event: The event that was being computed, for who can say what it is in the program; None
+            if it was none, or `reason` says it.
+    """
+
+    def __init__(self, reason: str, event: object = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.event = event
 
 
 class BrokenInvariant(Exception):
@@ -68,12 +75,23 @@ def was_interrupted(error: BaseException) -> bool:
     Extension modules that notice an interrupt between two instructions report it as a
     `SystemError` ("returned a result with an exception set") caused by the KeyboardInterrupt.
     """
+    return any(isinstance(seen, KeyboardInterrupt) for seen in _causes(error))
+
+
+def limit_behind(error: BaseException) -> LimitReached | None:
+    """Return the limit that an exception stands for; None if for none.
+
+    A limit that is noticed between two instructions may come out of an extension module as a
+    `SystemError`, as an interrupt may.
+    """
+    return next((seen for seen in _causes(error) if isinstance(seen, LimitReached)), None)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, KeyboardInterrupt):
-            return True
+        yield seen
         seen = seen.__cause__ or seen.__context__
-    return False
 
 
 NO_MEMORY = "memory limit: no memory left"
@@ -111,6 +129,8 @@ class EarlyEnd:
                 self.reason = NO_MEMORY
             case KeyboardInterrupt() | SystemError() if was_interrupted(error):
                 self.reason = INTERRUPTED
+            case SystemError() if (limit := limit_behind(error)) is not None:
+                self.reason = limit.reason
             case _:
                 return False
         return True

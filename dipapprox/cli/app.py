@@ -9,12 +9,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
 from rich.console import Console
 
 from dipapprox.cli import arguments
+from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Status
 from dipapprox.errors import (
     INTERRUPTED,
@@ -22,6 +24,7 @@ from dipapprox.errors import (
     BrokenInvariant,
     LimitReached,
     UserError,
+    limit_behind,
     was_interrupted,
 )
 
@@ -74,7 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(parsed: argparse.Namespace, console: Console) -> int:
     """Run the chosen command; no exception leaves, and errors leave standard output empty."""
     try:
-        return int(parsed.run(parsed.read(parsed), console))
+        # Without --timeout and --max-memory a command has limits of its own, or none.
+        has_limits = hasattr(parsed, "max_memory")
+        with watching(arguments.limits_of(parsed)) if has_limits else nullcontext():
+            return int(parsed.run(parsed.read(parsed), console))
     except UserError as error:
         return _fail(error.render(), Status.BAD_INPUT)
     except LimitReached as limit:
@@ -90,6 +96,9 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
     except Exception as bug:
         if was_interrupted(bug):
             return _fail(INTERRUPTED, Status.INTERRUPTED)
+        behind = limit_behind(bug)
+        if behind is not None:
+            return _fail(f"unknown: {behind.reason}", Status.UNKNOWN)
         if os.environ.get("DIPAPPROX_DEBUG"):
             raise
         message = f"internal error: {type(bug).__name__}: {bug}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import assert_never
 
 from dipapprox.checking.rows import MOST_ROWS
+from dipapprox.cli.alarm import stop_watching
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
@@ -67,6 +68,7 @@ def write(
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
+    stop_watching()
     _write(path, text)
     if private and isinstance(selection, AllPairs):
         _warn(program)

@@ -17,12 +17,14 @@ from typing import TypeVar
 
 from rich.console import Console, RenderableType
 
+from dipapprox.cli.alarm import stop_watching
 from dipapprox.errors import UserError
 from dipapprox.privacy.result import Result
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
     """Render for people and write; see `write`."""
+    stop_watching()
     # rich turns a broken pipe into exit status 1, which would mean Not_DP: write it ourselves.
     with _writing(), console.capture() as capture:
         for renderable in renderables:
@@ -37,6 +39,7 @@ def show_answer(
     console: Console, answer: Found, report: Callable[[Found], RenderableType], *, json: bool
 ) -> None:
     """Write an answer: as one JSON object, or as `report` lays it out for people."""
+    stop_watching()
     if json:
         show_json(console, answer.to_dict())
     else:
@@ -54,6 +57,7 @@ def write(console: Console, text: str) -> None:
     Raises:
         UserError: If it cannot be written for another reason, e.g. a full disk.
     """
+    stop_watching()
     with _writing():
         console.file.write(text)
         console.file.flush()

@@ -16,6 +16,7 @@ import numpy as np
 
 from dipapprox.events.columns import Column, combined
 from dipapprox.events.event import Connected
+from dipapprox.events.event_text import origin_text
 from dipapprox.events.inputs import Inputs, Table
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.paths import StarReader
@@ -78,6 +79,7 @@ class Catalogue:
         self._chosen_of: list[int | None] = [None] * len(self._states.states)
         self._shape_of: list[Shape | None] = [None] * len(self._states.states)
         self._conditions: dict[Conditions, Table] = {}
+        self._origins: list[int] = []
 
     @property
     def events(self) -> Sequence[Connected]:
@@ -132,7 +134,17 @@ class Catalogue:
                         chosen = batch.constant(self._chosen(number))
                         column = combined(column, chosen, self._solutions.joined)
                     found.append(StateColumn(output, where, column))
+                    new = len(self.events) - len(self._origins)
+                    self._origins += [number] * new
         return found
+
+    def where(self, event: int) -> str:
+        """Say what an event is in the program: its variables, their lines, an output it leads to.
+
+        Args:
+            event: Index in `events`.
+        """
+        return origin_text(self._states, self._origins[event], self.events[event])
 
     def states(
         self, rows: Sequence[InputRow], outputs: Iterable[int] | None = None

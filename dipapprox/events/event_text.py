@@ -1,38 +1,66 @@
-"""Events as text, for messages."""
+"""Events as text, for messages: the program's variables that they are about, with their lines."""
 
 from __future__ import annotations
 
-from dipapprox.digits import exact_text
-from dipapprox.distributions import Distribution
-from dipapprox.events.event import Event
-from dipapprox.semantics.linear import LinearForm
+from collections import Counter
+from typing import assert_never
+
+from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.events.reduce import connected_samples
+from dipapprox.semantics.state import FinalStates, guards_of
 
 _SHOWN = 6
-"""Most guards and samples in a message."""
+"""Most variables, and most outputs, in a message."""
 
 
-def describe(event: Event) -> str:
-    """Write an event as text: its guards, then its samples; long ones are cut."""
-    used = sorted({sample for guard in event.guards[:_SHOWN] for sample in guard.samples()})
-    guards = ", ".join(_guard_text(guard) for guard in event.guards[:_SHOWN])
-    if len(event.guards) > _SHOWN:
-        guards += f", … ({len(event.guards)} guards)"
-    samples = ", ".join(f"x{i} ~ {_law_text(event.samples[i])}" for i in used[:_SHOWN])
-    if len(event.samples) > min(len(used), _SHOWN):
-        samples += f", … ({len(event.samples)} samples)"
-    return f"{{{guards}}} with {samples}"
+def origin_text(states: FinalStates, number: int, event: Connected) -> str:
+    """Say where in a program an event comes from.
+
+    Args:
+        states: The final states.
+        number: The state that the event was first met in.
+        event: Canonical: it has lost its names. Of the comparisons in the state those over as many
+            samples are named; all if there are none or several.
+
+    Returns:
+        For example "the comparisons of 'x' (line 5) and 2 draws of 'r' (line 7) that lead to
+        out = 1".
+    """
+    state = states.states[number]
+    outputs = _list(
+        [
+            f"{cell.name} = {value}"
+            for cell, value in zip(states.program.outputs, state.outputs, strict=True)
+        ]
+    )
+    if isinstance(event, Chosen):
+        return f"a choice that leads to {outputs}"
+    forms = [guard.form for guard in guards_of(state.path)]
+    parts = [samples for samples, _ in connected_samples(len(states.samples), forms)]
+    alike = [samples for samples in parts if len(samples) == _size(event)]
+    samples = alike[0] if len(alike) == 1 else sorted({s for part in parts for s in part})
+    draws = Counter((states.samples[k].label, states.samples[k].line) for k in samples)
+    named = [_draws(label, line, count) for (label, line), count in draws.items()]
+    return f"the comparisons of {_list(named)} that lead to {outputs}"
 
 
-def _law_text(law: Distribution) -> str:
-    return f"{law.family.value}({exact_text(law.mean)}, {exact_text(law.scale)})"
+def _list(items: list[str]) -> str:
+    if len(items) > _SHOWN:
+        items = [*items[:_SHOWN], f"{len(items) - _SHOWN} more"]
+    *first, last = items or ["no output"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
-def _guard_text(guard: LinearForm) -> str:
-    """a form <= 0, as "2*x0 - x1 <= 3"."""
-    text = ""
-    for symbol, coefficient in guard.terms:
-        size = abs(coefficient)
-        sign = "-" if coefficient < 0 else "+"
-        text += f" {sign} " if text else sign.replace("+", "")
-        text += (f"{exact_text(size)}*" if size != 1 else "") + f"x{symbol}"
-    return f"{text} <= {exact_text(-guard.constant)}"
+def _size(event: Event | Star) -> int:
+    match event:
+        case Event(samples):
+            return len(samples)
+        case Star(_, below, above):
+            return 1 + sum(count for _, count in (*below, *above))
+        case _:
+            assert_never(event)
+
+
+def _draws(label: str, line: int | None, count: int) -> str:
+    where = "" if line is None else f" (line {line})"
+    return f"{count} draws of '{label}'{where}" if count > 1 else f"'{label}'{where}"

@@ -6,7 +6,7 @@ event -> elimination  --- narrow enough ------------------------------> done
              |
              none: not an order -> nested, for a part of the time left (the last: all) -> done
                                              |
-                                             no value in time -> the guards, and both reasons
+                                             no value in time -> both reasons
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from time import monotonic
 
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star, spelled_out
-from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.continuous import as_continuous
@@ -98,14 +97,14 @@ class Cascade:
         try:
             answer = self._ask_second(event, bits, limits, _LONGEST, share)
         except LimitReached as reached:
-            where = f"in {describe(spelled_out(event))}; {self._first.name}: {first.reason}"
-            raise LimitReached(f"{reached.reason}, {where}") from None
+            reason = f"{reached.reason} ({self._first.name}: {first.reason})"
+            raise LimitReached(reason, event) from None
         if isinstance(answer, Enclosure):
             self._fell_through = True
             return answer
         return NotEnclosed(
-            f"no engine encloses {describe(spelled_out(event))}; {self._first.name}: "
-            f"{first.reason}; {self._second.name}: {answer.reason}"
+            f"no engine gives an enclosure ({self._first.name}: {first.reason}; "
+            f"{self._second.name}: {answer.reason})"
         )
 
     def _ask_second(

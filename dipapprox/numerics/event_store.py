@@ -5,11 +5,13 @@ Bounds that are better than doubles can say are kept exactly.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
+from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -23,6 +25,7 @@ class EventStore:
     Args:
         method: Computes what is not known, or not well enough.
         limits: Handed to the method.
+        where: Says what an event is in the program, by number; None to leave it open.
 
     Attributes:
         lower: Lower bounds of the events' probabilities by number, doubles; there may be spare
@@ -30,9 +33,12 @@ class EventStore:
         upper: Upper bounds likewise.
     """
 
-    def __init__(self, method: Method, limits: Limits) -> None:
+    def __init__(
+        self, method: Method, limits: Limits, where: Callable[[int], str] | None = None
+    ) -> None:
         self._method = method
         self._limits = limits
+        self._where = where
         self.forget()
 
     def forget(self) -> None:
@@ -68,7 +74,13 @@ class EventStore:
         if not missing:
             return
         batch = [events[number] for number in missing]
-        found = self._method.enclose_many(batch, bits, self._limits)
+        try:
+            found = self._method.enclose_many(batch, bits, self._limits)
+        except LimitReached as reached:
+            if reached.event not in batch:
+                raise
+            number = missing[batch.index(cast(Connected, reached.event))]
+            raise LimitReached(self._placed(reached.reason, number)) from reached
         places = np.array(missing, np.int64)
         self._tried[places] = bits
         lower = np.maximum(self.lower[places], found.lower)
@@ -97,8 +109,11 @@ class EventStore:
         hindered = self._obstacles.keys() & set(numbers) if self._obstacles else ()
         for number in sorted(hindered):
             if self.enclosure(number).width > wanted:
-                return self._obstacles[number]
+                return self._placed(self._obstacles[number], number)
         return None
+
+    def _placed(self, reason: str, number: int) -> str:
+        return reason if self._where is None else f"{reason}, at {self._where(number)}"
 
     def _learn(self, number: int, found: Enclosure | NotEnclosed) -> None:
         if isinstance(found, NotEnclosed):

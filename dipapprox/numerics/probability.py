@@ -61,7 +61,7 @@ class OutputProbabilities:
         self._method = method
         self._limits = limits
         self._catalogue = Catalogue(states, epsilon)
-        self._store = EventStore(method, limits)
+        self._store = EventStore(method, limits, self._catalogue.where)
         self._known: dict[_Key, tuple[Enclosure, ...]] = {}
         self._outputs = len(self._catalogue.states_per_output)
         self._most_states = max(self._catalogue.states_per_output, default=1)

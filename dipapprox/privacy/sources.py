@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
 from dipapprox.exact.discrete_first import DiscreteFirst
+from dipapprox.exact.integrated_first import IntegratedFirst
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.cascade import Cascade
@@ -124,7 +125,7 @@ def _one_process(options: Options) -> Method:
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             again = options.tier is not Tier.FLOAT64
-            engine = Cascade(Eliminated(options.tier), nested, again=again)
+            engine = Cascade(Eliminated(options.tier), IntegratedFirst(nested), again=again)
         case Engine.AUTO:
             engine = nested
         case _:

@@ -8,7 +8,7 @@ one `FinalStates` serves every input row and every epsilon.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.language.core import Program, Value
@@ -24,6 +24,7 @@ class Sample:
     scale: Scale
     site: int
     label: str  # the variable it was first assigned to, for people
+    line: int | None = field(default=None, compare=False)  # of the program, for people
 
 
 @dataclass(frozen=True, slots=True)

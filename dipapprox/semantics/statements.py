@@ -126,8 +126,9 @@ class Statements:
         symbol = self._drawn.get(key)
         if symbol is None:
             number = len(self._drawn)
+            line = None if statement.span is None else statement.span.line
             self._samples[key] = Sample(
-                statement.family, mean, statement.scale, statement.site, name
+                statement.family, mean, statement.scale, statement.site, name, line
             )
             if statement.family.is_discrete:
                 self.integers.add(number)

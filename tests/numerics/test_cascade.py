@@ -9,7 +9,6 @@ import pytest
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
-from dipapprox.events.event_text import describe
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
@@ -64,7 +63,6 @@ def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
     limits = Limits(seconds=1.5, started=0.0)
     found, _ = both().enclose_many([WIDE, BAND], 30, limits)
     assert isinstance(found, NotEnclosed)
-    assert "x0 + 2*x1 - x2 <= 0" in found.reason and "8 samples" in found.reason
     assert "elimination: a guard compares 3 samples" in found.reason
     assert "nested: its part of the time limit of 1.5 s was too short" in found.reason
     limits.check()
@@ -94,8 +92,8 @@ def test_the_only_event_of_the_second_engine_has_all_the_time() -> None:
         limits = Limits(seconds=0.5, started=0.0)
         Cascade(Eliminated(), patient).enclose_many([CHAIN, WIDE], 30, limits)
     assert patient.had == [0.5]
-    assert reached.value.reason.startswith("time limit: 0.5 s, in {")
-    assert "(float64): a guard compares 3 samples" in reached.value.reason
+    assert reached.value.reason.startswith("time limit: 0.5 s (elimination (float64): a guard")
+    assert reached.value.event == WIDE
 
 
 class _Late:
@@ -125,14 +123,6 @@ def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
 def test_limits_of_the_run_are_not_swallowed() -> None:
     with pytest.raises(LimitReached, match="time limit"):
         both().enclose(WIDE, 30, Limits(seconds=0.0))
-
-
-def test_events_as_text() -> None:
-    assert describe(CHAIN) == (
-        "{x0 - x1 <= 0, x1 - x2 <= 0} with x0 ~ Gauss(0, 1), x1 ~ Gauss(1, 1), x2 ~ Lap(0, 1)"
-    )
-    long = describe(Event((gauss(0),) * 9, tuple(less(i, i + 1) for i in range(8))))
-    assert long.count("<=") == 6 and "(8 guards)" in long and "(9 samples)" in long
 
 
 class _Coarse:

@@ -13,6 +13,7 @@ from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.densities import STANDARD_LAWS, Box
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.nested import quadrature
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
@@ -41,6 +42,27 @@ def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fr
         enclosure = to_enclosure(found)
     assert isinstance(enclosure, Enclosure)
     assert enclosure.width < Fraction(1, 2**54)
+
+
+@pytest.mark.parametrize(("bits", "most"), [(60, 0), (1100, 512)])
+def test_rules_stay_short_however_many_bits(
+    bits: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = []
+
+    class Recorded(acb):  # type: ignore[misc]  # a type of an extension module
+        @staticmethod
+        def integral(*given: object, deg_limit: int, **options: object) -> acb:
+            limits.append(deg_limit)
+            return acb.integral(*given, deg_limit=deg_limit, **options)
+
+    monkeypatch.setattr(quadrature, "acb", Recorded)
+    effort = Effort(bits, arb(2) ** -(bits // 2), 20_000)
+    with precision(bits + 40):
+        found = integrate(density, density_bound, arb(-1), arb(2), effort)
+        assert found.overlaps(GAUSSIAN.mass(arb(-1), arb(2), 0, 0))
+        assert found.rad() < arb(2) ** -(bits - 8)
+    assert limits == [most]
 
 
 def test_turning_the_range_round_changes_the_sign() -> None:

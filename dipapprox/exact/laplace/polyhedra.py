@@ -11,7 +11,8 @@ a e^{-a|u - με|} / 2, and guards are Σ a_i u_i + c ε <= 0. Samples are integ
     with l >= the other lower bounds, h <= the other upper bounds, l <= h as further guards.
 
 The parts overlap in null sets only; those without interior are dropped (exact linear programs),
-those with equal guards are added up.
+those with equal guards are added up. Both the parts and the terms of their polynomials may grow
+exponentially; how many there may be is counted, so the work is bounded on every machine alike.
 
 References:
     DiPC, Lemma 18 (Appendix E), sections 3.5 and 7.3 (c) of its specification.
@@ -43,6 +44,11 @@ Rates = tuple[Fraction, ...]
 Integrand = dict[Rates, fmpq_mpoly]
 """Σ polynomial in (u_1, …, u_n, ε) * exponential."""
 
+_TERMS_A_PIECE = 50
+_STEPS_A_PIECE = 1000
+"""What a piece may take on average: terms of polynomials; guards³ · samples, to which the work of
+one linear program for every guard is about proportional."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Region:
@@ -64,38 +70,50 @@ def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclos
         event: At least one sample; each guard mentions some.
         limits: The time is asked at every part, and how many pieces there may be.
 
+    Returns:
+        The function; or why there is none: more than `limits.pieces` parts, or far more terms.
+
     Raises:
         LimitReached: If the time runs out.
         BrokenInvariant: If an integral that must be at most 1 does not converge: a bug.
     """
+    try:
+        return _integral(event, limits)
+    except _TooMuch as much:
+        return NotEnclosed(
+            f"integration-budget: {len(event.samples)} samples and {len(event.guards)} guards "
+            f"split into more than {much}"
+        )
+
+
+def _integral(event: Event, limits: Limits) -> ExponentialPolynomial:
     guards = _simplified(event.guards)
     if guards is None:
         return ExponentialPolynomial(())
-    work = _Work(event.samples)
+    work = _Work(event.samples, limits)
     size = len(event.samples)
     pending: list[dict[_Region, Integrand]] = [defaultdict(dict) for _ in range(size + 1)]
     pending[size][_Region(tuple(range(size)), guards)] = work.one()
-    created = 0
     for count in range(size, 0, -1):
         for region, integrand in pending[count].items():
-            for after, part in work.without_one(region, integrand, limits):
-                created += 1
-                if created > limits.pieces:
-                    return NotEnclosed(
-                        f"integration-budget: {size} samples and {len(event.guards)} guards split "
-                        f"into more than {limits.pieces} pieces"
-                    )
+            for after, part in work.without_one(region, integrand):
                 _add(pending[count - 1][after], part)
         pending[count].clear()
     (value,) = pending[0].values() or ({},)
     return _as_function(value)
 
 
+class _TooMuch(Exception):
+    """There are too many parts, or too many terms; it says how many."""
+
+
 class _Work:
     """The samples' laws, and polynomials in their coordinates and ε."""
 
-    def __init__(self, laws: Sequence[Distribution]) -> None:
+    def __init__(self, laws: Sequence[Distribution], limits: Limits) -> None:
         self._laws = laws
+        self._limits = limits
+        self._parts = self._terms = self._steps = 0
         names = [f"u{k}" for k in range(len(laws))]
         self._context = fmpq_mpoly_ctx.get((*names, "eps"), "lex")
         self._generators = self._context.gens()
@@ -104,14 +122,29 @@ class _Work:
         """The constant 1."""
         return {(_ZERO,) * (len(self._laws) + 1): self._context.constant(1)}
 
+    def _simplified(
+        self, integrand: Integrand, forms: Sequence[LinearForm]
+    ) -> frozenset[LinearForm] | None:
+        """See `_simplified`; count a part that is tried, empty or not, and what it takes."""
+        self._limits.check()
+        most = self._limits.pieces
+        self._parts += 1
+        self._terms += sum(map(len, integrand.values()))
+        self._steps += len(forms) ** 3 * len(self._laws)
+        if self._parts > most or self._steps > _STEPS_A_PIECE * most:
+            raise _TooMuch(f"{most} pieces")
+        if self._terms > _TERMS_A_PIECE * most:
+            raise _TooMuch(f"{_TERMS_A_PIECE * most} terms")
+        return _simplified(forms)
+
     def without_one(
-        self, region: _Region, integrand: Integrand, limits: Limits
+        self, region: _Region, integrand: Integrand
     ) -> Iterator[tuple[_Region, Integrand]]:
         """Integrate out the sample that makes the fewest parts."""
         sample = min(region.samples, key=lambda each: (_parts(region.guards, each), each))
         others = tuple(each for each in region.samples if each != sample)
         for side in _sides(self._laws[sample]):
-            kept = _simplified((*region.guards, side.guard(sample)))
+            kept = self._simplified(integrand, (*region.guards, side.guard(sample)))
             if kept is None:
                 continue
             primitive = self._antiderivative(self._times_density(integrand, sample, side), sample)
@@ -121,8 +154,8 @@ class _Work:
             highs = [bound for bound, is_upper in bounds if is_upper]
             nothing: list[LinearForm | None] = [None]
             for low, high in product(lows or nothing, highs or nothing):
-                limits.check()
-                guards = _simplified([*rest, *_innermost(low, high, lows, highs)])
+                innermost = _innermost(low, high, lows, highs)
+                guards = self._simplified(primitive, [*rest, *innermost])
                 if guards is not None:
                     part = self._value(primitive, sample, high, 1)
                     _add(part, self._value(primitive, sample, low, -1))

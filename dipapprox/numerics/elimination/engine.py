@@ -19,7 +19,6 @@ import numpy as np
 
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
-from dipapprox.events.event_text import describe
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
@@ -115,8 +114,7 @@ class Eliminated:
                     widest = max((events[k] for k in places), key=_cycles)
                     if not isinstance(widest, Event) or _cycles(widest) < 2:
                         raise
-                    at = f"{reached.reason}, at {describe(widest)}"
-                    raise LimitReached(at) from reached
+                    raise LimitReached(reached.reason, widest) from reached
         return found
 
     def _enclose_stars(

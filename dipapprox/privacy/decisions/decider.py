@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, was_interrupted
+from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_behind, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
@@ -40,8 +40,8 @@ from dipapprox.privacy.pairs.adjacency import (
     Pair,
     PairSelection,
     count_selected,
-    select_pairs,
 )
+from dipapprox.privacy.pairs.likely import likely_first
 from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.semantics.execution import execute
@@ -116,18 +116,18 @@ def decide_with_evidence(
     try:
         _decide(run, program, selection, total, options, progress)
     except LimitReached as limit:
-        detail = limit.reason
-        if run.ruling is Ruling.UNKNOWN or question.violations:
-            detail += f"; {_looked_at(run, total)}"
-        run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
+        _stop_at(limit, run, total)
     except MemoryError:
         run.stop(Cause.MEMORY_LIMIT, NO_MEMORY)
     except RecursionError:
         run.stop(Cause.DEGREE_BUDGET, "degree-budget: an expression is nested too deeply")
     except (KeyboardInterrupt, SystemError) as error:
-        if not was_interrupted(error):
+        if was_interrupted(error):
+            run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
+        elif (behind := limit_behind(error)) is not None:
+            _stop_at(behind, run, total)
+        else:
             raise
-        run.stop(Cause.INTERRUPTED, f"interrupted; {_looked_at(run, total)}")
     except BrokenInvariant as broken:
         run.ruling, run.violation = Ruling.UNKNOWN, None
         run.violated_on = run.least = None
@@ -156,7 +156,7 @@ def _decide(
     patterns = PatternGaps(functions, signs, limits)
 
     def pairs() -> Iterator[Pair]:
-        for done, pair in enumerate(select_pairs(program, selection)):
+        for done, pair in enumerate(likely_first(program, selection, total)):
             progress(done, total)
             yield pair
 
@@ -232,6 +232,13 @@ def _undecided(search: DecisionSearch) -> str:
     first = search.open[0].reason
     more = f" (and {search.undecided - 1} other inequalities)" if search.undecided > 1 else ""
     return f"{first}{more}"
+
+
+def _stop_at(limit: LimitReached, run: _Run, total: int | None) -> None:
+    detail = limit.reason
+    if run.ruling is Ruling.UNKNOWN or run.question.violations:
+        detail += f"; {_looked_at(run, total)}"
+    run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
 
 
 def _looked_at(run: _Run, total: int | None) -> str:

@@ -5,30 +5,30 @@
     few enough rows for a table             in blocks (`block_search`)
     anything else                           one by one, forgetting rows
 
-The roads differ in cost only. A violating pair is checked again on the exact ladder of `search`;
-pairs that doubles do not decide climb: alone after blocks, all together with counters.
+Where there are many pairs, those that are likely to violate the claim come first (`likely`). The
+roads differ in cost only. A violating pair is checked again on the exact ladder of `search`; pairs
+that doubles do not decide climb: alone after blocks, all together with counters.
 """
 
 from __future__ import annotations
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Listed
+from dipapprox.language.core import Everyone, Listed, Within
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.privacy.pairs.adjacency import AllPairs, PairSelection, select_pairs
+from dipapprox.privacy.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.pairs.block_search import search_blocks
 from dipapprox.privacy.pairs.blocks import RowNumbers
 from dipapprox.privacy.pairs.bounds import DOUBLE_BITS
 from dipapprox.privacy.pairs.counter_search import search_counters
 from dipapprox.privacy.pairs.counters import CounterPlan, plan_counters
+from dipapprox.privacy.pairs.first_look import look_first
 from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS
+from dipapprox.privacy.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.privacy.pairs.symmetry import CellSymmetry
 from dipapprox.privacy.pairs.tables import Tables
 from dipapprox.privacy.pairs.walk import Walk, plan_walk
 from dipapprox.privacy.search import Progress, Search
 from dipapprox.semantics.state import FinalStates
-
-_FEW_PAIRS = 100
-"""So many are checked one by one: nothing else could pay."""
 
 _LARGEST_TABLE = 2_000_000
 """Most probabilities in a table of all rows; each takes 32 bytes."""
@@ -80,11 +80,15 @@ def _check_by_some_road(
     program = states.program
     walk = None
     if isinstance(selection, AllPairs) and not isinstance(program.adjacency, Listed):
-        few = total is not None and total <= _FEW_PAIRS
+        few = total is not None and total <= FEW_PAIRS
         walk = None if few else plan_walk(program.inputs, program.adjacency)
     if walk is not None:
         tables = Tables(bulk, search.source, len(states.outputs()), search.factor)
         rows = RowNumbers(program.inputs).count
+        if isinstance(program.adjacency, Within | Everyone) and search.ladder[0] <= DOUBLE_BITS:
+            look_first(search, program, program.adjacency, tables)
+            if search.violation is not None:
+                return
         table_fits = rows * len(states.outputs()) <= _LARGEST_TABLE
         in_blocks = table_fits and search.ladder[0] <= DOUBLE_BITS
         # What is covered at once must be countable: the verdict says how many pairs there were.
@@ -107,7 +111,7 @@ def _check_by_some_road(
         if in_blocks:
             search_blocks(search, program, walk, tables, total, progress)
             return
-    search.run(select_pairs(program, selection), total, progress)
+    search.run(likely_first(program, selection, total), total, progress)
 
 
 def _counters(states: FinalStates, walk: Walk) -> CounterPlan | None:

@@ -30,6 +30,7 @@ class Tables:
         factors: e^budget at a given number of bits.
 
     Attributes:
+        outputs: As given.
         obstacle: Why some probability could not be enclosed, the first reason met; else None.
     """
 
@@ -42,7 +43,7 @@ class Tables:
     ) -> None:
         self._bulk = bulk
         self._source = source
-        self._outputs = outputs
+        self.outputs = outputs
         self._factors = factors
         self.obstacle: str | None = None
 
@@ -72,7 +73,7 @@ class Tables:
         for distribution in self._source.distributions(rows, bits):
             if isinstance(distribution, NotEnclosed):
                 self.obstacle = self.obstacle or distribution.reason
-                found.append((UNIT,) * self._outputs)
+                found.append((UNIT,) * self.outputs)
             else:
                 found.append(distribution)
         return found

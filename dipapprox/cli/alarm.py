@@ -1,0 +1,58 @@
+"""The limits of a command, asked four times a second wherever its time is spent.
+
+Computations ask their limits themselves, at places that end well. What lies between two such places
+may be long: a linear program, the parsing of a large file, one sum of many thousand terms. A timer
+asks there, between two instructions, as Ctrl-C interrupts; what that leaves behind is told in the
+same way. A single call of an extension module is not interrupted: those that can be long are
+bounded where they are made.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
+
+_INTERVAL = 0.25
+"""Seconds between two looks at the limits."""
+
+_TO_CONCLUDE = 1.0
+"""Seconds that a run has to tell what it found, once a limit has ended it."""
+
+
+@contextmanager
+def watching(limits: Limits) -> Iterator[None]:
+    """Raise `LimitReached` inside the block when the limits are used up, wherever that is.
+
+    It may be raised again if something swallows it. Only the main thread can be watched; in others
+    the block runs as it is.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def look(_signal: int, _frame: FrameType | None) -> None:
+        try:
+            limits.check()
+        except LimitReached:
+            signal.setitimer(signal.ITIMER_REAL, _TO_CONCLUDE, _INTERVAL)
+            raise
+
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _INTERVAL, _INTERVAL)
+    try:
+        yield
+    finally:
+        stop_watching()
+        signal.signal(signal.SIGALRM, before)
+
+
+def stop_watching() -> None:
+    """Let what is left of the block run undisturbed: an answer is told whole."""
+    if current_thread() is main_thread():
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,0 +1,167 @@
+"""Laplace-type events are integrated exactly before quadrature, as far as the work is bounded."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.exact.integrated_first import IntegratedFirst
+from dipapprox.exact.laplace import polyhedra
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.integrals.strategy import Strategy
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs
+from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verifier import verify
+from dipapprox.semantics.linear import LinearForm
+from tests.event_strategies import gauss, laplace
+from tests.numerics.recording import Recording
+
+HALF = Enclosure.exact(Fraction(1, 2))
+
+PREFIX = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+out <- 0
+x <- Lap(q, 1 / eps)
+y <- Lap(q, 2 / eps)
+z <- Lap(q, 3 / eps)
+if x + y + z >= 1 then out <- 1 end
+"""
+
+
+def sum_below(*laws: Distribution, bound: Fraction = Fraction(1)) -> Event:
+    """The sum of all samples is at most `bound`."""
+    terms = dict.fromkeys(range(len(laws)), Fraction(1))
+    return Event(laws, (LinearForm.of(terms, -bound),))
+
+
+def wide_laplace(scale: int) -> Distribution:
+    return Distribution(Family.LAPLACE, Fraction(0), Fraction(scale))
+
+
+THREE = sum_below(laplace(0), wide_laplace(2), wide_laplace(3))
+
+
+@pytest.mark.parametrize("bits", [20, 60, 200])
+def test_sums_of_three_are_as_narrow_as_wanted(bits: int) -> None:
+    method = IntegratedFirst(Recording(HALF))
+    assert method.name == "recording"
+    found = method.enclose(THREE, bits, Limits())
+    assert isinstance(found, Enclosure)
+    assert found.width <= Fraction(1, 2**bits)
+    assert method.name == "exact"
+    # Partial fractions: the density is a combination of those of the three laws.
+    weights = {1: Fraction(1, 24), 2: Fraction(-16, 15), 3: Fraction(81, 40)}
+    assert sum(weights.values()) == 1
+    upper = ExponentialPolynomial.of({(0, Fraction(-1, s)): w / 2 for s, w in weights.items()})
+    exact = 1 - _at_one(upper, bits + 20)
+    assert found.lower - Fraction(1, 2**bits) <= exact <= found.upper + Fraction(1, 2**bits)
+
+
+def _at_one(function: ExponentialPolynomial, bits: int) -> Fraction:
+    """The value at 1 by Taylor sums, to far more than `bits` bits."""
+    total = Fraction(0)
+    for (_, rate), c in function.terms:
+        term = power = Fraction(1)
+        for k in range(1, bits):
+            power = power * rate / k
+            term += power
+        total += c * term
+    return total
+
+
+def test_quadrature_agrees() -> None:
+    nested = Nested(Strategy.LEAST_NESTING)
+    guards = (
+        LinearForm.of({0: Fraction(1), 1: Fraction(2)}, Fraction(-1)),
+        LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, Fraction(-2)),
+    )
+    event = Event((laplace(1), wide_laplace(2)), guards)
+    found = IntegratedFirst(Recording(HALF)).enclose(event, 40, Limits())
+    other = nested.enclose(event, 30, Limits())
+    assert isinstance(found, Enclosure) and isinstance(other, Enclosure)
+    assert found.meets(other)
+
+
+def test_gaussian_noise_is_the_engines() -> None:
+    engine = Recording(HALF)
+    method = IntegratedFirst(engine)
+    event = sum_below(gauss(0), laplace(0), laplace(0))
+    assert method.enclose(event, 40, Limits()) == HALF
+    assert engine.asked == [event]
+    assert isinstance(method.enclose(THREE, 40, Limits()), Enclosure)
+    assert method.name == "exact + recording"
+
+
+def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = []
+    integrate = polyhedra.integrate
+
+    def counted(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+        begun.append(event)
+        return integrate(event, limits)
+
+    monkeypatch.setattr(polyhedra, "integrate", counted)
+    engine = Recording(HALF)
+    method = IntegratedFirst(engine)
+    larger = sum_below(*(wide_laplace(k) for k in range(1, 5)))
+    for event in (THREE, THREE, larger):
+        assert method.enclose(event, 40, Limits(pieces=5)) == HALF
+    assert engine.asked == [THREE, THREE, larger]
+    assert begun == [THREE]
+
+
+def test_closed_forms_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = IntegratedFirst(Recording(HALF))
+    wide = method.enclose(THREE, 20, Limits())
+    monkeypatch.setattr(polyhedra, "integrate", None)
+    narrow = method.enclose(THREE, 200, Limits())
+    assert isinstance(wide, Enclosure) and isinstance(narrow, Enclosure)
+    assert wide.meets(narrow) and narrow.width <= Fraction(1, 2**200)
+
+
+@pytest.mark.parametrize(
+    ("event", "what"),
+    [
+        # Equal rates: the polynomials double with every sample.
+        (sum_below(*(laplace(0) for _ in range(24))), "10000 terms"),
+        # Every guard may be the one that counts.
+        (
+            Event(
+                tuple(laplace(0) for _ in range(5)),
+                tuple(
+                    LinearForm.of(
+                        {j: Fraction((k * (j + 2) + j) % 7 - 3) for j in range(5)}, Fraction(-k)
+                    )
+                    for k in range(3, 12)
+                ),
+            ),
+            "200 pieces",
+        ),
+    ],
+)
+def test_the_work_is_bounded_by_counting(event: Event, what: str) -> None:
+    found = polyhedra.integrate(event, Limits(pieces=200))
+    assert isinstance(found, NotEnclosed)
+    assert found.reason.startswith("integration-budget:")
+    assert found.reason.endswith(f"split into more than {what}")
+
+
+def test_a_program_that_adds_three_samples_needs_no_quadrature() -> None:
+    program = elaborate(parse(PREFIX), {}, "prefix")
+    verdict = verify(program, Claim(Fraction(1), Fraction(1, 100)), AllPairs(), Options())
+    assert verdict.answer is Answer.DP
+    assert verdict.engine == "exact"
