@@ -43,19 +43,27 @@ class Witness:
 
     Pr[P(input) in S] - e^budget Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
     outputs of `rows`; for Not_DP its lower end exceeds the claimed delta.
+
+    Attributes:
+        at_least: None where all of S is in `rows`. Else S is the set of all outputs that are more
+            than e^budget times as likely under `input`, too many to list: at least so many, of
+            which `rows` are examples.
     """
 
     input: InputRow
     adjacent: InputRow
     rows: tuple[WitnessRow, ...]
     delta_enclosure: Enclosure
+    at_least: int | None = None
 
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
         """Return it as plain data: the field "witness" of every answer."""
+        size = {} if self.at_least is None else {"outputs_at_least": self.at_least}
         return {
             "input": valuation(inputs, self.input),
             "adjacent": valuation(inputs, self.adjacent),
             "outputs": [valuation(output_cells, row.output) for row in self.rows],
+            **size,
             "delta_enclosure": ends(self.delta_enclosure),
         }
 
