@@ -101,8 +101,9 @@ def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:
     second = valuation_text(verdict.inputs, witness.adjacent)
     table = pair_table(title, (first, second), verdict.output_cells, witness.rows)
     relation = f" > {verdict.delta_text} = δ" if certain else ""
+    examples = f"S: the output above{witness.others()}\n" if witness.at_least is not None else ""
     total = Text(
-        f"Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
+        f"{examples}Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
         f"{interval(witness.delta_enclosure)}{relation}"
     )
     return Group(table, total)

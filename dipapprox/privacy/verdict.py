@@ -56,6 +56,12 @@ class Witness:
     delta_enclosure: Enclosure
     at_least: int | None = None
 
+    def others(self) -> str:
+        """Say after the listed outputs that they are examples, if they are."""
+        if self.at_least is None:
+            return ""
+        return f", of at least {self.at_least} outputs that are more than e^ε_prv times as likely"
+
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
         """Return it as plain data: the field "witness" of every answer."""
         size = {} if self.at_least is None else {"outputs_at_least": self.at_least}
@@ -169,5 +175,5 @@ class Verdict(Result):
             rows["input"] = valuation_text(self.inputs, self.witness.input)
             rows["adjacent"] = valuation_text(self.inputs, self.witness.adjacent)
             shown = (valuation_text(self.output_cells, row.output) for row in self.witness.rows)
-            rows["outputs"] = "; ".join(shown)
+            rows["outputs"] = "; ".join(shown) + self.witness.others()
         return html_table(rows.items())

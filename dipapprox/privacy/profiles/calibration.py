@@ -26,6 +26,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection
+from dipapprox.privacy.products.program import execute_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastBudget
@@ -95,14 +96,14 @@ def calibrate(
     Claim(Fraction(1), delta, budget)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
-    states = execute(program, options.merge, options.limits)
+    executed = execute_parts(program, options) or execute(program, options.merge, options.limits)
     # Far below the width of epsilon: the budget is about proportional to it.
     question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(budget, width))
     claimed = budget_factor(budget, _WITNESS_BITS)
     last: list[LeastBudget] = []
 
     def query(epsilon: Fraction) -> Certified | Refuted | None:
-        profiler = Profiler(states, epsilon, selection, options)
+        profiler = Profiler(executed, epsilon, selection, options)
         found = profiler.least_budget(question)
         last[:] = [found]
         needed = found.eps_prv_enclosure
