@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
@@ -120,7 +118,9 @@ class _Run:
         self.number_of_outputs, self.final_states = product.outputs, product.final_states
         source = self.source = ProductSource(product, self.claim.epsilon, self.options)
         losses = Losses(source, self.selection, self.options.limits)
-        self.describe = partial(product_witness, losses)
+        self.describe = lambda attempt, certain: product_witness(
+            losses, attempt, self.claim.delta if certain else None
+        )
         exact = open_exact_product(product, self.claim.epsilon, self.options)
         limits = self.options.limits
         pairs = None if exact is None else ExactProductPairs(exact, self.claim, limits)

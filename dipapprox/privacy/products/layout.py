@@ -35,6 +35,9 @@ _MOST_STEPS = 100_000
 
 _MOST_MULTISETS = 10_000
 
+_CHECKED = 256
+"""Pairs between two looks at the limits."""
+
 Kind = int
 """A number >= 0."""
 
@@ -88,8 +91,9 @@ class Layout:
     def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[Candidate]:
         """Return candidates that stand for all pairs of a list."""
         found: dict[Multiset, Pair] = {}
-        for pair in pairs:
-            self._limits.check()
+        for number, pair in enumerate(pairs):
+            if number % _CHECKED == 0:
+                self._limits.check()
             rows = self._product.pairs(pair)
             kinds = (kind_of(k, u, v) for k, (u, v) in enumerate(rows) if u != v)
             found.setdefault(_multiset(kinds), pair)
@@ -141,8 +145,9 @@ class Layout:
                 [(cell, domain[a], domain[b], c) for a, b, c in zip(*columns, strict=True)]
             )
         found: dict[Multiset, _Option] = {}
-        for taken in product(*moves):
-            self._limits.check()
+        for number, taken in enumerate(product(*moves)):
+            if number % _CHECKED == 0:
+                self._limits.check()
             cost = sum(each[3] for each in taken)
             if walk.budget is not None and cost > walk.budget:
                 continue

@@ -26,6 +26,9 @@ from dipapprox.privacy.search import Attempt
 
 _GUARD_BITS = 32
 
+_CHECKED = 64
+"""Candidates between two looks at the limits."""
+
 _ONE = Fraction(1)
 
 
@@ -96,7 +99,12 @@ class Losses:
             candidates = self.candidates(kinds.kind_of)
             if kinds.obstacle is not None:
                 return NotEnclosed(kinds.obstacle)
-            self._known[bits] = [self._loss(each, kinds) for each in candidates]
+            found = []
+            for number, each in enumerate(candidates):
+                if number % _CHECKED == 0:
+                    self._limits.check()
+                found.append(self._loss(each, kinds))
+            self._known[bits] = found
         return self._known[bits]
 
     def of(self, pair: Pair, bits: int) -> Loss | NotEnclosed:
@@ -111,7 +119,6 @@ class Losses:
         return self._kinds.setdefault(bits, _Kinds(self.source, bits))
 
     def _loss(self, candidate: Candidate, kinds: _Kinds) -> Loss:
-        self._limits.check()
         return Loss(candidate, kinds.product(candidate, 0), kinds.product(candidate, 1))
 
     def blocked(self, bits: int, obstacle: NotEnclosed, factor: Factor) -> Attempt:

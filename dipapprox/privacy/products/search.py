@@ -47,8 +47,8 @@ def search_product(
             attempts = attempts or [losses.blocked(bits, found, factor)]
             break
         settled, attempts = [], []
+        search.limits.check()
         for loss in found:
-            search.limits.check()
             attempt = Attempt(loss.candidate.pair, bits, loss.delta(factor), factor)
             match compare(attempt.delta, search.delta):
                 case Side.ABOVE:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from heapq import heappop, heappush
 from itertools import product
 from math import prod
 
@@ -79,26 +80,32 @@ class ProductSource:
 
     def likeliest(
         self, first: InputRow, second: InputRow, bits: int
-    ) -> tuple[tuple[Value, ...], Enclosure, Enclosure] | NotEnclosed:
-        """Return an output that speaks for the first row, with its probabilities for both.
+    ) -> Iterator[tuple[tuple[Value, ...], Enclosure, Enclosure]]:
+        """Yield outputs with their probabilities for two rows, the likeliest of `first` first.
 
-        In every part it is one of the largest ratio of the two, as far as their enclosures tell.
+        The order is that of approximations. There is nothing where a part is not enclosed.
         """
-        numbers: list[int] = []
-        sides: tuple[list[Enclosure], list[Enclosure]] = [], []
+        columns: list[list[tuple[int, Enclosure, Enclosure]]] = []
         rows = zip(self.program.rows(first), self.program.rows(second), strict=True)
         for part, own in enumerate(rows):
             p, q = self.of_part(part, own, bits)
-            if isinstance(p, NotEnclosed):
-                return p
-            if isinstance(q, NotEnclosed):
-                return q
-            ratios = [_ratio(*each) for each in zip(p, q, strict=True)]
-            number = max(range(len(ratios)), key=ratios.__getitem__)
-            numbers.append(number)
-            sides[0].append(p[number])
-            sides[1].append(q[number])
-        return self.program.output(tuple(numbers)), joint(sides[0]), joint(sides[1])
+            if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
+                return
+            column = list(zip(range(len(p)), p, q, strict=True))
+            columns.append(sorted(column, key=lambda each: each[1].upper, reverse=True))
+        sizes = [[float(p.upper) for _, p, _ in column] for column in columns]
+        # Places in the columns; each is reached from the one with its last nonzero place reduced.
+        waiting = [(-prod(size[0] for size in sizes), (0,) * len(columns), 0)]
+        while waiting:
+            _, places, last = heappop(waiting)
+            chosen = [column[place] for column, place in zip(columns, places, strict=True)]
+            output = self.program.output(tuple(number for number, _, _ in chosen))
+            yield output, joint([p for _, p, _ in chosen]), joint([q for _, _, q in chosen])
+            for k in range(last, len(columns)):
+                if places[k] + 1 < len(columns[k]):
+                    following = (*places[:k], places[k] + 1, *places[k + 1 :])
+                    size = prod(own[place] for own, place in zip(sizes, following, strict=True))
+                    heappush(waiting, (-size, following, k))
 
 
 def joint(events: Sequence[Enclosure]) -> Enclosure:
@@ -108,7 +115,3 @@ def joint(events: Sequence[Enclosure]) -> Enclosure:
         prod((each.lower for each in events), start=one),
         prod((each.upper for each in events), start=one),
     )
-
-
-def _ratio(p: Enclosure, q: Enclosure) -> tuple[bool, Fraction]:
-    return (p.lower > 0, p.lower) if not q.upper else (False, p.lower / q.upper)

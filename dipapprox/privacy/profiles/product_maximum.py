@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Factor
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.measures import ProductAtoms
-from dipapprox.privacy.products.witness import product_witness
+from dipapprox.privacy.products.witness import exceeding, product_witness
 from dipapprox.privacy.profiles.least_factor import LeastFactor
 from dipapprox.privacy.profiles.pair_maxima import Budget, ExcessSet, Maximum, improved
 from dipapprox.privacy.search import Attempt, Progress, silent
@@ -84,11 +85,11 @@ class ProductMaxima:
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
         """See `PairMaxima`."""
         loss = self._losses.of(pair, bits)
-        example = self._losses.source.likeliest(*pair, bits)
-        if isinstance(loss, NotEnclosed) or isinstance(example, NotEnclosed):
+        if isinstance(loss, NotEnclosed):
             return None
         found = loss.certain(factor)
-        outputs = (example[0],) if found.outputs else ()
+        examples = islice(exceeding(self._losses, pair, factor, bits), 1)
+        outputs = tuple(row.output for row in examples)
         return ExcessSet(found.first, found.second, outputs, found.outputs, found.outputs > 0)
 
     def witness(
@@ -99,7 +100,7 @@ class ProductMaxima:
         if isinstance(loss, NotEnclosed):
             return None
         attempt = Attempt(pair, bits, loss.delta(factor), factor)
-        return product_witness(self._losses, attempt, certain=False)
+        return product_witness(self._losses, attempt)
 
 
 def _solved(atoms: ProductAtoms, delta: Fraction) -> Fraction | None:
