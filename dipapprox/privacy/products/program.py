@@ -25,16 +25,20 @@ class ProductProgram:
 
     Attributes:
         states: The final states of every part.
+        values: The outputs of every part.
+        places: For every output cell its part, and its place among the part's outputs.
     """
 
     program: Program
     parts: tuple[Part, ...]
     states: tuple[FinalStates, ...]
+    values: tuple[tuple[tuple[Value, ...], ...], ...]
+    places: tuple[tuple[int, int], ...]
 
     @property
     def outputs(self) -> int:
         """How many outputs the whole program has."""
-        return prod(len(each.outputs()) for each in self.states)
+        return prod(map(len, self.values))
 
     @property
     def final_states(self) -> int:
@@ -51,10 +55,8 @@ class ProductProgram:
 
     def output(self, numbers: tuple[int, ...]) -> tuple[Value, ...]:
         """Return the values of all output cells for one output of each part, by number."""
-        values: dict[int, Value] = {}
-        for part, states, number in zip(self.parts, self.states, numbers, strict=True):
-            values.update(zip(part.outputs, states.outputs()[number], strict=True))
-        return tuple(values[cell] for cell in range(len(self.program.outputs)))
+        chosen = [own[number] for own, number in zip(self.values, numbers, strict=True)]
+        return tuple(chosen[part][place] for part, place in self.places)
 
 
 def execute_parts(program: Program, options: Options) -> ProductProgram | None:
@@ -79,7 +81,14 @@ def execute_parts(program: Program, options: Options) -> ProductProgram | None:
         raise SourceError(sorted(diagnostics, key=_place))
     if prod(len(each.states) for each in found) <= _FEW_STATES:
         return None
-    return ProductProgram(program, parts, tuple(found))
+    values = tuple(states.outputs() for states in found)
+    places = {
+        cell: (number, place)
+        for number, part in enumerate(parts)
+        for place, cell in enumerate(part.outputs)
+    }
+    ordered = tuple(places[cell] for cell in range(len(program.outputs)))
+    return ProductProgram(program, parts, tuple(found), values, ordered)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:

@@ -18,6 +18,10 @@ from dipapprox.privacy.sources import RememberedRows, open_method, open_probabil
 MOST_LISTED = 4096
 """Most outputs of a product that are gone through one by one."""
 
+_GUARD_BITS = 64
+
+_CERTAIN = Enclosure.exact(1)
+
 
 class ProductSource:
     """Encloses the distributions of a product at one epsilon; a `search.ProbabilitySource`.
@@ -54,7 +58,7 @@ class ProductSource:
 
     def outputs(self) -> tuple[tuple[Value, ...], ...]:
         """Return all outputs of the whole, the last part's changing fastest."""
-        numbers = (range(len(states.outputs())) for states in self.program.states)
+        numbers = (range(len(values)) for values in self.program.values)
         return tuple(map(self.program.output, product(*numbers)))
 
     def distributions(
@@ -70,13 +74,13 @@ class ProductSource:
         return [known[row] for row in rows]
 
     def _whole(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
-        parts: list[Probabilities] = []
+        whole = [_CERTAIN]
         for number, own in enumerate(self.program.rows(row)):
             (found,) = self.of_part(number, (own,), bits)
             if isinstance(found, NotEnclosed):
                 return found
-            parts.append(found)
-        return tuple(map(joint, product(*parts)))
+            whole = [_joint(one, other, bits) for one in whole for other in found]
+        return tuple(whole)
 
     def likeliest(
         self, first: InputRow, second: InputRow, bits: int
@@ -100,7 +104,11 @@ class ProductSource:
             _, places, last = heappop(waiting)
             chosen = [column[place] for column, place in zip(columns, places, strict=True)]
             output = self.program.output(tuple(number for number, _, _ in chosen))
-            yield output, joint([p for _, p, _ in chosen]), joint([q for _, _, q in chosen])
+            first_joint = second_joint = _CERTAIN
+            for _, own_p, own_q in chosen:
+                first_joint = _joint(first_joint, own_p, bits)
+                second_joint = _joint(second_joint, own_q, bits)
+            yield output, first_joint, second_joint
             for k in range(last, len(columns)):
                 if places[k] + 1 < len(columns[k]):
                     following = (*places[:k], places[k] + 1, *places[k + 1 :])
@@ -108,10 +116,13 @@ class ProductSource:
                     heappush(waiting, (-size, following, k))
 
 
-def joint(events: Sequence[Enclosure]) -> Enclosure:
-    """Enclose the probability that independent events all happen."""
-    one = Fraction(1)
-    return Enclosure(
-        prod((each.lower for each in events), start=one),
-        prod((each.upper for each in events), start=one),
+def _joint(one: Enclosure, other: Enclosure, bits: int) -> Enclosure:
+    """Enclose the probability that two independent events happen, in short numbers."""
+    scale = 2 * bits + _GUARD_BITS
+    lower = (one.lower.numerator * other.lower.numerator << scale) // (
+        one.lower.denominator * other.lower.denominator
     )
+    above = (-one.upper.numerator * other.upper.numerator << scale) // (
+        one.upper.denominator * other.upper.denominator
+    )
+    return Enclosure(Fraction(lower, 1 << scale), Fraction(-above, 1 << scale))
