@@ -22,6 +22,9 @@ from dipapprox.graphs import components
 from dipapprox.language import core
 from dipapprox.semantics.cells import assigned, cells_of, statements_in, used
 
+Definitions = dict[str, frozenset[int]]
+"""For cells the statements whose assignments may have given them their values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -100,7 +103,7 @@ def _uses(body: core.Block) -> list[_Use]:
     for statement in body:
         use = _use(statement)
         if after_exit or use.exits:
-            use = replace(use, overwrites=frozenset(), random=True)
+            use = replace(use, random=True)
         found.append(use)
         after_exit = after_exit or use.exits
     return found
@@ -145,18 +148,32 @@ def _block_use(block: core.Block) -> _Use:
 
 
 def _sources(uses: Sequence[_Use], ends: Sequence[frozenset[str]]) -> list[frozenset[int]]:
-    """Which statements may have assigned what each statement, and each end, reads."""
-    reaching: dict[str, frozenset[int]] = {}
+    """Which statements may have assigned what each statement, and each end, reads.
+
+    An end is read at the end of the body or at any exit on the way.
+    """
+    reaching: Definitions = {}
+    ending: Definitions = {}
     found = []
     for number, use in enumerate(uses):
         found.append(_reaching(reaching, use.reads))
+        if use.exits:
+            ending = _either(ending, reaching)
         for cell in use.writes:
-            before = frozenset[int]() if cell in use.overwrites else reaching.get(cell, frozenset())
-            reaching[cell] = before | {number}
-    return found + [_reaching(reaching, cells) for cells in ends]
+            kept = frozenset[int]() if cell in use.overwrites else reaching.get(cell, frozenset())
+            reaching[cell] = kept | {number}
+        if use.exits:
+            ending = _either(ending, reaching)
+    ending = _either(ending, reaching)
+    return found + [_reaching(ending, cells) for cells in ends]
 
 
-def _reaching(reaching: dict[str, frozenset[int]], cells: Iterable[str]) -> frozenset[int]:
+def _either(one: Definitions, other: Definitions) -> Definitions:
+    nothing = frozenset[int]()
+    return {cell: one.get(cell, nothing) | other.get(cell, nothing) for cell in {*one, *other}}
+
+
+def _reaching(reaching: Definitions, cells: Iterable[str]) -> frozenset[int]:
     return frozenset().union(*(reaching.get(cell, frozenset()) for cell in cells))
 
 
