@@ -48,6 +48,15 @@ Multiset = tuple[tuple[Kind, int], ...]
 """Kinds, ascending, with their numbers >= 1."""
 
 
+class TooManyMultisets(LimitReached):
+    """The pairs of the clusters are too many to be combined."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"pair limit: more than {_MOST_MULTISETS} combinations of pairs of independent parts"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """Adjacent pairs whose parts have certain kinds of pairs; and one of them."""
@@ -103,9 +112,9 @@ class Layout:
         """Return candidates that stand for all pairs of a walk.
 
         Raises:
-            LimitReached: If a cluster has too many pairs of rows, or there are too many multisets.
+            TooManyMultisets: If there are.
+            LimitReached: If a cluster has too many pairs of rows, or a budget runs out.
         """
-        start = tuple(cell.domain[0] for cell in self._program.inputs)
         found: dict[Multiset, _Option] = {(): _Option((), 0, ())}
         for group, cells in self._clusters:
             options = _useful(self._options(group, cells, walk, kind_of))
@@ -120,14 +129,44 @@ class Layout:
                     following[kinds] = _Option(kinds, cost, before.values + own.values)
             self._limits.check()
             if len(following) > _MOST_MULTISETS:
-                raise LimitReached(
-                    f"pair limit: more than {_MOST_MULTISETS} combinations of pairs of the "
-                    "independent parts"
-                )
+                raise TooManyMultisets
             found = following
-        return _largest(
-            [Candidate(each.kinds, _pair(start, each.values)) for each in found.values()]
-        )
+        return _largest([Candidate(each.kinds, self._pair(each.values)) for each in found.values()])
+
+    def choices(self, walk: Walk, kind_of: KindOf) -> list[list[Multiset]]:
+        """Return what each cluster can have by itself, whatever it costs."""
+        return [
+            [
+                each.kinds
+                for each in _useful(self._options(group, cells, walk, kind_of), costs=False)
+            ]
+            for group, cells in self._clusters
+        ]
+
+    def examples(self, walk: Walk, kind_of: KindOf) -> list[Candidate]:
+        """Return a few pairs of a walk: in each, clusters that can do the same do it."""
+        options = [
+            _useful(self._options(group, cells, walk, kind_of), costs=False)
+            for group, cells in self._clusters
+        ]
+        found = []
+        for number in range(max(map(len, options), default=0)):
+            total = _Option((), 0, ())
+            for own in options:
+                taken = own[number % len(own)]
+                cost = total.cost + taken.cost
+                if walk.budget is None or cost <= walk.budget:
+                    kinds = _joined(total.kinds, taken.kinds)
+                    total = _Option(kinds, cost, total.values + taken.values)
+            found.append(Candidate(total.kinds, self._pair(total.values)))
+        return found
+
+    def _pair(self, values: Iterable[tuple[int, Value, Value]]) -> Pair:
+        first = [cell.domain[0] for cell in self._program.inputs]
+        second = list(first)
+        for cell, a, b in values:
+            first[cell], second[cell] = a, b
+        return tuple(first), tuple(second)
 
     def _options(
         self, group: Sequence[int], cells: Sequence[int], walk: Walk, kind_of: KindOf
@@ -180,21 +219,14 @@ def _joined(one: Multiset, other: Multiset) -> Multiset:
     return tuple(sorted(total.items()))
 
 
-def _pair(start: InputRow, values: Iterable[tuple[int, Value, Value]]) -> Pair:
-    first, second = list(start), list(start)
-    for cell, a, b in values:
-        first[cell], second[cell] = a, b
-    return tuple(first), tuple(second)
-
-
-def _useful(options: Sequence[_Option]) -> list[_Option]:
-    """Leave out what costs no less than an option whose kinds include its own."""
+def _useful(options: Sequence[_Option], costs: bool = True) -> list[_Option]:
+    """Leave out what costs no less, if that counts, than an option whose kinds include its own."""
     counters = [Counter(dict(each.kinds)) for each in options]
     return [
         each
         for each, own in zip(options, counters, strict=True)
         if not any(
-            other is not each and other.cost <= each.cost and own < more
+            other is not each and (other.cost <= each.cost or not costs) and own < more
             for other, more in zip(options, counters, strict=True)
         )
     ]

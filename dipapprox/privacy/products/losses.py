@@ -9,8 +9,12 @@ holds for both, whether or not their true distributions are alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import mul
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import InputRow, Listed, Program
@@ -19,8 +23,22 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Factor
 from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
 from dipapprox.privacy.pairs.walk import Walk, plan_walk
-from dipapprox.privacy.products.layout import Candidate, Kind, KindOf, Layout
-from dipapprox.privacy.products.measures import Atoms, Excess, ProductAtoms, atoms_of
+from dipapprox.privacy.products.envelope import envelope
+from dipapprox.privacy.products.layout import (
+    Candidate,
+    Kind,
+    KindOf,
+    Layout,
+    Multiset,
+    TooManyMultisets,
+)
+from dipapprox.privacy.products.measures import (
+    Atoms,
+    Excess,
+    ProductAtoms,
+    atoms_of,
+    in_order,
+)
 from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.search import Attempt
 
@@ -79,6 +97,7 @@ class Losses:
         self._walk = _walk(self._program, selection)
         self._kinds: dict[int, _Kinds] = {}
         self._known: dict[int, list[Loss]] = {}
+        self.loose: str | None = None
 
     def candidates(self, kind_of: KindOf) -> list[Candidate]:
         """Return candidates that stand for all selected pairs."""
@@ -90,20 +109,30 @@ class Losses:
     def at(self, bits: int) -> list[Loss] | NotEnclosed:
         """Return the losses of all candidates; or why some distribution could not be enclosed.
 
+        Where the pairs are too many to be combined, `loose` says so: the candidates are examples
+        then, each bounded from above by what all parts can do at once, whatever that costs.
+
         Raises:
             LimitReached: If there are too many candidates or losses, or a budget runs out.
             BrokenInvariant: If enclosures contradict each other.
         """
         if bits not in self._known:
             kinds = self._kinds_at(bits)
-            candidates = self.candidates(kinds.kind_of)
+            above: ProductAtoms | None = None
+            try:
+                candidates = self.candidates(kinds.kind_of)
+            except TooManyMultisets as many:
+                assert self._walk is not None, "pairs that are listed are not combined"
+                self.loose = many.reason
+                candidates = self._layout.examples(self._walk, kinds.kind_of)
+                above = kinds.any_of(self._layout.choices(self._walk, kinds.kind_of))
             if kinds.obstacle is not None:
                 return NotEnclosed(kinds.obstacle)
             found = []
             for number, each in enumerate(candidates):
                 if number % _CHECKED == 0:
                     self._limits.check()
-                found.append(self._loss(each, kinds))
+                found.append(self._loss(each, kinds, above))
             self._known[bits] = found
         return self._known[bits]
 
@@ -118,8 +147,16 @@ class Losses:
     def _kinds_at(self, bits: int) -> _Kinds:
         return self._kinds.setdefault(bits, _Kinds(self.source, bits))
 
-    def _loss(self, candidate: Candidate, kinds: _Kinds) -> Loss:
-        return Loss(candidate, kinds.product(candidate, 0), kinds.product(candidate, 1))
+    def _loss(self, candidate: Candidate, kinds: _Kinds, above: ProductAtoms | None = None) -> Loss:
+        below = kinds.product(candidate, 1)
+        return Loss(candidate, above or kinds.product(candidate, 0), below)
+
+    def alone(self, attempt: Attempt) -> Attempt:
+        """Return an attempt with what is known of its own pair, not of all that look alike."""
+        loss = self.of(attempt.pair, attempt.bits)
+        if isinstance(loss, NotEnclosed):
+            return attempt
+        return replace(attempt, delta=loss.delta(attempt.factor), obstacle=None)
 
     def blocked(self, bits: int, obstacle: NotEnclosed, factor: Factor) -> Attempt:
         """Return an attempt at the first selected pair that was prevented by an obstacle."""
@@ -164,18 +201,33 @@ class _Kinds:
             self._atoms.append(atoms)
         return number
 
+    def any_of(self, choices: Sequence[Sequence[Multiset]]) -> ProductAtoms:
+        """Return atoms above all pairs in which each cluster makes one of its choices."""
+        scale = self._bits + _GUARD_BITS
+        unit = 1 << scale
+        one = Atoms(((unit, unit, 1),), True, scale)
+        counted: Counter[Atoms] = Counter()
+        for own in choices:
+            factors = (
+                reduce(mul, (self._power(kind, number, 0) for kind, number in kinds), one)
+                for kinds in own
+            )
+            counted[envelope(in_order(each) for each in factors)] += 1
+        return ProductAtoms([one, *(atoms.power(n) for atoms, n in counted.items())])
+
     def product(self, candidate: Candidate, side: int) -> ProductAtoms:
         """Multiply the atoms of a candidate, above (side 0) or below (1)."""
         scale = self._bits + _GUARD_BITS
         unit = 1 << scale
         one = Atoms(((unit, unit, 1),), side == 0, scale)
-        factors = [one]
-        for kind, number in candidate.kinds:
-            key = kind, number, side
-            if key not in self._powers:
-                self._powers[key] = self._atoms[kind][side].power(number)
-            factors.append(self._powers[key])
-        return ProductAtoms(factors)
+        powers = (self._power(kind, number, side) for kind, number in candidate.kinds)
+        return ProductAtoms([one, *powers])
+
+    def _power(self, kind: Kind, number: int, side: int) -> Atoms:
+        key = kind, number, side
+        if key not in self._powers:
+            self._powers[key] = self._atoms[kind][side].power(number)
+        return self._powers[key]
 
 
 def _walk(program: Program, selection: PairSelection) -> Walk | None:

@@ -108,6 +108,11 @@ def atoms_of(first: Probabilities, second: Probabilities, above: bool, scale: in
     return _atoms(found, above, scale)
 
 
+def in_order(atoms: Atoms) -> Atoms:
+    """Put the largest P : Q first."""
+    return Atoms(_ordered(atoms.atoms), atoms.above, atoms.scale)
+
+
 def _atoms(found: Iterable[Atom], above: bool, scale: int) -> Atoms:
     """Add up what has one ratio, and put the largest ratios first."""
     rays: dict[Fraction | None, Atom] = {}

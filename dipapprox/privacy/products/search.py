@@ -49,10 +49,11 @@ def search_product(
         settled, attempts = [], []
         search.limits.check()
         for loss in found:
-            attempt = Attempt(loss.candidate.pair, bits, loss.delta(factor), factor)
+            pair, delta = loss.candidate.pair, loss.delta(factor)
+            attempt = Attempt(pair, bits, delta, factor, obstacle=losses.loose)
             match compare(attempt.delta, search.delta):
                 case Side.ABOVE:
-                    search.violation = attempt
+                    search.violation = losses.alone(attempt)
                     return
                 case Side.BELOW:
                     settled.append(attempt.delta)

@@ -67,6 +67,7 @@ class ProductMaxima:
             return Maximum(UNIT, None, bits)
         lower = upper = Fraction(0)
         pair = losses[0].candidate.pair
+        self.obstacle = self.obstacle or self._losses.loose
         for each in losses:
             delta = each.delta(factor)
             upper = max(upper, delta.upper)
