@@ -27,6 +27,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.products import program as products
+from dipapprox.privacy.products.envelope import envelope
 from dipapprox.privacy.products.measures import Atoms, ProductAtoms, atoms_of
 from dipapprox.privacy.verdict import Verdict
 
@@ -246,6 +247,56 @@ def test_certificates_of_parts_are_confirmed() -> None:
         assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
 
 
+def test_parts_that_differ_are_bounded_together() -> None:
+    """2^12 combinations of pairs: examples from below, all choices at once from above."""
+    text = COMPARISONS.replace("i / 3", "i / 7 - 1 / 3").replace("{0, 1, 2}", "{0, 1}")
+    program = dipapprox.parse(text.replace("l1 3", "linf 1"), {"N": 14})
+    found = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 2)))
+    assert isinstance(found, LeastDelta)
+    assert found.delta_enclosure.lower * 2 > found.delta_enclosure.upper > 0
+    assert found.run.reason is not None and "combinations" in found.run.reason
+    assert found.witness is not None
+    pair = [(found.witness.input, found.witness.adjacent)]
+    own = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 2)), pairs=pair)
+    assert isinstance(own, LeastDelta)
+    assert own.delta_enclosure.width < Fraction(1, 10**9)
+    assert found.delta_enclosure.lower <= own.delta_enclosure.upper
+    assert own.delta_enclosure.upper <= found.delta_enclosure.upper
+    above, between = (
+        dipapprox.verify(program, Claim(HALF, delta, Fraction(1, 2)))
+        for delta in (found.delta_enclosure.upper, sum_of_ends(found.delta_enclosure) / 2)
+    )
+    assert above.answer is Answer.DP
+    assert between.answer in (Answer.UNKNOWN, Answer.NOT_DP)
+
+
+def sum_of_ends(each: Enclosure) -> Fraction:
+    return each.lower + each.upper
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    program = parse(text)
+    row = tuple(cell.domain[-1] for cell in program.inputs)
+    found = []
+    for few in (0, 10**9):
+        monkeypatch.setattr(products, "_FEW_STATES", few)
+        found.append(dipapprox.probabilities(program, HALF, row))
+    parts, whole = ({each.output: each for each in one.outputs} for one in found)
+    assert parts.keys() == whole.keys()
+    for output, each in parts.items():
+        assert each.probability.meets(whole[output].probability)
+        assert each.probability.width <= Fraction(1, 2**40)
+        assert (each.final_states > 0) == (whole[output].final_states > 0)
+    assert found[0].reason is None
+
+
+def test_distributions_that_are_too_long_say_so() -> None:
+    found = dipapprox.probabilities(parse(RESPONSES, N=20), HALF, (0,) * 20)
+    assert found.outputs == ()
+    assert found.reason == "more than 4096 outputs"
+
+
 # --- measures -------------------------------------------------------------------------------------
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=2, max_size=3).filter(any)
@@ -301,3 +352,30 @@ def test_too_many_losses_are_refused() -> None:
     atoms = Atoms(tuple((k + 1, 1, 1) for k in range(40)), True, 40)
     with pytest.raises(LimitReached, match="loss limit"):
         atoms.power(20)
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=4),
+        min_size=1,
+        max_size=4,
+    ),
+    st.fractions(0, 20),
+)
+def test_an_envelope_is_the_largest_of_its_choices(
+    choices: list[list[tuple[int, int]]], x: Fraction
+) -> None:
+    found = [
+        atoms_of(
+            [Enclosure.exact(Fraction(p, 16)) for p, _ in choice],
+            [Enclosure.exact(Fraction(q, 16)) for _, q in choice],
+            True,
+            8,
+        )
+        for choice in choices
+    ]
+
+    def value(atoms: Atoms) -> Fraction:
+        return sum((max(p - x * q, Fraction(0)) for p, q, _ in atoms.atoms), Fraction(0))
+
+    assert value(envelope(found)) == max(map(value, found))
