@@ -165,6 +165,10 @@ class ExactProductPairs:
             return found
         return replace(found, pair=pair, first=(), second=())
 
+    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
+        """Say why single outputs are not compared: they are counted together."""
+        return NotEnclosed("the outputs of independent parts are counted together")
+
 
 def _times(one: Term, other: Term) -> Term:
     return one[0] * other[0], one[1] * other[1]

@@ -10,7 +10,6 @@ from typing import assert_never
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.divergence import Factor, budget_factor
@@ -21,6 +20,7 @@ from dipapprox.privacy.pairs.adjacency import (
     count_selected,
     is_symmetric,
 )
+from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.program import ProductProgram, execute_parts
 from dipapprox.privacy.products.source import ProductSource
