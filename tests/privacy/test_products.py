@@ -8,7 +8,7 @@ from itertools import product
 from math import comb, exp
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
@@ -251,7 +251,9 @@ def test_parts_that_differ_are_bounded_together() -> None:
     """2^12 combinations of pairs: examples from below, all choices at once from above."""
     text = COMPARISONS.replace("i / 3", "i / 7 - 1 / 3").replace("{0, 1, 2}", "{0, 1}")
     program = dipapprox.parse(text.replace("l1 3", "linf 1"), {"N": 14})
-    found = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 2)))
+    found = dipapprox.profile(
+        program, HALF, AtBudget(Fraction(1, 2)), options=Options(max_precision=80)
+    )
     assert isinstance(found, LeastDelta)
     assert found.delta_enclosure.lower * 2 > found.delta_enclosure.upper > 0
     assert found.run.reason is not None and "combinations" in found.run.reason
@@ -297,6 +299,38 @@ def test_distributions_that_are_too_long_say_so() -> None:
     assert found.reason == "more than 4096 outputs"
 
 
+@pytest.mark.parametrize(
+    ("text", "size", "budget", "ruling"),
+    [
+        (RESPONSES, 20, 20, Ruling.PRIVATE),
+        (RESPONSES, 20, 19, Ruling.VIOLATED),
+        (RESPONSES, 5, 5, Ruling.PRIVATE),
+        (QUERIES.replace("i - 1", "1"), 12, 3, Ruling.PRIVATE),
+        (QUERIES.replace("i - 1", "1"), 12, 1, Ruling.VIOLATED),
+    ],
+)
+def test_pure_privacy_of_a_product_is_decided_for_all_eps(
+    text: str, size: int, budget: int, ruling: Ruling
+) -> None:
+    """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
+    found = dipapprox.decide(parse(text, N=size), budget)
+    assert found.ruling is ruling
+    assert found.number_of_outputs == 2**size
+    if ruling is Ruling.VIOLATED:
+        assert found.violation is not None
+        assert found.violation.left.lower > found.violation.right.upper
+
+
+@pytest.mark.parametrize("delta", ["0", "1/20", "1/4"])
+def test_parts_and_whole_are_decided_alike(monkeypatch: pytest.MonkeyPatch, delta: str) -> None:
+    rulings = []
+    for few in (0, 10**9):
+        monkeypatch.setattr(products, "_FEW_STATES", few)
+        found = dipapprox.decide(parse(RESPONSES, N=3), 2, delta, (0, 2), violations=True)
+        rulings.append((found.ruling, len(found.violated_on or ())))
+    assert rulings[0] == rulings[1]
+
+
 # --- measures -------------------------------------------------------------------------------------
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=2, max_size=3).filter(any)
@@ -307,6 +341,7 @@ PARTS = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=60)
 @given(PARTS, st.fractions(0, 20), st.integers(0, 6))
 def test_atoms_enclose_the_sum_over_all_outputs(
     parts: Sequence[tuple[list[int], list[int], int]], x: Fraction, spread: int
@@ -354,6 +389,7 @@ def test_too_many_losses_are_refused() -> None:
         atoms.power(20)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=4),

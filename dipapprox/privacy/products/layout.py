@@ -22,12 +22,12 @@ from math import prod
 
 import numpy as np
 
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
-from dipapprox.language.core import InputRow, Value
+from dipapprox.language.core import InputRow, Listed, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.walk import Walk
+from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.privacy.pairs.walk import Walk, plan_walk
 from dipapprox.privacy.products.program import ProductProgram
 
 _MOST_STEPS = 100_000
@@ -79,11 +79,18 @@ class Layout:
 
     Args:
         product: The program as its parts.
+        selection: Which pairs.
         limits: Asked often.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs.
+        LimitReached: If it allows too many steps of one cell.
     """
 
-    def __init__(self, product: ProductProgram, limits: Limits) -> None:
+    def __init__(self, product: ProductProgram, selection: PairSelection, limits: Limits) -> None:
         self._product = product
+        self._selection = selection
+        self._walk = _walk(product.program, selection)
         self._program = product.program
         self._parts = parts = product.parts
         self._limits = limits
@@ -108,13 +115,16 @@ class Layout:
             found.setdefault(_multiset(kinds), pair)
         return _largest([Candidate(kinds, pair) for kinds, pair in found.items()])
 
-    def everywhere(self, walk: Walk, kind_of: KindOf) -> list[Candidate]:
-        """Return candidates that stand for all pairs of a walk.
+    def candidates(self, kind_of: KindOf) -> list[Candidate]:
+        """Return candidates that stand for all selected pairs.
 
         Raises:
             TooManyMultisets: If there are.
             LimitReached: If a cluster has too many pairs of rows, or a budget runs out.
         """
+        walk = self._walk
+        if walk is None:
+            return self.among(select_pairs(self._program, self._selection), kind_of)
         found: dict[Multiset, _Option] = {(): _Option((), 0, ())}
         for group, cells in self._clusters:
             options = _useful(self._options(group, cells, walk, kind_of))
@@ -133,33 +143,33 @@ class Layout:
             found = following
         return _largest([Candidate(each.kinds, self._pair(each.values)) for each in found.values()])
 
-    def choices(self, walk: Walk, kind_of: KindOf) -> list[list[Multiset]]:
+    def choices(self, kind_of: KindOf) -> list[list[Multiset]]:
         """Return what each cluster can have by itself, whatever it costs."""
-        return [
-            [
-                each.kinds
-                for each in _useful(self._options(group, cells, walk, kind_of), costs=False)
-            ]
-            for group, cells in self._clusters
-        ]
+        return [[each.kinds for each in options] for options in self._free(kind_of)]
 
-    def examples(self, walk: Walk, kind_of: KindOf) -> list[Candidate]:
-        """Return a few pairs of a walk: in each, clusters that can do the same do it."""
-        options = [
-            _useful(self._options(group, cells, walk, kind_of), costs=False)
-            for group, cells in self._clusters
-        ]
+    def examples(self, kind_of: KindOf) -> list[Candidate]:
+        """Return a few adjacent pairs: in each, clusters that can do the same do it."""
+        options = self._free(kind_of)
+        budget = None if self._walk is None else self._walk.budget
         found = []
         for number in range(max(map(len, options), default=0)):
             total = _Option((), 0, ())
             for own in options:
                 taken = own[number % len(own)]
                 cost = total.cost + taken.cost
-                if walk.budget is None or cost <= walk.budget:
+                if budget is None or cost <= budget:
                     kinds = _joined(total.kinds, taken.kinds)
                     total = _Option(kinds, cost, total.values + taken.values)
             found.append(Candidate(total.kinds, self._pair(total.values)))
         return found
+
+    def _free(self, kind_of: KindOf) -> list[list[_Option]]:
+        if self._walk is None:
+            raise BrokenInvariant("pairs that are listed are not combined")
+        return [
+            _useful(self._options(group, cells, self._walk, kind_of), costs=False)
+            for group, cells in self._clusters
+        ]
 
     def _pair(self, values: Iterable[tuple[int, Value, Value]]) -> Pair:
         first = [cell.domain[0] for cell in self._program.inputs]
@@ -247,3 +257,13 @@ def _largest(candidates: Sequence[Candidate]) -> list[Candidate]:
         if not (larger >= counts[row]).all(axis=1).any():
             kept.append(each)
     return kept
+
+
+def _walk(program: Program, selection: PairSelection) -> Walk | None:
+    """Return the walk to all pairs, None for listed ones."""
+    if not isinstance(selection, AllPairs) or isinstance(program.adjacency, Listed):
+        return None
+    walk = plan_walk(program.inputs, program.adjacency)
+    if walk is None:
+        raise LimitReached("pair limit: the adjacency allows too many steps of one cell")
+    return walk

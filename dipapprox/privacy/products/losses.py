@@ -16,13 +16,12 @@ from fractions import Fraction
 from functools import reduce
 from operator import mul
 
-from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.language.core import InputRow, Listed, Program
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
-from dipapprox.privacy.pairs.walk import Walk, plan_walk
+from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, select_pairs
 from dipapprox.privacy.products.envelope import envelope
 from dipapprox.privacy.products.layout import (
     Candidate,
@@ -92,19 +91,15 @@ class Losses:
         self.source = source
         self._limits = limits
         self._program = source.program.program
-        self._layout = Layout(source.program, limits)
+        self._layout = Layout(source.program, selection, limits)
         self._selection = selection
-        self._walk = _walk(self._program, selection)
         self._kinds: dict[int, _Kinds] = {}
         self._known: dict[int, list[Loss]] = {}
         self.loose: str | None = None
 
     def candidates(self, kind_of: KindOf) -> list[Candidate]:
-        """Return candidates that stand for all selected pairs."""
-        if self._walk is None:
-            pairs = select_pairs(self._program, self._selection)
-            return self._layout.among(pairs, kind_of)
-        return self._layout.everywhere(self._walk, kind_of)
+        """See `Layout.candidates`."""
+        return self._layout.candidates(kind_of)
 
     def at(self, bits: int) -> list[Loss] | NotEnclosed:
         """Return the losses of all candidates; or why some distribution could not be enclosed.
@@ -122,10 +117,9 @@ class Losses:
             try:
                 candidates = self.candidates(kinds.kind_of)
             except TooManyMultisets as many:
-                assert self._walk is not None, "pairs that are listed are not combined"
                 self.loose = many.reason
-                candidates = self._layout.examples(self._walk, kinds.kind_of)
-                above = kinds.any_of(self._layout.choices(self._walk, kinds.kind_of))
+                candidates = self._layout.examples(kinds.kind_of)
+                above = kinds.any_of(self._layout.choices(kinds.kind_of))
             if kinds.obstacle is not None:
                 return NotEnclosed(kinds.obstacle)
             found = []
@@ -228,13 +222,3 @@ class _Kinds:
         if key not in self._powers:
             self._powers[key] = self._atoms[kind][side].power(number)
         return self._powers[key]
-
-
-def _walk(program: Program, selection: PairSelection) -> Walk | None:
-    """Return the walk to all pairs, None for listed ones."""
-    if not isinstance(selection, AllPairs) or isinstance(program.adjacency, Listed):
-        return None
-    walk = plan_walk(program.inputs, program.adjacency)
-    if walk is None:
-        raise LimitReached("pair limit: the adjacency allows too many steps of one cell")
-    return walk
