@@ -22,6 +22,7 @@ from dipapprox import (
     OnCurve,
     Options,
     PrivacyCurve,
+    Ruling,
 )
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
@@ -235,6 +236,17 @@ def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
     ):
         claim = Claim(epsilon, Fraction(1, 1000), Fraction(1))
         assert dipapprox.verify(parse(RESPONSES, N=12), claim).answer is answer
+
+
+def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
+    """Where they are too many to be listed, its delta is not that of the examples."""
+    found = dipapprox.calibrate(parse(RESPONSES, N=16), 1, Fraction(1, 100), width=Fraction(1, 9))
+    assert found.refuted is not None and found.refuted.witness is not None
+    witness = found.refuted.witness
+    assert witness.at_least is not None and len(witness.rows) == 1
+    assert witness.delta_enclosure.lower > Fraction(1, 100)
+    own = witness.rows[0].probability.upper
+    assert own < witness.delta_enclosure.lower
 
 
 def test_certificates_of_parts_are_confirmed() -> None:

@@ -120,7 +120,7 @@ def _inequalities(
 ) -> Fields:
     if execute_parts(program, options) is not None:
         raise UserError(
-            "the outputs of independent parts are decided together: this decision has no certificate"
+            "the outputs of independent parts are decided together: there is no certificate of it"
         )
     states = execute(program, options.merge, options.limits)
     question = DecisionQuestion(decision.budget, decision.delta, decision.epsilons)

@@ -28,6 +28,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection
 from dipapprox.privacy.products.program import execute_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
+from dipapprox.privacy.profiles.pair_maxima import PairMaxima
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastBudget
 from dipapprox.privacy.profiles.question import AtDelta
@@ -110,7 +111,7 @@ def calibrate(
         if needed.upper is not None and needed.upper <= budget:
             return Certified(epsilon, needed)
         if needed.lower is None or needed.lower > budget:
-            return Refuted(epsilon, needed, _at(found.witness, claimed))
+            return Refuted(epsilon, needed, _at(found.witness, claimed, profiler.maxima))
         return None
 
     search = _Search(query, budget, width, progress)
@@ -130,10 +131,12 @@ def calibrate(
     )
 
 
-def _at(witness: Witness | None, factor: Factor) -> Witness | None:
-    """Return the same pair and outputs with their delta at another budget."""
+def _at(witness: Witness | None, factor: Factor, maxima: PairMaxima) -> Witness | None:
+    """Return the same pair with its delta at another budget; its outputs, if all are listed."""
     if witness is None:
         return None
+    if witness.at_least is not None:
+        return maxima.witness((witness.input, witness.adjacent), factor, None, _WITNESS_BITS)
     first = [row.probability for row in witness.rows]
     second = [row.adjacent_probability for row in witness.rows]
     delta = difference_over(range(len(first)), first, second, factor)
