@@ -13,8 +13,9 @@ from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.products.exact import ExactProductPairs, open_exact_product
+from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.products.program import ProductProgram, execute_parts
+from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.products.search import search_product
 from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.products.witness import product_witness
@@ -100,7 +101,7 @@ class _Run:
 
     def check(self, program: Program, progress: Progress) -> None:
         """Execute the program, in parts or as a whole, and check its pairs."""
-        product = execute_parts(program, self.options)
+        product = select_parts(program, self.selection, self.options)
         if product is not None:
             self.check_product(product)
             return

@@ -35,11 +35,13 @@ class Part:
             Its adjacency is that of the whole program and means nothing here.
         inputs: Where its inputs stand in the program's rows, ascending.
         outputs: Where its outputs stand in the program's outputs, ascending.
+        random: Whether it draws, chooses or ends the program.
     """
 
     program: core.Program
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    random: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,4 +202,6 @@ def _part(program: core.Program, chosen: set[int]) -> Part:
         outputs=tuple(program.outputs[k] for k in outputs),
         body=body,
     )
-    return Part(own, inputs, outputs)
+    sure = core.Assign | core.If | core.While
+    random = not all(isinstance(each, sure) for each in statements_in(body))
+    return Part(own, inputs, outputs, random)

@@ -27,8 +27,10 @@ from dipapprox import (
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.pairs.adjacency import AllPairs
 from dipapprox.privacy.products import program as products
 from dipapprox.privacy.products.envelope import envelope
+from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.measures import Atoms, ProductAtoms, atoms_of
 from dipapprox.privacy.verdict import Verdict
 
@@ -98,13 +100,19 @@ def parse(text: str, **parameters: int) -> Program:
     return dipapprox.parse(text, parameters)
 
 
+def take_apart(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
+    """Work with the parts of every program, or of none."""
+    monkeypatch.setattr(products, "_FEW_STATES", 0 if apart else 10**9)
+    monkeypatch.setattr(products, "_LITTLE_MORE", 0)
+
+
 def both_ways(
     monkeypatch: pytest.MonkeyPatch, program: Program, claim: Claim, **options: int
 ) -> tuple[Verdict, Verdict]:
     """The verdicts of the parts and of the whole."""
     found = []
-    for few in (0, 10**9):
-        monkeypatch.setattr(products, "_FEW_STATES", few)
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
         found.append(dipapprox.verify(program, claim, options=Options(**options)))
     return found[0], found[1]
 
@@ -128,8 +136,8 @@ def test_least_budgets_and_curves_of_parts_and_whole_agree(
     monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     found = []
-    for few in (0, 10**9):
-        monkeypatch.setattr(products, "_FEW_STATES", few)
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
         program = parse(text)
         budget = dipapprox.profile(program, HALF, AtDelta(Fraction(1, 50)))
         delta = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 10)))
@@ -293,8 +301,8 @@ def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch,
     program = parse(text)
     row = tuple(cell.domain[-1] for cell in program.inputs)
     found = []
-    for few in (0, 10**9):
-        monkeypatch.setattr(products, "_FEW_STATES", few)
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
         found.append(dipapprox.probabilities(program, HALF, row))
     parts, whole = ({each.output: each for each in one.outputs} for one in found)
     assert parts.keys() == whole.keys()
@@ -303,6 +311,27 @@ def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch,
         assert each.probability.width <= Fraction(1, 2**40)
         assert (each.final_states > 0) == (whole[output].final_states > 0)
     assert found[0].reason is None
+
+
+def test_one_large_part_is_not_taken_apart() -> None:
+    """Its pairs are too many to be tried; a coin beside it changes nothing about that."""
+    program = dipapprox.parse("""
+param N = 10
+input q[N] in {0, 1}
+output out in 0..N
+output heads in bool
+adjacent linf 1
+t <- Lap(0, 2 / eps)
+out <- 0
+for i in 1..N do
+    x <- Lap(q[i], 4 / eps)
+    if x >= t and out = 0 then out <- i end
+end
+heads <- choose {true : 1/2, false : 1/2}
+""")
+    assert select_parts(program, AllPairs(), Options()) is None
+    verdict = dipapprox.verify(program, Claim(HALF, Fraction(0), Fraction(3)))
+    assert verdict.answer is not Answer.UNKNOWN
 
 
 def test_distributions_that_are_too_long_say_so() -> None:
@@ -336,8 +365,8 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
 @pytest.mark.parametrize("delta", ["0", "1/20", "1/4"])
 def test_parts_and_whole_are_decided_alike(monkeypatch: pytest.MonkeyPatch, delta: str) -> None:
     rulings = []
-    for few in (0, 10**9):
-        monkeypatch.setattr(products, "_FEW_STATES", few)
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
         found = dipapprox.decide(parse(RESPONSES, N=3), 2, delta, (0, 2), violations=True)
         rulings.append((found.ruling, len(found.violated_on or ())))
     assert rulings[0] == rulings[1]

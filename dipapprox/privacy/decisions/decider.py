@@ -44,7 +44,8 @@ from dipapprox.privacy.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.privacy.pairs.scope import scope_of
-from dipapprox.privacy.products.program import ProductProgram, execute_parts
+from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -166,7 +167,7 @@ def _decide(
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
     if not question.least_delta:
-        product = execute_parts(program, options)
+        product = select_parts(program, selection, options)
         if product is not None and _decide_parts(run, product, signs, selection, total, options):
             return
     states = run.states = execute(program, options.merge, limits)

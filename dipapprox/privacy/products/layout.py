@@ -26,9 +26,11 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
 from dipapprox.language.core import InputRow, Listed, Program, Value
 from dipapprox.limits import Limits
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
 from dipapprox.privacy.pairs.walk import Walk, plan_walk
-from dipapprox.privacy.products.program import ProductProgram
+from dipapprox.privacy.products.program import ProductProgram, execute_parts
+from dipapprox.semantics.parts import Part
 
 _MOST_STEPS = 100_000
 """Most pairs of rows of a cluster."""
@@ -94,15 +96,7 @@ class Layout:
         self._program = product.program
         self._parts = parts = product.parts
         self._limits = limits
-        users: dict[int, list[int]] = {}
-        for number, part in enumerate(parts):
-            for cell in part.inputs:
-                users.setdefault(cell, []).append(number)
-        links = [(own[0], other) for own in users.values() for other in own[1:]]
-        self._clusters = [
-            (group, tuple(sorted({cell for k in group for cell in parts[k].inputs})))
-            for group in components(len(parts), links)
-        ]
+        self._clusters = _clusters(parts)
 
     def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[Candidate]:
         """Return candidates that stand for all pairs of a list."""
@@ -215,6 +209,44 @@ class Layout:
                 values = tuple((cell, a, b) for cell, a, b, _ in taken)
                 found[kinds] = _Option(kinds, cost, values)
         return list(found.values())
+
+
+def select_parts(
+    program: Program, selection: PairSelection, options: Options
+) -> ProductProgram | None:
+    """Execute the parts of a program; None where its pairs are better looked at as a whole.
+
+    Raises:
+        UserError: If the program has faults, or its adjacency does not suit its inputs.
+        LimitReached: If a budget runs out.
+        BrokenInvariant: If states were lost on the way: a bug.
+    """
+    product = execute_parts(program, options)
+    return product if product is not None and _has_few_pairs(product, selection) else None
+
+
+def _has_few_pairs(product: ProductProgram, selection: PairSelection) -> bool:
+    adjacency = product.program.adjacency
+    if not isinstance(selection, AllPairs) or isinstance(adjacency, Listed):
+        return True
+    walk = plan_walk(product.program.inputs, adjacency)
+    return walk is not None and all(
+        prod(len(walk.steps[cell]) for cell in cells) <= _MOST_STEPS
+        for _, cells in _clusters(product.parts)
+    )
+
+
+def _clusters(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the parts that share inputs, and these."""
+    users: dict[int, list[int]] = {}
+    for number, part in enumerate(parts):
+        for cell in part.inputs:
+            users.setdefault(cell, []).append(number)
+    links = [(own[0], other) for own in users.values() for other in own[1:]]
+    return [
+        (group, tuple(sorted({cell for k in group for cell in parts[k].inputs})))
+        for group in components(len(parts), links)
+    ]
 
 
 def _multiset(kinds: Iterable[Kind | None]) -> Multiset:

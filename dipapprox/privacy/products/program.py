@@ -18,6 +18,9 @@ from dipapprox.source import Diagnostic
 _FEW_STATES = 500
 """So many final states of the whole are worked with as they are."""
 
+_LITTLE_MORE = 4
+"""So are those that are at most so many times as many as one part has."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProductProgram:
@@ -68,7 +71,7 @@ def execute_parts(program: Program, options: Options) -> ProductProgram | None:
         BrokenInvariant: If states were lost on the way: a bug.
     """
     parts = independent_parts(program) if options.merge else ()
-    if len(parts) < 2:
+    if sum(part.random and bool(part.outputs) for part in parts) < 2:
         return None
     found: list[FinalStates] = []
     diagnostics: dict[Diagnostic, None] = {}
@@ -79,7 +82,8 @@ def execute_parts(program: Program, options: Options) -> ProductProgram | None:
             diagnostics.update(dict.fromkeys(error.diagnostics))
     if diagnostics:
         raise SourceError(sorted(diagnostics, key=_place))
-    if prod(len(each.states) for each in found) <= _FEW_STATES:
+    sizes = [len(each.states) for each in found]
+    if prod(sizes) <= max(_FEW_STATES, _LITTLE_MORE * max(sizes)):
         return None
     values = tuple(states.outputs() for states in found)
     places = {

@@ -26,7 +26,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection
-from dipapprox.privacy.products.program import execute_parts
+from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.pair_maxima import PairMaxima
 from dipapprox.privacy.profiles.profile import Profiler
@@ -97,7 +97,9 @@ def calibrate(
     Claim(Fraction(1), delta, budget)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
-    executed = execute_parts(program, options) or execute(program, options.merge, options.limits)
+    executed = select_parts(program, selection, options) or execute(
+        program, options.merge, options.limits
+    )
     # Far below the width of epsilon: the budget is about proportional to it.
     question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(budget, width))
     claimed = budget_factor(budget, _WITNESS_BITS)

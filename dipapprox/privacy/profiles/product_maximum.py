@@ -65,6 +65,8 @@ class ProductMaxima:
         if isinstance(losses, NotEnclosed):
             self.obstacle = self.obstacle or losses.reason
             return Maximum(UNIT, None, bits)
+        if not losses:
+            return Maximum(Enclosure.exact(0), None, bits)  # no pairs: nothing to tell apart
         lower = upper = Fraction(0)
         pair = losses[0].candidate.pair
         self.obstacle = self.obstacle or self._losses.loose

@@ -21,8 +21,9 @@ from dipapprox.privacy.pairs.adjacency import (
     is_symmetric,
 )
 from dipapprox.privacy.pairs.scope import scope_of
+from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.products.program import ProductProgram, execute_parts
+from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.least_budget import least_budget
@@ -231,7 +232,7 @@ def profile(
         raise UserError(f"eps must be > 0, got {epsilon}")
     executed: FinalStates | ProductProgram | None = None
     if not isinstance(question, AtOrders):
-        executed = execute_parts(program, options)
+        executed = select_parts(program, selection, options)
     if executed is None:
         executed = execute(program, options.merge, options.limits)
     profiler = Profiler(executed, epsilon, selection, options, progress)
