@@ -16,14 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import assert_never
 
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.semantics.cells import assigned, cells_of, statements_in, used
-
-Definitions = dict[str, frozenset[int]]
-"""For cells the statements whose assignments may have given them their values."""
+from dipapprox.semantics.cells import assigned, statements_in, used
+from dipapprox.semantics.dataflow import sources_of, uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +41,6 @@ class Part:
     random: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """What a statement of the body does with cells.
-
-    Attributes:
-        reads: Cells whose values before the statement may matter.
-        writes: Cells that it may assign.
-        overwrites: Cells that it assigns on every path to its end.
-        random: Whether it draws, chooses or may end the program, or comes after one that may.
-        exits: Whether it may end the program.
-    """
-
-    reads: frozenset[str]
-    writes: frozenset[str]
-    overwrites: frozenset[str]
-    random: bool
-    exits: bool
-
-
 def independent_parts(program: core.Program) -> tuple[Part, ...]:
     """Split a program.
 
@@ -72,8 +50,8 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
         the parts are those of the program.
     """
     size = len(program.body)
-    uses = _uses(program.body)
-    sources = _sources(uses, [frozenset((cell.name,)) for cell in program.outputs])
+    uses = uses_of(program.body)
+    sources = sources_of(uses, [frozenset((cell.name,)) for cell in program.outputs])
     random = [use.random for use in uses] + [True] * len(program.outputs)
     for number in range(size):
         random[number] = random[number] or any(random[source] for source in sources[number])
@@ -96,87 +74,6 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
     if idle:
         found.append(_part(program, _with_sources(idle, sources)))
     return tuple(found)
-
-
-def _uses(body: core.Block) -> list[_Use]:
-    """What the statements of a body do. What comes after an exit may not come about."""
-    found = []
-    after_exit = False
-    for statement in body:
-        use = _use(statement)
-        if after_exit or use.exits:
-            use = replace(use, random=True)
-        found.append(use)
-        after_exit = after_exit or use.exits
-    return found
-
-
-def _use(statement: core.Statement) -> _Use:
-    reads = frozenset(used(statement))
-    match statement:
-        case core.Assign(target=target) | core.Draw(target=target) | core.Choose(target=target):
-            cells = frozenset(cells_of(target))
-            sure = cells if isinstance(target, core.Variable) else frozenset[str]()
-            return _Use(reads, cells, sure, not isinstance(statement, core.Assign), False)
-        case core.If(then=then, otherwise=otherwise):
-            one, other = _block_use(then), _block_use(otherwise)
-            sure = one.overwrites & other.overwrites
-        case core.While(body=body):
-            one, other = _block_use(body), _block_use(())
-            sure = frozenset()
-        case core.Exit():
-            return _Use(reads, frozenset(), frozenset(), True, True)
-        case _:
-            assert_never(statement)
-    return _Use(
-        reads | one.reads | other.reads,
-        one.writes | other.writes,
-        sure,
-        one.random or other.random,
-        one.exits or other.exits,
-    )
-
-
-def _block_use(block: core.Block) -> _Use:
-    reads, writes, sure = set[str](), set[str](), set[str]()
-    random = exits = False
-    for statement in block:
-        use = _use(statement)
-        reads |= use.reads - sure
-        writes |= use.writes
-        sure |= use.overwrites
-        random, exits = random or use.random, exits or use.exits
-    return _Use(frozenset(reads), frozenset(writes), frozenset(sure), random, exits)
-
-
-def _sources(uses: Sequence[_Use], ends: Sequence[frozenset[str]]) -> list[frozenset[int]]:
-    """Which statements may have assigned what each statement, and each end, reads.
-
-    An end is read at the end of the body or at any exit on the way.
-    """
-    reaching: Definitions = {}
-    ending: Definitions = {}
-    found = []
-    for number, use in enumerate(uses):
-        found.append(_reaching(reaching, use.reads))
-        if use.exits:
-            ending = _either(ending, reaching)
-        for cell in use.writes:
-            kept = frozenset[int]() if cell in use.overwrites else reaching.get(cell, frozenset())
-            reaching[cell] = kept | {number}
-        if use.exits:
-            ending = _either(ending, reaching)
-    ending = _either(ending, reaching)
-    return found + [_reaching(ending, cells) for cells in ends]
-
-
-def _either(one: Definitions, other: Definitions) -> Definitions:
-    nothing = frozenset[int]()
-    return {cell: one.get(cell, nothing) | other.get(cell, nothing) for cell in {*one, *other}}
-
-
-def _reaching(reaching: Definitions, cells: Iterable[str]) -> frozenset[int]:
-    return frozenset().union(*(reaching.get(cell, frozenset()) for cell in cells))
 
 
 def _with_sources(group: Iterable[int], sources: Sequence[frozenset[int]]) -> set[int]:

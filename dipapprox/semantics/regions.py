@@ -4,17 +4,20 @@ Such a run of statements is a finite Markov chain, as a loop is: where its cours
 live cells they become one, and their weights add up. So the sum of twenty coins has twenty-one
 outcomes, not a million.
 
-A comparison of samples with what the run itself assigns ends it: after the choices each outcome
-makes that comparison alone, inside the run all would have to know all of its answers.
+Statements that see nothing of each other's assignments are regions of their own: what does not meet
+is better left apart. A comparison of samples with what the run itself assigns ends it: after the
+choices each outcome makes that comparison alone, inside the run all would have to know all of its
+answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dipapprox.language import core
 from dipapprox.semantics.cells import assigned, compared, statements_in, tainted
+from dipapprox.semantics.dataflow import sources_of, uses_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,14 +112,38 @@ class Regions:
 
 
 def _pieces(run: list[core.Statement]) -> Iterator[Piece]:
-    chosen = [k for k, each in enumerate(run) if chooses(each)]
-    if len(chosen) < 2:
-        yield from run
-        return
-    first, after = chosen[0], chosen[-1] + 1
-    yield from run[:first]
-    yield Region(tuple(run[first:after]), frozenset(k - first for k in chosen))
-    yield from run[after:]
+    for group in _tied(run):
+        chosen = [k for k, each in enumerate(group) if chooses(each)]
+        if len(chosen) < 2:
+            yield from group
+            continue
+        first, after = chosen[0], chosen[-1] + 1
+        yield from group[:first]
+        yield Region(tuple(group[first:after]), frozenset(k - first for k in chosen))
+        yield from group[after:]
+
+
+def _tied(run: list[core.Statement]) -> Iterator[list[core.Statement]]:
+    """Cut statements where nothing after the cut sees what was assigned before it.
+
+    What is assigned on some paths only sees what was there.
+    """
+    uses = [
+        replace(use, reads=use.reads | use.writes - use.overwrites) for use in uses_of(tuple(run))
+    ]
+    last = list(range(len(run)))  # that sees an assignment of this statement
+    for reader, found in enumerate(sources_of(uses, ())):
+        for source in found:
+            last[source] = reader
+    group: list[core.Statement] = []
+    end = 0
+    for number, statement in enumerate(run):
+        group.append(statement)
+        end = max(end, last[number])
+        if end == number:
+            yield group
+            group = []
+            end = number + 1
 
 
 def choices_in(statement: core.Statement) -> Iterator[core.Choose]:

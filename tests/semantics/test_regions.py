@@ -106,12 +106,14 @@ def test_comparisons_with_what_was_chosen_stay_outside() -> None:
         plus("c", "d"),
         choose(compare("x", "<", "c"), [coin("out[1]", 2)], [coin("out[1]", 3)]),
         coin("d", 4),
-        coin("out[1]", 5),
+        coin("e", 5),
+        plus("d", "e"),
+        assign("out[1]", "d"),
     )
-    first, *_, last = Regions(program((), COUNTS, body), True).pieces(body)[1:]
+    _, first, *_, last, _, _ = Regions(program((), COUNTS, body), True).pieces(body)
     assert isinstance(first, Region) and isinstance(last, Region)
     assert first.statements == body[1:3]
-    assert last.statements == body[5:]
+    assert last.statements == body[5:7]
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -129,3 +131,14 @@ def test_states_that_are_not_merged_are_those_of_all_courses() -> None:
         body += [coin("c", site), plus("s", "c")]
     states = execute(program((), COUNTS, [*body, assign("out[1]", "s")]), False, Limits())
     assert len(states.states) == 2**5
+
+
+def test_what_sees_nothing_of_each_other_is_apart() -> None:
+    """Twelve pairs of coins: a law of four outcomes each, not one of 3^12."""
+    outputs = cells("out", 12, (0, 1, 2))
+    body: list[core.Statement] = []
+    for k in range(1, 13):
+        body += [coin("a", 2 * k), coin("b", 2 * k + 1), plus("a", "b"), assign(f"out[{k}]", "a")]
+    whole = program((), outputs, body)
+    pieces = Regions(whole, True).pieces(whole.body)
+    assert sum(isinstance(piece, Region) for piece in pieces) == 12
