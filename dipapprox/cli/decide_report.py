@@ -63,7 +63,10 @@ def _facts(decision: Decision) -> Iterator[tuple[str, str]]:
 
 
 def _checked(decision: Decision) -> str:
-    pairs, outputs = count(decision.pairs, "ordered pair"), count(len(decision.outputs), "output")
+    pairs, outputs = (
+        count(decision.pairs, "ordered pair"),
+        count(decision.number_of_outputs, "output"),
+    )
     if decision.engine == EXACT:
         word = "inequality" if decision.inequalities == 1 else "inequalities"
         return f"{pairs}, {outputs}, {decision.inequalities} {word}, {decision.distinct} distinct"

@@ -94,7 +94,7 @@ def _panel(run: Run, headline: str, rows: Iterable[tuple[str, str]]) -> Panel:
     if run.reason is not None:
         facts.add_row("reason", run.reason)
     pairs = "too many to count" if run.pairs is None else str(run.pairs)
-    facts.add_row("pairs", f"{pairs} ordered pairs, {len(run.outputs)} outputs")
+    facts.add_row("pairs", f"{pairs} ordered pairs, {run.outputs} outputs")
     facts.add_row("computed", f"{run.engine}, {run.precision} bits, {_seconds(run.seconds)}")
     subject = f"{run.program} at ε = {run.epsilon}{run.scope.restriction}"
     title = Text(f"{subject}: {headline}", style="bold")
@@ -109,7 +109,7 @@ def _witness_facts(run: Run, witness: Witness | None) -> list[tuple[str, str]]:
     more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
     return [
         ("attained by", f"input {first}; adjacent {second}"),
-        ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more),
+        ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
     ]
 
 

@@ -103,8 +103,9 @@ def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:
     relation = f" > {verdict.delta_text} = δ" if certain else ""
     if witness.argument is not None:
         relation += f": {witness.argument}"
+    examples = f"S: the output above{witness.others()}\n" if witness.at_least is not None else ""
     total = Text(
-        f"Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
+        f"{examples}Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
         f"{interval(witness.delta_enclosure)}{relation}"
     )
     return Group(table, total)

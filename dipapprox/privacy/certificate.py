@@ -56,6 +56,9 @@ from dipapprox.privacy.notation import (
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.pairs.scope import scope_of
+from dipapprox.privacy.products.program import execute_parts
+from dipapprox.privacy.products.source import MOST_LISTED, ProductSource
+from dipapprox.privacy.search import ProbabilitySource
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
@@ -125,7 +128,8 @@ def certify(
         options: Those of the verification; distributions are computed again as they say.
 
     Raises:
-        UserError: If the verdict is Unknown, or `source` is not the text of `program`.
+        UserError: If the verdict is Unknown, `source` is not the text of `program`, or too many
+            outputs are needed to show a violation.
         LimitReached: If `options.limits` run out.
     """
     if verdict.answer is Answer.UNKNOWN:
@@ -227,6 +231,10 @@ def _evidence(
 ) -> Fields:
     if verdict.answer is Answer.NOT_DP:
         assert verdict.witness is not None, "Not_DP comes with a witness"
+        if verdict.witness.at_least is not None:
+            raise UserError(
+                "the violating outputs are too many to be recorded: this verdict has no certificate"
+            )
         return _witness(verdict.witness)
     match selection:
         case AllPairs():
@@ -264,8 +272,15 @@ def _witness(witness: Witness) -> Fields:
 def _distributions(
     program: Program, rows: list[InputRow], verdict: Verdict, options: Options
 ) -> Fields:
-    states = execute(program, options.merge, options.limits)
-    source = open_source(states, verdict.claim.epsilon, options)
+    epsilon = verdict.claim.epsilon
+    parts = execute_parts(program, options)
+    source: ProbabilitySource
+    if parts is not None:
+        source = whole = ProductSource(parts, epsilon, options)
+        outputs = whole.outputs() if parts.outputs <= MOST_LISTED else ()
+    else:
+        states = execute(program, options.merge, options.limits)
+        source, outputs = open_source(states, epsilon, options), states.outputs()
     numbers: dict[tuple[Fraction, Fraction], int] = {}
     texts: list[list[str]] = []
     recorded = []
@@ -284,7 +299,7 @@ def _distributions(
         recorded.append({"input": plain_row(row), "probabilities": references})
     return {
         "kind": "distributions",
-        "outputs": [plain_row(output) for output in states.outputs()],
+        "outputs": [plain_row(output) for output in outputs],
         "probabilities": texts,
         "rows": recorded,
     }

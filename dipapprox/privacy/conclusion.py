@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
@@ -26,8 +28,16 @@ class Conclusion:
     witness: Witness | None
 
 
+Describe = Callable[[Attempt, bool], Witness | None]
+"""Says what tells a pair apart, None if that is not known; for certain, if so asked."""
+
+
 def conclude(
-    search: Search, outputs: tuple[tuple[Value, ...], ...], total: int | None, stopped: str | None
+    search: Search,
+    outputs: tuple[tuple[Value, ...], ...],
+    total: int | None,
+    stopped: str | None,
+    describe: Describe | None = None,
 ) -> Conclusion:
     """Turn the state of a search into an answer.
 
@@ -36,9 +46,11 @@ def conclude(
         outputs: The outputs, in the order of the search's source.
         total: Number of pairs there are, if known.
         stopped: Why the search ended early, None if it did not.
+        describe: Where attempts have no distributions over `outputs`.
     """
+    describe = describe or partial(witness_over, outputs, search.delta)
     if search.violation is not None:
-        witness = _witness(search.violation, outputs, search.delta, certain=True)
+        witness = describe(search.violation, True)
         return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness)
     if stopped is None and search.undecided == 0:
         # The largest of no deltas is 0: without pairs there is nothing to tell apart.
@@ -50,12 +62,12 @@ def conclude(
         reasons.append(f"{stopped}; {_progress(search.checked, total)}")
     if nearest is not None:
         reasons.append(_undecided(nearest, search.delta, search.undecided))
-    witness = None if nearest is None else _witness(nearest, outputs, search.delta, certain=False)
+    witness = None if nearest is None else describe(nearest, False)
     return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness)
 
 
-def _witness(
-    attempt: Attempt, outputs: tuple[tuple[Value, ...], ...], delta: Fraction, *, certain: bool
+def witness_over(
+    outputs: Sequence[tuple[Value, ...]], delta: Fraction, attempt: Attempt, certain: bool
 ) -> Witness | None:
     """Return the outputs that tell the pair apart; None if none are known."""
     first, second, factor = attempt.first, attempt.second, attempt.factor

@@ -19,6 +19,8 @@ from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
+from dipapprox.privacy.products.program import ProductProgram, execute_parts
+from dipapprox.privacy.products.source import MOST_LISTED, ProductSource
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
@@ -123,6 +125,9 @@ def output_distribution(
     known: Probabilities | None = None
     bits, obstacle = options.precision, None
     with EarlyEnd() as end:
+        product = execute_parts(program, options) if relative_width is None else None
+        if product is not None:
+            return _of_parts(product, epsilon, row, options)
         states = execute(program, options.merge, options.limits)
         source = open_probabilities(states, epsilon, options)
         for attempted, found in _attempts(source, row, relative_width, options):
@@ -145,6 +150,41 @@ def output_distribution(
         or obstacle
         or _shortfall(known or (), options.precision, relative_width, bits),
         interrupted=end.interrupted,
+    )
+
+
+def _of_parts(
+    product: ProductProgram, epsilon: Fraction, row: InputRow, options: Options
+) -> OutputDistribution:
+    """Enclose the distribution of independent parts, as far as its outputs can be listed."""
+    source = ProductSource(product, epsilon, options)
+    spare = len(product.parts).bit_length()  # the widths of the factors add up
+    (found,) = source.distributions((row,), options.precision + spare)
+    outputs: tuple[OutputProbability, ...] = ()
+    if product.outputs <= MOST_LISTED:
+        counted = [1]
+        for states, own in zip(product.states, product.rows(row), strict=True):
+            each = _outputs(states, epsilon, own, None)
+            counted = [one * other.final_states for one in counted for other in each]
+        known = (UNIT,) * len(counted) if isinstance(found, NotEnclosed) else found
+        outputs = tuple(
+            OutputProbability(output, probability, number)
+            for output, probability, number in zip(source.outputs(), known, counted, strict=True)
+        )
+    program = product.program
+    return OutputDistribution(
+        program=program.name,
+        epsilon=epsilon,
+        inputs=program.inputs,
+        output_cells=program.outputs,
+        row=row,
+        outputs=outputs,
+        precision=options.precision,
+        engine=source.name,
+        seconds=options.limits.elapsed(),
+        reason=found.reason
+        if isinstance(found, NotEnclosed)
+        else _shortfall(found, options.precision, None, options.precision),
     )
 
 

@@ -92,9 +92,15 @@ class RememberedRows:
 
 
 def open_probabilities(
-    states: FinalStates, epsilon: Fraction, options: Options
+    states: FinalStates, epsilon: Fraction, options: Options, method: Method | None = None
 ) -> OutputProbabilities:
     """Choose the engine for a program at one epsilon.
+
+    Args:
+        states: The program's final states.
+        epsilon: Where it runs.
+        options: Ask for an engine.
+        method: That of `open_method`, where several programs share one.
 
     Raises:
         UserError: If some choice of the program is no probability distribution at `epsilon`.
@@ -103,7 +109,7 @@ def open_probabilities(
     if states.laws:
         point = interval.EpsilonInterval(epsilon, epsilon, True, True)
         validity.check_choices(states.laws, point, options.limits)
-    return OutputProbabilities(states, epsilon, open_method(options), options.limits)
+    return OutputProbabilities(states, epsilon, method or open_method(options), options.limits)
 
 
 def open_method(options: Options) -> Method:

@@ -45,6 +45,11 @@ class Witness:
     Pr[P(input) in S] - e^budget Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
     outputs of `rows`; for Not_DP its lower end exceeds the claimed delta, unless there is an
     `argument`, which says why the difference exceeds it all the same.
+
+    Attributes:
+        at_least: None where all of S is in `rows`. Else S is the set of all outputs that are more
+            than e^budget times as likely under `input`, too many to list: at least so many, of
+            which `rows` are examples.
     """
 
     input: InputRow
@@ -52,13 +57,22 @@ class Witness:
     rows: tuple[WitnessRow, ...]
     delta_enclosure: Enclosure
     argument: str | None = None
+    at_least: int | None = None
+
+    def others(self) -> str:
+        """Say after the listed outputs that they are examples, if they are."""
+        if self.at_least is None:
+            return ""
+        return f", of at least {self.at_least} outputs that are more than e^ε_prv times as likely"
 
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
         """Return it as plain data: the field "witness" of every answer."""
+        size = {} if self.at_least is None else {"outputs_at_least": self.at_least}
         return {
             "input": valuation(inputs, self.input),
             "adjacent": valuation(inputs, self.adjacent),
             "outputs": [valuation(output_cells, row.output) for row in self.rows],
+            **size,
             "delta_enclosure": ends(self.delta_enclosure),
             **({} if self.argument is None else {"argument": self.argument}),
         }
@@ -166,5 +180,5 @@ class Verdict(Result):
             rows["input"] = valuation_text(self.inputs, self.witness.input)
             rows["adjacent"] = valuation_text(self.inputs, self.witness.adjacent)
             shown = (valuation_text(self.output_cells, row.output) for row in self.witness.rows)
-            rows["outputs"] = "; ".join(shown)
+            rows["outputs"] = "; ".join(shown) + self.witness.others()
         return html_table(rows.items())

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from dipapprox.errors import BrokenInvariant, EarlyEnd
-from dipapprox.language.core import Program
+from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.conclusion import Conclusion, conclude
+from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.pairs.scope import scope_of
-from dipapprox.privacy.search import Progress, Search, precisions, silent
+from dipapprox.privacy.products.exact import ExactProductPairs, open_exact_product
+from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.losses import Losses
+from dipapprox.privacy.products.program import ProductProgram
+from dipapprox.privacy.products.search import search_product
+from dipapprox.privacy.products.source import ProductSource
+from dipapprox.privacy.products.witness import product_witness
+from dipapprox.privacy.search import (
+    ExactPairs,
+    ProbabilitySource,
+    Progress,
+    Search,
+    precisions,
+    silent,
+)
 from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import FinalStates
 
 
 @rare_collections()
@@ -38,30 +50,18 @@ def verify(
         UserError: If the program's adjacency does not suit its inputs.
     """
     total = count_selected(program, selection)
-    states: FinalStates | None = None
-    search: Search | None = None
-    probabilities: OutputProbabilities | None = None
+    run = _Run(claim, selection, options, total)
     bug: str | None = None
     try:
         with EarlyEnd() as end:
-            states = execute(program, options.merge, options.limits)
-            probabilities = open_probabilities(states, claim.epsilon, options)
-            search = Search(
-                RememberedRows(probabilities),
-                claim.delta,
-                claim.growth,
-                precisions(options.precision, options.max_precision),
-                options.limits,
-                exact=open_exact_pairs(states, claim, options),
-            )
-            check_pairs(search, states, selection, total, probabilities, progress)
+            run.check(program, progress)
     except BrokenInvariant as broken:
         bug = f"internal invariant failed: {broken} (a bug, please report)"
-    outputs = () if states is None else states.outputs()
+    search = run.search
     if bug is not None or search is None:
         conclusion = Conclusion(Answer.UNKNOWN, bug or end.reason, None, None)
     else:
-        conclusion = conclude(search, outputs, total, end.reason)
+        conclusion = conclude(search, run.outputs, total, end.reason, run.describe)
     return Verdict(
         program=program.name,
         parameters=program.parameters,
@@ -72,23 +72,75 @@ def verify(
         answer=conclusion.answer,
         reason=conclusion.reason,
         pairs=0 if search is None else search.checked,
-        outputs=len(outputs),
-        final_states=0 if states is None else len(states.states),
+        outputs=run.number_of_outputs,
+        final_states=run.final_states,
         delta_enclosure=conclusion.delta_enclosure,
         witness=conclusion.witness,
         precision=search.bits if search is not None and search.bits else options.precision,
-        engine=_engine(options, probabilities, search),
+        engine=_engine(options, run.source, search),
         seconds=options.limits.elapsed(),
         interrupted=end.interrupted and conclusion.answer is Answer.UNKNOWN,
     )
 
 
-def _engine(
-    options: Options, probabilities: OutputProbabilities | None, search: Search | None
-) -> str:
+class _Run:
+    """One verification; what is set is valid whenever it ends."""
+
+    def __init__(
+        self, claim: Claim, selection: PairSelection, options: Options, total: int | None
+    ) -> None:
+        self.claim = claim
+        self.selection = selection
+        self.options = options
+        self.total = total
+        self.search: Search | None = None
+        self.source: ProbabilitySource | None = None
+        self.describe: Describe | None = None
+        self.outputs: tuple[tuple[Value, ...], ...] = ()
+        self.number_of_outputs = self.final_states = 0
+
+    def check(self, program: Program, progress: Progress) -> None:
+        """Execute the program, in parts or as a whole, and check its pairs."""
+        product = select_parts(program, self.selection, self.options)
+        if product is not None:
+            self.check_product(product)
+            return
+        options = self.options
+        states = execute(program, options.merge, options.limits)
+        self.outputs, self.final_states = states.outputs(), len(states.states)
+        self.number_of_outputs = len(self.outputs)
+        bulk = open_probabilities(states, self.claim.epsilon, options)
+        self.source = RememberedRows(bulk)
+        search = self.opened(self.source, open_exact_pairs(states, self.claim, options))
+        check_pairs(search, states, self.selection, self.total, bulk, progress)
+
+    def check_product(self, product: ProductProgram) -> None:
+        """Check the pairs of independent parts."""
+        self.number_of_outputs, self.final_states = product.outputs, product.final_states
+        source = self.source = ProductSource(product, self.claim.epsilon, self.options)
+        losses = Losses(source, self.selection, self.options.limits)
+        self.describe = lambda attempt, certain: product_witness(
+            losses, attempt, self.claim.delta if certain else None
+        )
+        exact = open_exact_product(product, self.claim.epsilon, self.options)
+        limits = self.options.limits
+        pairs = None if exact is None else ExactProductPairs(exact, self.claim, limits)
+        search_product(self.opened(source, pairs), losses, exact, self.total)
+
+    def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
+        """Open the search that all roads end in."""
+        options = self.options
+        ladder = precisions(options.precision, options.max_precision)
+        self.search = Search(
+            source, self.claim.delta, self.claim.growth, ladder, options.limits, exact=exact
+        )
+        return self.search
+
+
+def _engine(options: Options, source: ProbabilitySource | None, search: Search | None) -> str:
     """Say what computed: the engine, and closed forms if they decided some pair."""
-    if probabilities is None:
+    if source is None:
         return options.engine.value
-    name, exact = probabilities.name, Engine.EXACT.value
+    name, exact = source.name, Engine.EXACT.value
     exactly = search is not None and search.exactly > 0
     return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name

@@ -1,13 +1,15 @@
-"""Loops that choose at random, as finite Markov chains (DiPC paper, section 3.6 and appendix F).
+"""Regions and loops that choose at random, as finite Markov chains.
 
-In: a loop and a state that reaches it. Out: the ways in which the loop is left, and the law by
-which one of them comes about. The chain's states are situations at the tests of loops: values of
-live cells and outputs. Its transitions are the courses from one test to the next, with the products
-of the weights of the choices on the way:
+In: a region and a state that reaches it. Out: the ways in which the region is left, and the law by
+which one of them comes about. The chain's states are situations at the tests of loops and at the
+region's own choices: values of live cells and outputs. Its transitions are the courses from one
+such place to the next, with the products of the weights of the choices on the way:
 
-    test of a loop -- the path decides the condition --> run to the next tests, one transition each
+    test of a loop -- the path decides the condition --> run to the next places, one transition each
          |         -- it does not --> `Open`: the caller splits the path and explores again
          `-> no end can be reached from here --> the loop never ends
+
+For loops: DiPC paper, section 3.6 and appendix F.
 
 Comparisons of samples have one answer on all of a path, so once the path decides them the chain is
 an ordinary finite one. Whether the weights are probabilities for the eps of a run is not looked at
@@ -16,11 +18,11 @@ here; where they are, and none that is not the zero function is 0, the loop ends
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from dipapprox.distributions import ChoiceLaw
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.limits import Limits
@@ -28,8 +30,9 @@ from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.loops import endless, situation
-from dipapprox.semantics.markov import CERTAINLY, all_reach, law_of_end
+from dipapprox.semantics.markov import CERTAINLY, law_of_end, reaching
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.regions import Region
 from dipapprox.semantics.splitting import Splitter, split_on_input
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Span
@@ -55,7 +58,7 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ending:
-    """A way in which a loop is left.
+    """A way in which a region is left.
 
     Attributes:
         state: Store and outputs; only live cells are in the store.
@@ -70,14 +73,19 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """What a loop does. Outcome k of `law` is ending k; with one ending `law` has one outcome."""
+    """What a region does. Outcome k of `law` is ending k; with one ending `law` has one outcome.
+
+    Attributes:
+        meets: Whether courses meet anywhere; else every ending is a course of its own.
+    """
 
     law: ChoiceLaw
     endings: tuple[Ending, ...]
+    meets: bool
 
 
 class Open(Exception):
-    """A path does not decide a condition in a loop; `state` is what it looked like there."""
+    """A path does not decide a condition in a region; `state` is what it looked like there."""
 
     def __init__(self, statement: core.If | core.While, state: State) -> None:
         super().__init__()
@@ -89,16 +97,16 @@ _Node = tuple[_Frame, State] | Ending
 
 
 class Chains:
-    """Explores the loops of a program.
+    """Explores the regions of a program.
 
     Args:
         statements: Runs the statements that do not branch.
         evaluator: Evaluates what is compared.
         points: The points of the run.
         live: The live cells.
-        limits: Budget of states; that of all loops together is bounded alike.
+        limits: Budget of states; that of every region, and of all loops together, is bounded alike.
         number: Numbers the statements that decide.
-        refuse: Gets the states from which something goes wrong in a loop, with the fault.
+        refuse: Gets the states from which something goes wrong in a region, with the fault.
     """
 
     def __init__(
@@ -124,8 +132,8 @@ class Chains:
         self._refuse = refuse
         self._explored = 0
 
-    def explore(self, loop: core.While, state: State) -> list[tuple[State, Chain]]:
-        """Split a state that reaches a loop until each part has one chain; the state is used up.
+    def explore(self, region: Region, state: State) -> list[tuple[State, Chain]]:
+        """Split a state that reaches a region until each part has one chain; the state is used up.
 
         Raises:
             LimitReached: If there are too many situations.
@@ -135,7 +143,7 @@ class Chains:
         while waiting:
             state = waiting.pop()
             try:
-                found.append((state, self._chain(loop, state)))
+                found.append((state, self._chain(region, state)))
             except Open as condition:
                 waiting += self._settled(condition, state)[::-1]
             except NeedsValue as need:
@@ -144,32 +152,37 @@ class Chains:
                 self._refuse(state, fault)
         return found
 
-    def _chain(self, loop: core.While, entry: State) -> Chain:
-        """Follow a loop from a state, which stays as it is.
+    def _chain(self, region: Region, entry: State) -> Chain:
+        """Follow a region from a state, which stays as it is.
 
         Raises:
             NeedsValue: If a choice needs an input that the path does not know.
             Open: If a condition is not decided by the path.
             PathFault: If a course goes wrong, or the loop may never end.
         """
-        nodes: list[_Node] = [(_Frame((loop,), 0, None), entry.copy())]
-        numbers = {self._key(loop, nodes[0]): 0}
+        nodes: list[_Node] = [(_Frame(region.statements, 0, None), entry.copy())]
+        numbers = {self._key(region, nodes[0]): 0}
         transitions: list[dict[int, ExponentialRatio]] = []
+        courses, explored = 0, self._explored
         for node in nodes:  # grows
             self._count()
             found: dict[int, ExponentialRatio] = {}
             if not isinstance(node, Ending):
-                for weight, following in self._courses(*node):
-                    number = numbers.setdefault(self._key(loop, following), len(nodes))
+                for weight, following in self._courses(region, *node):
+                    courses += 1
+                    number = numbers.setdefault(self._key(region, following), len(nodes))
                     if number == len(nodes):
                         nodes.append(following)
                     found[number] = found[number] + weight if number in found else weight
             transitions.append({k: weight for k, weight in found.items() if weight.numerator})
         endings = {k: node for k, node in enumerate(nodes) if isinstance(node, Ending)}
-        if not all_reach(transitions, endings):
-            raise endless(loop)
+        if region.loop is None:
+            self._explored = explored
+        ending = reaching(transitions, endings)
+        if len(ending) < len(nodes):
+            raise endless(_loop_of(nodes, ending))
         law, outcomes = law_of_end(transitions, endings)
-        return Chain(law, tuple(endings[node] for node in outcomes))
+        return Chain(law, tuple(endings[node] for node in outcomes), courses >= len(nodes))
 
     def _settled(self, condition: Open, state: State) -> list[State]:
         """Split a state that reaches a loop on a condition in it."""
@@ -188,10 +201,11 @@ class Chains:
         if self._explored > self._limits.states:
             raise LimitReached(f"loop limit: more than {self._limits.states} states in loops")
 
-    def _key(self, loop: core.While, node: _Node) -> object:
+    def _key(self, region: Region, node: _Node) -> object:
         """Equal for equal situations. Forgets the cells that are not live."""
         if isinstance(node, Ending):
-            live = frozenset[str]() if node.by_exit else self._live.after[id(loop)]
+            last = region.statements[-1]
+            live = frozenset[str]() if node.by_exit else self._live.beyond[id(last)]
             place: tuple[int, ...] = (node.by_exit,)
             state = node.state
         else:
@@ -201,12 +215,16 @@ class Chains:
             del state.store[name]
         return place, situation(state, live)
 
-    def _courses(self, frame: _Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
-        """Yield the courses from the test of a loop to the next test or the end."""
-        test = frame.block[frame.place]
-        assert isinstance(test, core.While)
+    def _courses(
+        self, region: Region, frame: _Frame, state: State
+    ) -> Iterator[tuple[ExponentialRatio, _Node]]:
+        """Yield the courses from a place where courses meet to the next one, or the end."""
+        first = frame.block[frame.place]
+        start: _Frame | None = frame
+        if isinstance(first, core.While):
+            start = self._after_test(first, frame, state)
         waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = [
-            (CERTAINLY, self._after_test(test, frame, state), state.copy())
+            (CERTAINLY, start, state.copy())
         ]
         while waiting:
             weight, here, state = waiting.pop()
@@ -215,6 +233,9 @@ class Chains:
                 continue
             if here.place == len(here.block):
                 waiting.append((weight, here.parent, state))
+                continue
+            if here.parent is None and here.place in region.stops and here is not frame:
+                yield weight, (here, state)
                 continue
             statement = here.block[here.place]
             following = _Frame(here.block, here.place + 1, here.parent)
@@ -262,3 +283,14 @@ class Chains:
             self._statements.put(part, name, value, statement.span)
             found.append((weight * own, following, part))
         return found[::-1]
+
+
+def _loop_of(nodes: Sequence[_Node], ending: Collection[int]) -> core.While:
+    """Return a loop among the nodes from which no end is reached: they go round in one."""
+    for number, node in enumerate(nodes):
+        if number not in ending and not isinstance(node, Ending):
+            frame, _ = node
+            statement = frame.block[frame.place]
+            if isinstance(statement, core.While):
+                return statement
+    raise BrokenInvariant("what has no loop in it ends")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import xor
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, are_contradictory
 from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.feasibility import can_be_taken, supports
+from dipapprox.semantics.joining import join_states
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import FinalState, guards_of
 from dipapprox.semantics.statements import Statements
@@ -80,7 +84,27 @@ class Endings:
         if can_be_taken(state.knowledge, guards, self._limits.check):
             self.diagnostics[key] = describe_fault(fault, state.trail)
 
-    def final_state(self, state: State, with_decisions: bool) -> FinalState:
+    def final_states(self, merge: bool) -> list[FinalState]:
+        """Return what is left of all states at their ends.
+
+        Args:
+            merge: Whether to join states; if not, they keep their decisions, in the order of a
+                depth-first execution.
+
+        Raises:
+            BrokenInvariant: If states were lost on the way: a bug.
+        """
+        finals = self.states
+        if merge:
+            finals = join_states(finals, lambda state: (), self._points, self._limits)
+        if reduce(xor, (state.share for state in finals), self.refused):
+            raise BrokenInvariant("symbolic states were lost during execution")
+        found = [self._final_state(state, not merge) for state in finals]
+        if not merge:
+            found.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
+        return found
+
+    def _final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""
         outputs = tuple(map(state.outputs.__getitem__, self._names))
         alike = self._known.setdefault(state.fingerprint, [])

@@ -5,32 +5,33 @@ included. With merging, infeasible states are dropped and states are joined wher
 with equal live cells, so that programs with exponentially many paths stay small. Both are exact
 up to null sets, and exact for integer samples (`integers`).
 
-Random choices split a state into one for each outcome; loops are unrolled or, with random choices
-in them, Markov `chains`.
+Random choices split a state into one for each outcome; several that follow one another, or are made
+in a loop, are a Markov chain and become one choice (`chains`). Other loops are unrolled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, reduce
-from operator import xor
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 from typing import assert_never
 
-from dipapprox.distributions import ChoiceLaw, FiniteLaw
-from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
+from dipapprox.distributions import FiniteLaw
+from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.chains import Chains
+from dipapprox.semantics.cells import cells_of
+from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
 from dipapprox.semantics.endings import Endings
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.joining import join_states
 from dipapprox.semantics.liveness import live_cells
-from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
+from dipapprox.semantics.loops import Situation, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.regions import Piece, Region, Regions, chooses
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
-from dipapprox.semantics.state import FinalState, FinalStates, guards_of
+from dipapprox.semantics.state import FinalStates, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
 from dipapprox.source import Diagnostic
 
@@ -64,7 +65,7 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         raise LimitReached(f"{reached.reason}, before all final states were found") from reached
     if run.endings.diagnostics:
         raise SourceError(sorted(run.endings.diagnostics.values(), key=_place))
-    states = tuple(run.final_states())
+    states = tuple(run.endings.final_states(merge))
     made = run.statements
     return FinalStates(program, made.samples, states, merge, made.choices, made.laws)
 
@@ -90,6 +91,7 @@ class _Run:
         self.splitter = Splitter(self.evaluator, self.points, integers, self.endings.refuse)
         self.live = live_cells(program)
         parts = (self.statements, self.evaluator, self.points, self.live, limits)
+        self.regions = Regions(program, merge)
         self.number = Numbering().number
         self.chains = Chains(*parts, self.number, self.endings.refuse)
         self.rounds = 0
@@ -101,7 +103,11 @@ class _Run:
 
     def block(self, block: core.Block, states: list[State]) -> list[State]:
         """Run a block from every state; return the states that reach its end."""
-        for statement in block:
+        return self.pieces(self.regions.pieces(block), states)
+
+    def pieces(self, pieces: Sequence[Piece], states: list[State]) -> list[State]:
+        """Run pieces of a block, one after another."""
+        for statement in pieces:
             if not states:
                 break
             self.limits.check()
@@ -116,6 +122,8 @@ class _Run:
                     states = self.branch(statement, states)
                 case core.While():
                     states = self.loop(statement, states)
+                case Region():
+                    states = self.region(statement, states)
                 case core.Exit():
                     self.endings.finish(states, statement.span)
                     states = []
@@ -147,7 +155,7 @@ class _Run:
         name = self.statements.target(state, statement.target)
         weighed = self.statements.weighed(statement, name, state)
         law = FiniteLaw(tuple(weighed.values()))
-        parts = self.split_on_choice(state, law, statement.site, name)
+        parts = self.statements.outcomes(state, law, statement.site, name)
         result = []
         for outcome, (part, value) in enumerate(zip(parts, weighed, strict=True)):
             if len(parts) > 1:
@@ -162,19 +170,37 @@ class _Run:
         self.check_states(len(result))
         return result
 
-    def split_on_choice(self, state: State, law: ChoiceLaw, site: int, label: str) -> list[State]:
-        """Split a state, which is used up, into one for each outcome."""
-        count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
-        if count == 1:
-            return [state]
-        cell = self.statements.choice(law, site, label)
-        parts = [*(state.fork() for _ in range(count - 1)), state]
-        for part, outcome in zip(parts, state.knowledge.values(cell), strict=True):
-            known = part.knowledge.restrict(cell, frozenset({outcome}))
-            if known is None:
-                raise BrokenInvariant("a choice was made twice on a path")
-            part.knowledge = known
-        return parts
+    def region(self, region: Region, states: list[State]) -> list[State]:
+        """Run statements of which several choose: as one choice, where their courses meet."""
+        names = (name for each in region.choices() for name in cells_of(each.target))
+        label = ", ".join(dict.fromkeys(names))
+        result = []
+        for state in states:
+            for settled, chain in self.chains.explore(region, state):
+                if chain.meets:
+                    if region.has_loops:
+                        site = next(region.choices()).site
+                        self.statements.require_law(chain.law, site, "while")
+                    result += self.taken(region, settled, chain, label)
+                else:
+                    result += self.pieces(region.statements, [settled])
+                self.check_states(len(result))
+        return self.join(self.live.beyond[id(region.statements[-1])], result)
+
+    def taken(self, region: Region, state: State, chain: Chain, label: str) -> list[State]:
+        """Split a state, which is used up, into the ways in which a region is left."""
+        parts = self.statements.outcomes(state, chain.law, next(region.choices()).site, label)
+        left = list[State]()
+        for outcome, (part, ending) in enumerate(zip(parts, chain.endings, strict=True)):
+            if len(parts) > 1 and region.loop is not None:
+                number = self.number(region.loop, outcome + 1)
+                part.trail = Trail(part.trail, region.loop, number, True)
+            part.take_values(ending.state)
+            if ending.by_exit:
+                self.endings.finish([part], ending.span)
+            else:
+                left.append(part)
+        return left
 
     # --- branches -------------------------------------------------------------------------------
 
@@ -187,7 +213,7 @@ class _Run:
             self.limits.check()
             self.check_states(len(held) + len(failed))
         result = self.block(statement.then, held) + self.block(statement.otherwise, failed)
-        return self.join(statement, result)
+        return self.join(self.live.after.get(id(statement)), result)
 
     def decide(self, statement: core.If | core.While, state: State) -> Split:
         number = self.number(statement)
@@ -203,9 +229,8 @@ class _Run:
             part.trail = Trail(trail, statement, number, False)
         return held, failed
 
-    def join(self, statement: core.If | core.While, states: list[State]) -> list[State]:
-        """Merge states after a statement where its branches meet."""
-        live = self.live.after.get(id(statement))
+    def join(self, live: Set[str] | None, states: list[State]) -> list[State]:
+        """Merge states where paths meet: with equal live cells; not if these are None."""
         if not self.merge or live is None or len(states) < 2:
             return states
         cells = sorted(live)
@@ -224,15 +249,14 @@ class _Run:
             for state in states:
                 self.endings.refuse(state, fault)
             return []
-        first = next(choices_in(statement), None)
         result = []
         for state in states:
-            if first is None:
-                result += self.unroll(statement, state)
+            if chooses(statement):
+                result += self.chain(statement, state)
             else:
-                result += self.chain(statement, first, state)
+                result += self.unroll(statement, state)
             self.check_states(len(result))
-        return self.join(statement, result)
+        return self.join(self.live.after[id(statement)], result)
 
     def unroll(self, statement: core.While, state: State) -> list[State]:
         """Run a loop without random choices.
@@ -260,39 +284,17 @@ class _Run:
             self.check_states(len(left) + len(waiting))
         return left
 
-    def chain(self, statement: core.While, first: core.Choose, state: State) -> list[State]:
-        """Run a loop with random choices, of which `first` is one: all are one choice."""
+    def chain(self, loop: core.While, state: State) -> list[State]:
+        """Run a loop with random choices in it: all are one choice."""
         pruned = state.cone is not None
         if not pruned:
             state.cone = cone_of(guards_of(state.path), self.points)
+        region = self.regions.loop(loop)
         left = list[State]()
-        for settled, chain in self.chains.explore(statement, state):
-            self.statements.require_law(chain.law, first.site, "while")
-            parts = self.split_on_choice(settled, chain.law, first.site, "while")
-            for outcome, (part, ending) in enumerate(zip(parts, chain.endings, strict=True)):
-                if len(parts) > 1:
-                    number = self.number(statement, outcome + 1)
-                    part.trail = Trail(part.trail, statement, number, True)
-                part.take_values(ending.state)
-                if not pruned:
-                    part.cone = part.pending = None
-                if ending.by_exit:
-                    self.endings.finish([part], ending.span)
-                else:
-                    left.append(part)
+        for settled, chain in self.chains.explore(region, state):
+            self.statements.require_law(chain.law, next(region.choices()).site, "while")
+            if not pruned:
+                settled.cone = settled.pending = None
+            left += self.taken(region, settled, chain, "while")
             self.check_states(len(left))
         return left
-
-    # --- ends of paths --------------------------------------------------------------------------
-
-    def final_states(self) -> list[FinalState]:
-        finals = self.endings.states
-        if self.merge:
-            finals = join_states(finals, lambda state: (), self.points, self.limits)
-        if reduce(xor, (state.share for state in finals), self.endings.refused):
-            raise BrokenInvariant("symbolic states were lost during execution")
-        states = [self.endings.final_state(state, not self.merge) for state in finals]
-        if not self.merge:
-            # Lexicographic in the decisions: the order of a depth-first execution.
-            states.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
-        return states

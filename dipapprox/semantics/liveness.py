@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
 from dipapprox.language import core
+from dipapprox.semantics.cells import compared, statements_in, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,25 +19,31 @@ class Liveness:
 
     Attributes:
         after: For each `While`, and each `If` whose branches both go on: what is read after it.
-        before: For each `While`: what is read from the test of its condition on.
+        before: For each `While`, and each statement that may choose: what is read from it on.
+        beyond: For each statement that may choose: what is read after it.
     """
 
     after: Mapping[int, frozenset[str]]
     before: Mapping[int, frozenset[str]]
+    beyond: Mapping[int, frozenset[str]]
 
 
 def live_cells(program: core.Program) -> Liveness:
     """Return the live cells of a program."""
-    walk = _Walk(frozenset(cell.name for cell in program.outputs))
+    chooses = any(isinstance(each, core.Choose) for each in statements_in(program.body))
+    walk = _Walk(frozenset(cell.name for cell in program.outputs), chooses)
     walk.block(program.body, set())
-    return Liveness(walk.after, walk.before)
+    return Liveness(walk.after, walk.before, walk.beyond)
 
 
 class _Walk:
-    def __init__(self, outputs: frozenset[str]) -> None:
+    def __init__(self, outputs: frozenset[str], chooses: bool) -> None:
         self.outputs = outputs
+        self.chooses = chooses  # if not, copies of what is live are saved
         self.after: dict[int, frozenset[str]] = {}
         self.before: dict[int, frozenset[str]] = {}
+        self.beyond: dict[int, frozenset[str]] = {}
+        self.choices = 0  # met so far
 
     def block(self, block: core.Block, live: set[str]) -> bool:
         """Turn `live` from the cells live after a block into those live before it.
@@ -46,41 +53,46 @@ class _Walk:
         """
         goes_on = True
         for statement in reversed(block):
-            match statement:
-                case core.Assign(target=target, value=value):
-                    _overwrite(live, target)
-                    self.read(live, _read(value))
-                case core.Draw(target=target, mean=mean):
-                    _overwrite(live, target)
-                    self.read(live, _read(mean))
-                case core.Choose(target=target, options=options):
-                    _overwrite(live, target)
-                    for value, weight in options:
-                        self.read(live, _read(value))
-                        self.read(live, _weighed(weight))
-                case core.Exit():
-                    live.clear()
-                    goes_on = False
-                case core.If():
-                    after = frozenset(live)
-                    otherwise = set(live)
-                    then_goes_on = self.block(statement.then, live)
-                    otherwise_goes_on = self.block(statement.otherwise, otherwise)
-                    live |= otherwise
-                    self.read(live, _compared(statement.condition))
-                    if then_goes_on and otherwise_goes_on:
-                        _extend(self.after, statement, after)
-                    goes_on = goes_on and (then_goes_on or otherwise_goes_on)
-                case core.While():
-                    self.loop(statement, live)
-                case _:
-                    assert_never(statement)
+            after, choices = frozenset(live if self.chooses else ()), self.choices
+            goes_on = self.statement(statement, live) and goes_on
+            if self.choices > choices:
+                _extend(self.before, statement, frozenset(live))
+                _extend(self.beyond, statement, after)
         return goes_on
+
+    def statement(self, statement: core.Statement, live: set[str]) -> bool:
+        """Do the same for one statement."""
+        match statement:
+            case core.Assign(target=target) | core.Draw(target=target):
+                _overwrite(live, target)
+                self.read(live, used(statement))
+            case core.Choose(target=target):
+                self.choices += 1
+                _overwrite(live, target)
+                self.read(live, used(statement))
+            case core.Exit():
+                live.clear()
+                return False
+            case core.If():
+                after = frozenset(live)
+                otherwise = set(live)
+                then_goes_on = self.block(statement.then, live)
+                otherwise_goes_on = self.block(statement.otherwise, otherwise)
+                live |= otherwise
+                self.read(live, compared(statement.condition))
+                if then_goes_on and otherwise_goes_on:
+                    _extend(self.after, statement, after)
+                return then_goes_on or otherwise_goes_on
+            case core.While():
+                self.loop(statement, live)
+            case _:
+                assert_never(statement)
+        return True
 
     def loop(self, statement: core.While, live: set[str]) -> None:
         """The least fixed point: what is live at the test is live after each round."""
         _extend(self.after, statement, frozenset(live))
-        self.read(live, _compared(statement.condition))
+        self.read(live, compared(statement.condition))
         while True:
             before = set(live)
             self.block(statement.body, before)
@@ -100,52 +112,3 @@ def _extend(known: dict[int, frozenset[str]], statement: object, cells: frozense
 def _overwrite(live: set[str], target: core.Variable | core.Element) -> None:
     if isinstance(target, core.Variable):
         live.discard(target.name)
-    else:
-        live.update(_read(target.index))
-
-
-def _compared(condition: core.Condition) -> Iterator[str]:
-    match condition:
-        case core.Comparison(left=left, right=right):
-            yield from _read(left)
-            yield from _read(right)
-        case core.All(parts=parts) | core.Any(parts=parts):
-            for part in parts:
-                yield from _compared(part)
-        case _:
-            assert_never(condition)
-
-
-def _weighed(weight: core.Weight) -> Iterator[str]:
-    match weight:
-        case core.Epsilon():
-            return
-        case core.WeightSum(left, right) | core.WeightProduct(left, right):
-            yield from _weighed(left)
-            yield from _weighed(right)
-        case core.Inverse(operand):
-            yield from _weighed(operand)
-        case core.Exponential(exponent):
-            yield from _weighed(exponent)
-        case (
-            core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product()
-        ) as expression:
-            yield from _read(expression)
-        case _:
-            assert_never(weight)
-
-
-def _read(expression: core.Expression) -> Iterator[str]:
-    match expression:
-        case core.Constant():
-            return
-        case core.Variable(name=name):
-            yield name
-        case core.Element(array=array, size=size, index=index):
-            yield from (f"{array}[{i}]" for i in range(1, size + 1))
-            yield from _read(index)
-        case core.Sum(left=left, right=right) | core.Product(left=left, right=right):
-            yield from _read(left)
-            yield from _read(right)
-        case _:
-            assert_never(expression)

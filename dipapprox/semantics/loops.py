@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from dipapprox.language import core
+from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import PathFault
 
@@ -18,18 +19,13 @@ def situation(state: State, live: Collection[str]) -> Situation:
     return cells, frozenset((name, id(value)) for name, value in state.outputs.items())
 
 
-def choices_in(loop: core.While) -> Iterator[core.Choose]:
-    """Yield the random choices in a loop."""
-    return (each for each in _statements(loop) if isinstance(each, core.Choose))
-
-
 def draw_fault(loop: core.While) -> PathFault | None:
     """Return the fault of drawing samples in a loop, if it does.
 
     Nothing bounds the number of the samples then, and privacy is undecidable (DiPC paper, section
     2.3, "bounded assignments").
     """
-    for statement in _statements(loop):
+    for statement in statements_in((loop,)):
         if isinstance(statement, core.Draw):
             return PathFault(
                 "loop error",
@@ -48,17 +44,3 @@ def endless(loop: core.While) -> PathFault:
         loop.condition.span or loop.span,
         "a loop must end with probability 1",
     )
-
-
-def _statements(loop: core.While) -> Iterator[core.Statement]:
-    waiting = list(loop.body[::-1])
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        match statement:
-            case core.If(then=then, otherwise=otherwise):
-                waiting += [*otherwise[::-1], *then[::-1]]
-            case core.While(body=body):
-                waiting += body[::-1]
-            case _:
-                pass

@@ -14,8 +14,8 @@ Transitions = Sequence[Mapping[int, ExponentialRatio]]
 """For every node the nodes that follow it, with functions other than 0; none for ends."""
 
 
-def all_reach(transitions: Transitions, ends: Collection[int]) -> bool:
-    """Whether an end can be reached from every node."""
+def reaching(transitions: Transitions, ends: Collection[int]) -> set[int]:
+    """Return the nodes from which an end can be reached."""
     before: dict[int, list[int]] = {}
     for node, following in enumerate(transitions):
         for other in following:
@@ -27,7 +27,7 @@ def all_reach(transitions: Transitions, ends: Collection[int]) -> bool:
             if node not in reached:
                 reached.add(node)
                 waiting.append(node)
-    return len(reached) == len(transitions)
+    return reached
 
 
 def law_of_end(

@@ -16,6 +16,7 @@ from dipapprox.semantics.evaluation import Evaluator, PathFault
 from dipapprox.semantics.inputs import choice_cell
 from dipapprox.semantics.integers import with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.splitting import split_on_choice
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.source import Span
@@ -181,12 +182,17 @@ class Statements:
         """Note that a law must be one for the program to make sense."""
         self._laws.setdefault((site, law), label)
 
-    def choice(self, law: ChoiceLaw, site: int, label: str) -> str:
-        """Return the cell of a choice: the same for equal sites and laws."""
+    def outcomes(self, state: State, law: ChoiceLaw, site: int, label: str) -> list[State]:
+        """Split a state, which is used up, into one for each outcome of a choice.
+
+        Choices of equal sites and laws are one.
+        """
+        count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
+        if count == 1:
+            return [state]
         number = self._choices.setdefault((site, law), len(self._choices))
         cell = choice_cell(number)
         if number == len(self._labels):
             self._labels.append(label)
-            count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
             self._domains[cell] = tuple(Fraction(k) for k in range(count))
-        return cell
+        return split_on_choice(state, cell)

@@ -43,6 +43,7 @@ from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.notation import plain_factors, plain_terms
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, select_pairs
+from dipapprox.privacy.products.program import execute_parts
 from dipapprox.semantics.execution import execute
 
 FORMAT = "dipapprox decision certificate"
@@ -119,6 +120,10 @@ def _evidence(
 def _inequalities(
     program: Program, decision: Decision, selection: PairSelection, options: Options
 ) -> Fields:
+    if execute_parts(program, options) is not None:
+        raise UserError(
+            "the outputs of independent parts are decided together: there is no certificate of it"
+        )
     states = execute(program, options.merge, options.limits)
     question = DecisionQuestion(decision.budget, decision.delta, decision.epsilons)
     pairs = select_pairs(program, selection)

@@ -28,6 +28,7 @@ from dipapprox.privacy.decisions.gaps import (
 )
 from dipapprox.privacy.decisions.least_delta import find_least_delta
 from dipapprox.privacy.decisions.outside import decide_partially
+from dipapprox.privacy.decisions.parts import CountedParts, certified
 from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch, Proved
@@ -43,6 +44,8 @@ from dipapprox.privacy.pairs.adjacency import (
 )
 from dipapprox.privacy.pairs.likely import likely_first
 from dipapprox.privacy.pairs.scope import scope_of
+from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -54,6 +57,7 @@ class _Run:
 
     question: DecisionQuestion
     states: FinalStates | None = None
+    product: ProductProgram | None = None
     search: DecisionSearch | None = None
     count: Count = field(default_factory=Count)
     ruling: Ruling = Ruling.UNKNOWN
@@ -63,6 +67,20 @@ class _Run:
     violated_on: tuple[NegativeRange, ...] | None = None
     least: LeastUniformDelta | None = None
     engine: str = EXACT
+
+    @property
+    def number_of_outputs(self) -> int:
+        """How many outputs the program has, as far as it was executed."""
+        if self.product is not None:
+            return self.product.outputs
+        return 0 if self.states is None else len(self.states.outputs())
+
+    @property
+    def final_states(self) -> int:
+        """How many final states were found."""
+        if self.product is not None:
+            return self.product.final_states
+        return 0 if self.states is None else len(self.states.states)
 
     def stop(self, cause: Cause, detail: str) -> None:
         """End without an answer, unless there is one already."""
@@ -148,6 +166,10 @@ def _decide(
     limits, question = options.limits, run.question
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
+    if not question.least_delta:
+        product = select_parts(program, selection, options)
+        if product is not None and _decide_parts(run, product, signs, selection, total, options):
+            return
     states = run.states = execute(program, options.merge, limits)
     check_program(states, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
@@ -187,6 +209,46 @@ def _decide(
             run.violated_on = ()
     if question.least_delta:
         run.least = find_least_delta(patterns, pairs(), question.width)
+
+
+def _decide_parts(
+    run: _Run,
+    product: ProductProgram,
+    signs: Signs,
+    selection: PairSelection,
+    total: int | None,
+    options: Options,
+) -> bool:
+    """Decide a product; False if its parts have no closed forms, or too many pairs or outputs."""
+    limits, question = options.limits, run.question
+    search = DecisionSearch(question, signs)
+    count = Count()
+    try:
+        parts = CountedParts(product, question, selection, limits)
+        patterns = PatternGaps(parts.functions, signs, limits)
+        search.run(_gaps(question, patterns, parts.names, count))
+    except Obstacle:
+        return False
+    except LimitReached:
+        limits.check()
+        return False
+    if search.violation is not None:
+        violation = certified(product.program, search.violation, question, selection, options)
+        if violation is None:
+            return False
+        run.violation, run.ruling = violation, Ruling.VIOLATED
+        if question.violations:
+            run.violated_on = merged(search.violated_on)
+    elif search.undecided:
+        search.open[:] = [parts.opened(each) for each in search.open]
+        run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
+    else:
+        run.ruling = Ruling.PRIVATE
+        if question.violations:
+            run.violated_on = ()
+    run.search, run.product = search, product
+    run.count.pairs, run.count.inequalities = total or 0, count.inequalities
+    return True
 
 
 def _gaps(
@@ -255,7 +317,8 @@ def _decision(run: _Run, program: Program, selection: PairSelection, options: Op
         output_cells=program.outputs,
         scope=scope_of(program, selection),
         outputs=() if run.states is None else run.states.outputs(),
-        final_states=0 if run.states is None else len(run.states.states),
+        number_of_outputs=run.number_of_outputs,
+        final_states=run.final_states,
         epsilons=run.question.epsilons,
         budget=run.question.budget,
         delta=run.question.delta,

@@ -135,6 +135,8 @@ class Decision(Result):
 
     Attributes:
         scope: The domains and pairs that it is about.
+        outputs: The outputs, where single ones are spoken of.
+        number_of_outputs: How many there are.
         cause: Why it is unknown; None otherwise.
         detail: The same in a sentence; for other answers what else must be known, or "".
         pairs: Ordered pairs looked at.
@@ -152,6 +154,7 @@ class Decision(Result):
     output_cells: tuple[Cell, ...]
     scope: Scope
     outputs: tuple[tuple[Value, ...], ...]
+    number_of_outputs: int
     final_states: int
     epsilons: EpsilonInterval
     budget: Fraction
@@ -194,7 +197,7 @@ class Decision(Result):
             "violated_within": _outer(self._violated_on()),
             "least_delta": None if self.least_delta is None else self._least(self.least_delta),
             "pairs": self.pairs,
-            "outputs": len(self.outputs),
+            "outputs": self.number_of_outputs,
             "final_states": self.final_states,
             "inequalities": self.inequalities,
             "distinct": self.distinct,

@@ -159,6 +159,20 @@ def _verify_at(
     return verdict
 
 
+def violation_at(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    epsilon: Fraction,
+) -> Violation | None:
+    """Certify a violation at one ε by enclosures; None if they do not show one."""
+    verdict = _verify_at(program, question, selection, options, epsilon)
+    if verdict is None or verdict.answer is not Answer.NOT_DP:
+        return None
+    return _violation(verdict, question)
+
+
 def _delta(question: DecisionQuestion, epsilon: Fraction, limits: Limits) -> Enclosure | None:
     low, high = (enclose_at(each, epsilon, _BITS, limits) for each in question.delta.bounds(_BITS))
     if isinstance(low, NotEnclosed) or isinstance(high, NotEnclosed):

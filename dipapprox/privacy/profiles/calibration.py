@@ -26,7 +26,9 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.divergence import Factor, budget_factor, difference_over
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import PairSelection
+from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
+from dipapprox.privacy.profiles.pair_maxima import PairMaxima
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastBudget
 from dipapprox.privacy.profiles.question import AtDelta
@@ -95,21 +97,23 @@ def calibrate(
     Claim(Fraction(1), delta, budget)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
-    states = execute(program, options.merge, options.limits)
+    executed = select_parts(program, selection, options) or execute(
+        program, options.merge, options.limits
+    )
     # Far below the width of epsilon: the budget is about proportional to it.
     question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(budget, width))
     claimed = budget_factor(budget, _WITNESS_BITS)
     last: list[LeastBudget] = []
 
     def query(epsilon: Fraction) -> Certified | Refuted | None:
-        profiler = Profiler(states, epsilon, selection, options)
+        profiler = Profiler(executed, epsilon, selection, options)
         found = profiler.least_budget(question)
         last[:] = [found]
         needed = found.eps_prv_enclosure
         if needed.upper is not None and needed.upper <= budget:
             return Certified(epsilon, needed)
         if needed.lower is None or needed.lower > budget:
-            return Refuted(epsilon, needed, _at(found.witness, claimed))
+            return Refuted(epsilon, needed, _at(found.witness, claimed, profiler.maxima))
         return None
 
     search = _Search(query, budget, width, progress)
@@ -129,10 +133,12 @@ def calibrate(
     )
 
 
-def _at(witness: Witness | None, factor: Factor) -> Witness | None:
-    """Return the same pair and outputs with their delta at another budget."""
+def _at(witness: Witness | None, factor: Factor, maxima: PairMaxima) -> Witness | None:
+    """Return the same pair with its delta at another budget; its outputs, if all are listed."""
     if witness is None:
         return None
+    if witness.at_least is not None:
+        return maxima.witness((witness.input, witness.adjacent), factor, None, _WITNESS_BITS)
     first = [row.probability for row in witness.rows]
     second = [row.adjacent_probability for row in witness.rows]
     delta = difference_over(range(len(first)), first, second, factor)

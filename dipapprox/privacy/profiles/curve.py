@@ -14,21 +14,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
 from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import short
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import (
-    Factor,
-    budget_factor,
-    difference_over,
-    likely_outputs,
-)
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.divergence import Factor, budget_factor
 from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.profiles.maximum import Maxima
+from dipapprox.privacy.profiles.pair_maxima import PairMaxima
 
 MOST_POINTS = 100_000
 LARGEST_BUDGET = Fraction(1_000)
@@ -68,7 +64,8 @@ class CurvePoint:
         delta: Encloses the profile there.
         line: From the attaining pair; touches the profile at this point, up to `delta.width`.
         pair: The attaining pair; None if there are no pairs.
-        outputs: Indices of the outputs that tell it apart at this budget.
+        outputs: The outputs that tell it apart at this budget, or examples of them.
+        at_least: None if these are all; else how many there are, at least.
     """
 
     budget: Fraction
@@ -76,7 +73,8 @@ class CurvePoint:
     delta: Enclosure
     line: Line
     pair: Pair | None
-    outputs: tuple[int, ...]
+    outputs: tuple[tuple[Value, ...], ...]
+    at_least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +146,24 @@ class Envelope:
         return max(a.line.at(x), b.line.at(x), reached, Fraction(0))
 
 
-def trace(maxima: Maxima, budgets: Sequence[Fraction]) -> Envelope:
+def trace(maxima: PairMaxima, budgets: Sequence[Fraction]) -> Envelope:
     """Certify the profile at budgets (ascending, at least two) and between them."""
     factors = [budget_factor(budget, _FACTOR_BITS) for budget in budgets]
     found = maxima.largest(factors)
     points = []
     for budget, factor, each in zip(budgets, factors, found, strict=True):
-        line, outputs = _line(maxima, each.pair, factor)
+        excess = None if each.pair is None else maxima.excess(each.pair, factor, _BITS)
+        line = Line(Fraction(0), Fraction(0))
+        outputs: tuple[tuple[Value, ...], ...] = ()
+        at_least = None
+        if excess is not None:
+            outputs, at_least = excess.outputs, excess.at_least
+            # What is surely no more than 0 is no better than the line 0.
+            if excess.possible:
+                line = Line(excess.first, excess.second)
         lower = max(each.delta.lower, line.at(_upper(factor)))
         delta = Enclosure(lower, each.delta.upper)
-        points.append(CurvePoint(budget, factor, delta, line, each.pair, outputs))
+        points.append(CurvePoint(budget, factor, delta, line, each.pair, outputs, at_least))
     return Envelope(_monotone(points))
 
 
@@ -178,21 +184,6 @@ def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
     return tuple(low + (high - low) * k / (count - 1) for k in range(count))
 
 
-def _line(maxima: Maxima, pair: Pair | None, factor: Factor) -> tuple[Line, tuple[int, ...]]:
-    nothing = Line(Fraction(0), Fraction(0)), ()
-    if pair is None:
-        return nothing
-    first, second = maxima.distributions(pair, _BITS)
-    if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-        return nothing
-    outputs = likely_outputs(first, second, factor)
-    p = sum((first[k].lower for k in outputs), Fraction(0))
-    q = sum((second[k].upper for k in outputs), Fraction(0))
-    if difference_over(outputs, first, second, factor).upper <= 0:
-        return nothing[0], outputs
-    return Line(p, q), outputs
-
-
 def _monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
     """Use that the profile is non-increasing: what bounds it at one point does at others."""
     lower = [p.delta.lower for p in points]
@@ -204,7 +195,7 @@ def _monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
     if any(low > high for low, high in zip(lower, upper, strict=True)):
         raise BrokenInvariant("a privacy profile that increases")
     return tuple(
-        CurvePoint(p.budget, p.factor, Enclosure(low, high), p.line, p.pair, p.outputs)
+        replace(p, delta=Enclosure(low, high))
         for p, low, high in zip(points, lower, upper, strict=True)
     )
 

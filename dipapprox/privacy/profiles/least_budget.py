@@ -21,8 +21,8 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.privacy.divergence import Factor
 from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
-from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
-from dipapprox.privacy.profiles.maximum import Budget, Maxima, Maximum
+from dipapprox.privacy.profiles.least_factor import LeastFactor
+from dipapprox.privacy.profiles.pair_maxima import Budget, Maximum, PairMaxima
 
 _LARGEST_SLACK = Fraction(2**64)
 
@@ -34,19 +34,19 @@ class BudgetBounds:
     Attributes:
         budget: Infinite if no budget is large enough.
         pair: The pair that demands the lower bound; None if budget 0 is enough.
-        outputs: Indices of the outputs that tell it apart.
+        outputs: Indices of the outputs that tell it apart; see `LeastFactor`.
         factor: The factor e^budget that this pair demands at least; None if none is enough.
         bits: The most that were asked for.
     """
 
     budget: Extended
     pair: Pair | None
-    outputs: tuple[int, ...]
+    outputs: tuple[int, ...] | None
     factor: Fraction | None
     bits: int
 
 
-def least_budget(maxima: Maxima, delta: Fraction, width: Fraction) -> BudgetBounds:
+def least_budget(maxima: PairMaxima, delta: Fraction, width: Fraction) -> BudgetBounds:
     """Bound the least budget >= 0 at which the largest delta is at most `delta`.
 
     Args:
@@ -93,16 +93,16 @@ def least_budget(maxima: Maxima, delta: Fraction, width: Fraction) -> BudgetBoun
 
 
 def _solved(
-    maxima: Maxima, found: Maximum, delta: Fraction, slack: Fraction
+    maxima: PairMaxima, found: Maximum, delta: Fraction, slack: Fraction
 ) -> tuple[LeastFactor, int]:
     """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
     assert found.pair is not None, "without pairs every delta is 0"
     own, bits = LeastFactor(Fraction(1), None, ()), 0
     for bits in maxima.ladder:
-        first, second = maxima.distributions(found.pair, bits)
-        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+        solved = maxima.least_factor(found.pair, delta, bits)
+        if isinstance(solved, NotEnclosed):
             break
-        own = least_factor(first, second, delta)
+        own = solved
         if own.lower is None:
             break
         if own.upper is not None and own.upper - own.lower <= slack * own.lower / 16:

@@ -26,12 +26,13 @@ class LeastFactor:
     Attributes:
         lower: None if no E is large enough, for certain.
         upper: None if no bound is known.
-        outputs: Indices of the outputs of the set that demands `lower`.
+        outputs: Indices of the outputs of the set that demands `lower`; None where that are all
+            outputs that are more than `lower` times as likely, which are not gone through.
     """
 
     lower: Fraction | None
     upper: Fraction | None
-    outputs: tuple[int, ...]
+    outputs: tuple[int, ...] | None
 
 
 def least_factor(first: Probabilities, second: Probabilities, delta: Fraction) -> LeastFactor:

@@ -16,13 +16,19 @@ from functools import partial
 
 import numpy as np
 
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import LimitReached
 from dipapprox.language.core import Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.divergence import Factor, Probabilities, divergence
+from dipapprox.privacy.divergence import (
+    Factor,
+    Probabilities,
+    difference_over,
+    divergence,
+    likely_outputs,
+)
 from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected
 from dipapprox.privacy.pairs.blocks import Block
 from dipapprox.privacy.pairs.bounds import (
@@ -38,13 +44,13 @@ from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.privacy.pairs.symmetry import CellSymmetry
 from dipapprox.privacy.pairs.tables import Tables
 from dipapprox.privacy.pairs.walk import plan_walk
+from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
+from dipapprox.privacy.profiles.pair_maxima import Budget, ExcessSet, Maximum, improved
 from dipapprox.privacy.profiles.parts import TABLE_BITS, PairParts, Part
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.sources import RememberedRows
+from dipapprox.privacy.verdict import Witness, WitnessRow
 from dipapprox.semantics.state import FinalStates
-
-Budget = Callable[[int], Factor]
-"""Bounds of e^budget at a number of bits."""
 
 _FACTOR_BITS = 64
 _FEW_PAIRS = 100
@@ -55,21 +61,6 @@ MOST_PAIRS = 1_000_000_000
 
 _MOST_CANDIDATES = 5_000
 """Pairs that are compared exactly, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Maximum:
-    """What is known of the largest delta of all pairs at one budget.
-
-    Attributes:
-        delta: Encloses it.
-        pair: A pair whose delta is at least `delta.lower`; None if there are no pairs.
-        bits: Asked for to get here.
-    """
-
-    delta: Enclosure
-    pair: Pair | None
-    bits: int
 
 
 class Maxima:
@@ -108,13 +99,13 @@ class Maxima:
         self._rows = RememberedRows(source)
         self._limits = limits
         self._progress = progress
-        self._outputs = len(states.outputs())
+        self._outputs = states.outputs()
         self._counter_obstacle: str | None = None
         walk = None
         if isinstance(selection, AllPairs) and not isinstance(program.adjacency, Listed):
             few = self.pairs is not None and self.pairs <= _FEW_PAIRS
             walk = None if few else plan_walk(program.inputs, program.adjacency)
-        self.parts = PairParts(program, selection, walk, source, self._outputs, limits)
+        self.parts = PairParts(program, selection, walk, source, len(self._outputs), limits)
         self._plan: CounterPlan | None = None
         if walk is not None and len(states.states) * len(program.inputs) <= _LARGEST_SYMMETRY:
             plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
@@ -163,7 +154,7 @@ class Maxima:
                     lower, upper = _sums(bounds, block)
                     record.take(part, block, lower, upper)
                 self._progress(done + 1, len(factors))
-        return [record.maximum(self._outputs) for record in best]
+        return [record.maximum(len(self._outputs)) for record in best]
 
     def sharpened(self, budget: Budget, enough: Callable[[Enclosure], bool]) -> Maximum:
         """Bound the largest delta at one budget until the enclosure is good enough.
@@ -186,16 +177,46 @@ class Maxima:
                 known.append((pair, self._delta(pair, budget(bits), bits)))
             best, most = max(known, key=lambda each: each[1].lower)
             delta = Enclosure(most.lower, max(each.upper for _, each in known))
-            found = _improved(found, Maximum(delta, best, bits))
+            found = improved(found, Maximum(delta, best, bits))
             if enough(found.delta):
                 break
             # The best pair stays even where its delta is known exactly.
             candidates = [pair for pair, each in known if pair == best or each.upper > most.lower]
         return found
 
-    def pair_delta(self, pair: Pair, budget: Budget, bits: int) -> Enclosure:
-        """Enclose the delta of one pair."""
-        return self._delta(pair, budget(bits), bits)
+    def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
+        """See `PairMaxima`."""
+        first, second = self.distributions(pair, bits)
+        if isinstance(first, NotEnclosed):
+            return first
+        if isinstance(second, NotEnclosed):
+            return second
+        return least_factor(first, second, delta)
+
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
+        """See `PairMaxima`."""
+        first, second = self.distributions(pair, bits)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            return None
+        chosen = likely_outputs(first, second, factor)
+        return ExcessSet(
+            sum((first[k].lower for k in chosen), Fraction(0)),
+            sum((second[k].upper for k in chosen), Fraction(0)),
+            tuple(self._outputs[k] for k in chosen),
+            None,
+            difference_over(chosen, first, second, factor).upper > 0,
+        )
+
+    def witness(
+        self, pair: Pair, factor: Factor, outputs: Sequence[int] | None, bits: int
+    ) -> Witness | None:
+        """See `PairMaxima`."""
+        first, second = self.distributions(pair, bits)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            return None
+        chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
+        rows = tuple(WitnessRow(self._outputs[k], first[k], second[k]) for k in chosen)
+        return Witness(*pair, rows, difference_over(chosen, first, second, factor))
 
     def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
         first, second = self.distributions(pair, bits)
@@ -216,13 +237,13 @@ class Maxima:
             each = self._by_counters(plan, budget(bits), bits)
             if each is None:
                 break
-            found = _improved(found, Maximum(each.delta, each.pair, bits))
+            found = improved(found, Maximum(each.delta, each.pair, bits))
             if enough(found.delta):
                 break
         return found
 
     def _by_counters(self, plan: CounterPlan, factor: Factor, bits: int) -> Maximum | None:
-        tables = Tables(self._bulk, self._rows, self._outputs, lambda _: factor)
+        tables = Tables(self._bulk, self._rows, len(self._outputs), lambda _: factor)
         ask = partial(tables.cells, bits=bits)
         found = largest_delta(plan, self._cells, ask, self._limits)
         self._counter_obstacle = self._counter_obstacle or tables.obstacle
@@ -232,7 +253,7 @@ class Maxima:
         """Name the pairs whose delta may be positive and >= `least`; None if they are too many."""
         found: list[Pair] = []
         # Sums in doubles are within this of the true ones: see `bounds`.
-        harmless = rounding.below(least * (1 - Fraction(self._outputs + 4, 2**52)))
+        harmless = rounding.below(least * (1 - Fraction(len(self._outputs) + 4, 2**52)))
         for part in self.parts:
             bounds = discounted_doubles(part.lower, part.upper, factor)
             for block in part.blocks():
@@ -271,11 +292,3 @@ def _sums(bounds: Discounted, block: Block) -> tuple[Numbers, Numbers]:
     lower = positive_part(bounds.lower[first] - bounds.high_discount[second]).sum(axis=1)
     upper = positive_part(bounds.upper[first] - bounds.low_discount[second]).sum(axis=1)
     return lower, upper
-
-
-def _improved(before: Maximum, after: Maximum) -> Maximum:
-    """Combine two bounds of one maximum; the pair is the one with the greater lower bound."""
-    if not before.delta.meets(after.delta):
-        raise BrokenInvariant("enclosures of the largest delta at two precisions are disjoint")
-    pair = after.pair if after.delta.lower >= before.delta.lower else before.pair
-    return Maximum(before.delta.intersect(after.delta), pair, after.bits)

@@ -10,22 +10,30 @@ from typing import assert_never
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import Factor, difference_over, likely_outputs
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.divergence import Factor
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import (
     Pair,
     PairSelection,
+    count_selected,
     is_symmetric,
     select_pairs,
 )
 from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.possible import PossibleOutputs
+from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.losses import Losses
+from dipapprox.privacy.products.program import ProductProgram
+from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.extended import INFINITE
 from dipapprox.privacy.profiles.least_budget import BudgetBounds, least_budget
 from dipapprox.privacy.profiles.maximum import Maxima
 from dipapprox.privacy.profiles.orders import clipped, concentrated
+from dipapprox.privacy.profiles.pair_maxima import PairMaxima
+from dipapprox.privacy.profiles.product_maximum import ProductMaxima
 from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
     LeastDelta,
@@ -46,7 +54,7 @@ from dipapprox.privacy.profiles.question import (
 from dipapprox.privacy.profiles.renyi import largest_divergence
 from dipapprox.privacy.search import Progress, precisions, silent
 from dipapprox.privacy.sources import open_probabilities
-from dipapprox.privacy.verdict import Witness, WitnessRow
+from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -58,24 +66,49 @@ _WIDE = Fraction(1, 10**6)
 
 
 class Profiler:
-    """Answers questions about one program at one epsilon; see `profile`."""
+    """Answers questions about one program at one epsilon; see `profile`.
+
+    Args:
+        executed: The program's final states, or those of its independent parts.
+        epsilon: Where it runs.
+        selection: Which pairs.
+        options: How to compute.
+        progress: Told about budgets done.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
+        LimitReached: If the adjacency allows too many steps of one cell of a product.
+    """
 
     def __init__(
         self,
-        states: FinalStates,
+        executed: FinalStates | ProductProgram,
         epsilon: Fraction,
         selection: PairSelection,
         options: Options,
         progress: Progress = silent,
     ) -> None:
-        self._states = states
         self._options = options
         self._selection = selection
-        self._source = source = open_probabilities(states, epsilon, options)
+        program = executed.program
         ladder = precisions(options.precision, options.max_precision)
-        self.maxima = Maxima(states, source, selection, ladder, options.limits, progress)
-        program = states.program
-        self._outputs = states.outputs()
+        self.maxima: PairMaxima
+        self._program = program
+        self._whole: Maxima | None = None
+        self._states: FinalStates | None = None
+        self._source: OutputProbabilities | ProductSource
+        if isinstance(executed, ProductProgram):
+            self._source = ProductSource(executed, epsilon, options)
+            losses = Losses(self._source, selection, options.limits)
+            pairs = count_selected(program, selection)
+            self.maxima = ProductMaxima(losses, pairs, ladder, progress)
+            outputs, final_states = executed.outputs, executed.final_states
+        else:
+            self._source = source = open_probabilities(executed, epsilon, options)
+            self._whole = Maxima(executed, source, selection, ladder, options.limits, progress)
+            self.maxima = self._whole
+            self._states = executed
+            outputs, final_states = len(executed.outputs()), len(executed.states)
         self._run = Run(
             program=program.name,
             parameters=program.parameters,
@@ -84,10 +117,10 @@ class Profiler:
             output_cells=program.outputs,
             scope=scope_of(program, selection),
             pairs=self.maxima.pairs,
-            outputs=self._outputs,
-            final_states=len(states.states),
+            outputs=outputs,
+            final_states=final_states,
             precision=options.precision,
-            engine=source.name,
+            engine=self._source.name,
             seconds=0.0,
             reason=None,
         )
@@ -114,7 +147,7 @@ class Profiler:
         found = self._least_budget(question.delta, question.width)
         width = found.budget.width
         witness = None
-        if found.pair is not None and found.outputs:
+        if found.pair is not None and (found.outputs is None or found.outputs):
             # The demanding set is the same for every factor that is large enough, without end.
             factor = Factor(Fraction(1), None)
             if found.factor is not None:
@@ -128,8 +161,10 @@ class Profiler:
         found = least_budget(self.maxima, delta, width)
         if delta or found.budget.infinite or found.budget.upper is not None:
             return found
+        if self._states is None:
+            return found
         possible = PossibleOutputs(self._states, self._run.epsilon, self._options.limits)
-        for pair in select_pairs(self._states.program, self._selection):
+        for pair in select_pairs(self._program, self._selection):
             outputs = possible.only_first(pair)
             if outputs:
                 return BudgetBounds(INFINITE, pair, outputs, None, found.bits)
@@ -159,7 +194,7 @@ class Profiler:
         bits = max(bits for _, bits, _ in searched)
         # A search that could not climb the ladder does not speak of its precision.
         limit = next((limit for _, _, limit in searched if limit is not None), None)
-        rho = concentrated(results, is_symmetric(self._states.program, self._selection))
+        rho = concentrated(results, is_symmetric(self._program, self._selection))
         return RenyiProfile(self._finished(bits, reached, limit), tuple(results), rho)
 
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
@@ -167,7 +202,8 @@ class Profiler:
         if isinstance(order, str):
             pure = self._least_budget(Fraction(0), width)
             return OrderResult(order, pure.budget, self._order_witness(pure.pair)), pure.bits, None
-        found = largest_divergence(self.maxima, order, width)
+        assert self._whole is not None, "Rényi divergences are asked of whole programs"
+        found = largest_divergence(self._whole, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
         return result, found.bits, found.limit
 
@@ -177,13 +213,7 @@ class Profiler:
     def _witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None = None
     ) -> Witness | None:
-        first, second = self.maxima.distributions(pair, _WITNESS_BITS)
-        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-            return None
-        chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
-        rows = tuple(WitnessRow(self._outputs[k], first[k], second[k]) for k in chosen)
-        delta = difference_over(chosen, first, second, factor)
-        return Witness(pair[0], pair[1], rows, delta)
+        return self.maxima.witness(pair, factor, outputs, _WITNESS_BITS)
 
     def _finished(self, bits: int, reached: bool, limit: str | None = None) -> Run:
         reason = None
@@ -220,8 +250,12 @@ def profile(
     """
     if epsilon <= 0:
         raise UserError(f"eps must be > 0, got {epsilon}")
-    states = execute(program, options.merge, options.limits)
-    profiler = Profiler(states, epsilon, selection, options, progress)
+    executed: FinalStates | ProductProgram | None = None
+    if not isinstance(question, AtOrders):
+        executed = select_parts(program, selection, options)
+    if executed is None:
+        executed = execute(program, options.merge, options.limits)
+    profiler = Profiler(executed, epsilon, selection, options, progress)
     match question:
         case AtBudget():
             return profiler.least_delta(question)

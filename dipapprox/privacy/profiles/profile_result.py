@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.language.core import Cell, Value
+from dipapprox.language.core import Cell
 from dipapprox.numerics.decimals import rounded_up
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
@@ -28,7 +28,7 @@ class Run:
     Attributes:
         scope: The domains and pairs that the answer is about.
         pairs: Ordered pairs looked at; None if they are too many to count.
-        outputs: The values of the output cells, for every output.
+        outputs: How many outputs there are.
         precision: Most bits asked for.
         seconds: From parsed arguments to the answer.
         reason: Why an enclosure is wider than asked for; None if none is.
@@ -41,7 +41,7 @@ class Run:
     output_cells: tuple[Cell, ...]
     scope: Scope
     pairs: int | None
-    outputs: tuple[tuple[Value, ...], ...]
+    outputs: int
     final_states: int
     precision: int
     engine: str
@@ -52,7 +52,7 @@ class Run:
         """Return the fields that every answer's JSON has."""
         return {
             "pairs": self.pairs,
-            "outputs": len(self.outputs),
+            "outputs": self.outputs,
             "final_states": self.final_states,
             "precision": self.precision,
             "engine": self.engine,
@@ -200,10 +200,10 @@ class PrivacyCurve(_Answer):
             pair = {
                 "input": valuation(self.run.inputs, point.pair[0]),
                 "adjacent": valuation(self.run.inputs, point.pair[1]),
-                "outputs": [
-                    valuation(self.run.output_cells, self.run.outputs[k]) for k in point.outputs
-                ],
+                "outputs": [valuation(self.run.output_cells, each) for each in point.outputs],
             }
+            if point.at_least is not None:
+                pair["outputs_at_least"] = point.at_least
         # delta >= intercept - slope * e^eps_prv holds at every budget.
         return {
             "eps_prv": str(point.budget),
@@ -278,4 +278,4 @@ def _witness_rows(run: Run, witness: Witness | None) -> Iterable[tuple[str, str]
     yield "input", first
     yield "adjacent", second
     outputs = (valuation_text(run.output_cells, row.output) for row in witness.rows)
-    yield "outputs", "; ".join(outputs)
+    yield "outputs", "; ".join(outputs) + witness.others()

@@ -1,0 +1,69 @@
+"""Independent parts: decided by the inequalities of outputs that are counted together.
+
+The pairs of a product are few kinds (`products.layout`), and the outputs of each kind that have
+equal probabilities are one output (`products.exact`). What is decided about these is decided about
+the program: for δ = 0 an inequality of n equal outputs is n times that of one, and for δ > 0 some
+worst set of outputs holds all of n equal ones or none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dipapprox.errors import LimitReached
+from dipapprox.language.core import Program
+from dipapprox.limits import Limits
+from dipapprox.privacy.decisions.decision import Open, Violation
+from dipapprox.privacy.decisions.gaps import Functions, exponential_factor
+from dipapprox.privacy.decisions.outside import violation_at
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.validity import check_program
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import Pair, PairSelection
+from dipapprox.privacy.products.exact import ExactProduct
+from dipapprox.privacy.products.layout import Layout
+from dipapprox.privacy.products.program import ProductProgram
+
+
+class CountedParts:
+    """The pairs of a product for a decision, under names that are no inputs.
+
+    Attributes:
+        functions: The probabilities behind the names.
+        names: Pairs of names that stand for all selected pairs.
+
+    Raises:
+        UserError: If a choice is no probability distribution somewhere on the interval.
+        LimitReached: If there are too many pairs, or a budget runs out.
+    """
+
+    def __init__(
+        self,
+        product: ProductProgram,
+        question: DecisionQuestion,
+        selection: PairSelection,
+        limits: Limits,
+    ) -> None:
+        for states in product.states:
+            check_program(states, question.epsilons, limits)
+        self._exact = ExactProduct(product, None, limits)
+        candidates = Layout(product, selection, limits).candidates(self._exact.kind_of)
+        if self._exact.obstacle is not None:
+            raise LimitReached(self._exact.obstacle.reason)
+        self.names: list[Pair] = [self._exact.name(each.pair) for each in candidates]
+        self.functions = Functions(self._exact, exponential_factor(question.budget))
+
+    def opened(self, inequality: Open) -> Open:
+        """Return an open inequality with its inputs; its outputs are too many to be named."""
+        return replace(inequality, pair=self._exact.pair(inequality.pair), outputs=())
+
+
+def certified(
+    program: Program,
+    violation: Violated,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+) -> Violation | None:
+    """Show a violation at a simple rational ε, with outputs; None if enclosures do not show it."""
+    return violation_at(program, question, selection, options, violation.epsilon)

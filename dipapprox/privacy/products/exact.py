@@ -1,0 +1,196 @@
+"""Products in closed form: the two distributions of a pair on outputs that are counted together.
+
+Parts whose pairs of rows have the same pairs of probabilities, whatever the order of their outputs,
+are alike. Of n such parts only the number of times that each pair of probabilities occurs matters:
+the outputs with equal numbers have equal probabilities under both inputs, and become one output,
+
+    multinomial * Π p_j^{n_j}   and   multinomial * Π q_j^{n_j}.
+
+That changes no delta. Two distributions that are counted so belong to a pair of inputs, not to two
+inputs: they are known by *names*, rows that are no inputs of the program.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from math import comb, prod
+
+from dipapprox.errors import LimitReached
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy.attempt import Attempt
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.exact_pairs import ExactDeltas
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.privacy.products.layout import Kind
+from dipapprox.privacy.products.program import ProductProgram
+
+_MOST_OUTPUTS = 3_000
+"""Most outputs of a pair after counting."""
+
+Term = tuple[ExponentialRatio, ExponentialRatio]
+"""Two probabilities of one output."""
+
+_Kind = tuple[tuple[Term, int], ...]
+"""The terms of a pair of rows of a part, each with the number of outputs that have it."""
+
+_ONE = ExponentialRatio.constant(1)
+
+
+class ExactProduct:
+    """Pairs of distributions of a product, by their names.
+
+    Args:
+        product: The program.
+        epsilon: Where it runs; None for all epsilon > 0.
+        limits: Asked throughout.
+    """
+
+    def __init__(self, product: ProductProgram, epsilon: Fraction | None, limits: Limits) -> None:
+        self._program = product
+        self._limits = limits
+        self._epsilon = epsilon
+        self._sources = [ExactDistributions(each, epsilon, limits) for each in product.states]
+        self._numbers: dict[_Kind, Kind] = {}
+        self._kinds: list[_Kind] = []
+        self._named: list[tuple[Pair, list[Term] | NotEnclosed]] = []
+        self._names: dict[tuple[tuple[Kind, int], ...], Pair] = {}
+        self.obstacle: NotEnclosed | None = None
+
+    def kind_of(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+        """See `layout.KindOf`; what has no closed form is the `obstacle`."""
+        if first == second:
+            return None
+        p, q = (self._sources[part].distribution(row) for row in (first, second))
+        if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
+            obstacle = p if isinstance(p, NotEnclosed) else q
+            assert isinstance(obstacle, NotEnclosed)
+            self.obstacle = self.obstacle or obstacle
+            return None
+        if self._epsilon is not None:
+            p, q = (tuple(each.at(Fraction(1)) for each in own) for own in (p, q))
+        if p == q:
+            return None
+        kind = tuple(sorted(Counter(zip(p, q, strict=True)).items(), key=repr))
+        number = self._numbers.setdefault(kind, len(self._kinds))
+        if number == len(self._kinds):
+            self._kinds.append(kind)
+        return number
+
+    def name(self, pair: Pair) -> Pair:
+        """Return the names of the two distributions of a pair of inputs, counted together."""
+        kinds = Counter(
+            kind
+            for part, (u, v) in enumerate(self._program.pairs(pair))
+            if (kind := self.kind_of(part, u, v)) is not None
+        )
+        key = tuple(sorted(kinds.items()))
+        if key not in self._names:
+            number = Fraction(len(self._named))
+            self._named.append((pair, self.obstacle or self._terms(key)))
+            self._names[key] = (number, Fraction(0)), (number, Fraction(1))
+        return self._names[key]
+
+    def pair(self, names: Pair) -> Pair:
+        """Return a pair of inputs behind two names."""
+        number, _ = names[0]
+        assert isinstance(number, Fraction)
+        return self._named[int(number)][0]
+
+    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+        """Return the distribution with a name."""
+        number, side = row
+        assert isinstance(number, Fraction) and isinstance(side, Fraction)
+        _, terms = self._named[int(number)]
+        return terms if isinstance(terms, NotEnclosed) else tuple(t[int(side)] for t in terms)
+
+    def _terms(self, kinds: tuple[tuple[Kind, int], ...]) -> list[Term] | NotEnclosed:
+        sizes = [(number, len(self._kinds[kind])) for kind, number in kinds]
+        if prod(comb(n + size - 1, size - 1) for n, size in sizes) > _MOST_OUTPUTS:
+            return NotEnclosed(f"more than {_MOST_OUTPUTS} outputs remain to be compared exactly")
+        found = [(_ONE, _ONE)]
+        for kind, number in kinds:
+            powers = self._power(self._kinds[kind], number)
+            found = [_times(one, other) for one in found for other in powers]
+            self._limits.check()
+        return found
+
+    def _power(self, kind: _Kind, exponent: int) -> list[Term]:
+        shared: list[tuple[int, Term]] = [(exponent, (_ONE, _ONE))]
+        for place, (term, outputs) in enumerate(kind):
+            powers = [(_ONE, _ONE)]
+            for _ in range(exponent):
+                powers.append(_times(powers[-1], term))
+            last = place == len(kind) - 1
+            shared = [
+                (left - own, _scaled(_times(terms, powers[own]), comb(left, own) * outputs**own))
+                for left, terms in shared
+                for own in (range(left, left + 1) if last else range(left + 1))
+            ]
+        return [terms for _, terms in shared]
+
+
+class ExactProductPairs:
+    """Decides pairs of a product by their closed forms; see `search.ExactPairs`.
+
+    Args:
+        source: At the claim's epsilon.
+        claim: Gives budget and delta.
+        limits: Asked throughout.
+    """
+
+    def __init__(self, source: ExactProduct, claim: Claim, limits: Limits) -> None:
+        self._source = source
+        self._deltas = ExactDeltas(source, claim.growth, claim.delta, limits)
+        self._limits = limits
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether probabilities may have exact forms."""
+        return True
+
+    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
+        """Compare delta_{u,u'} with the claimed delta."""
+        try:
+            names = self._source.name(pair)
+        except LimitReached as limit:
+            self._limits.check()
+            return NotEnclosed(limit.reason)
+        if self._source.obstacle is not None:
+            return self._source.obstacle
+        found = self._deltas.decide(names, bits)
+        if isinstance(found, NotEnclosed):
+            return found
+        # The outputs of a proof are numbered as the closed forms are, not as the program's.
+        proof = None if found.proof is None else replace(found.proof, outputs=())
+        return replace(found, pair=pair, first=(), second=(), proof=proof)
+
+    def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
+        """Say why single outputs are not compared: they are counted together."""
+        return NotEnclosed("the outputs of independent parts are counted together")
+
+
+def _times(one: Term, other: Term) -> Term:
+    return one[0] * other[0], one[1] * other[1]
+
+
+def _scaled(term: Term, factor: int) -> Term:
+    own = ExponentialRatio.constant(factor)
+    return term[0] * own, term[1] * own
+
+
+def open_exact_product(
+    product: ProductProgram, epsilon: Fraction, options: Options
+) -> ExactProduct | None:
+    """Open the closed forms of a product; None if the options forbid it or none can exist."""
+    samples = (sample for states in product.states for sample in states.samples)
+    gaussian = any(sample.family.is_gaussian for sample in samples)
+    if gaussian or not options.compares_exactly:
+        return None
+    return ExactProduct(product, epsilon, options.limits)

@@ -1,0 +1,301 @@
+"""Which kinds of pairs the parts of a program can have at once, for adjacent inputs.
+
+A pair of adjacent rows gives every part a pair of rows of its own, and what the program leaks is a
+matter of the *kinds* of these pairs: two pairs of one kind have equal atoms, pairs with equal
+distributions have none. Parts that share input cells form a cluster; a cluster's cells take steps
+as a walk says, all of them are tried. What the clusters can have together is a multiset of kinds:
+
+    clusters one by one:  multisets so far x multisets of the next cluster, costs added up,
+                          of equal multisets the cheapest
+
+4^20 pairs of twenty bits make 21 multisets. Of those, one inside another leaks no more (independent
+outputs can be ignored): it is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.graphs import components
+from dipapprox.language.core import InputRow, Listed, Program, Value
+from dipapprox.limits import Limits
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.privacy.pairs.walk import Walk, plan_walk
+from dipapprox.privacy.products.program import ProductProgram, execute_parts
+from dipapprox.semantics.parts import Part
+
+_MOST_STEPS = 100_000
+"""Most pairs of rows of a cluster."""
+
+_MOST_MULTISETS = 10_000
+
+_CHECKED = 256
+"""Pairs between two looks at the limits."""
+
+Kind = int
+"""A number >= 0."""
+
+KindOf = Callable[[int, InputRow, InputRow], Kind | None]
+"""The kind of a pair of rows of the part with a number; None if their distributions are equal."""
+
+Multiset = tuple[tuple[Kind, int], ...]
+"""Kinds, ascending, with their numbers >= 1."""
+
+
+class TooManyMultisets(LimitReached):
+    """The pairs of the clusters are too many to be combined."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"pair limit: more than {_MOST_MULTISETS} combinations of pairs of independent parts"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Adjacent pairs whose parts have certain kinds of pairs; and one of them."""
+
+    kinds: Multiset
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """What a cluster can do: kinds, the least cost, and the values of its cells in u and u'."""
+
+    kinds: Multiset
+    cost: int
+    values: tuple[tuple[int, Value, Value], ...]
+
+
+class Layout:
+    """Candidates among the pairs of a program with independent parts.
+
+    Args:
+        product: The program as its parts.
+        selection: Which pairs.
+        limits: Asked often.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs.
+        LimitReached: If it allows too many steps of one cell.
+    """
+
+    def __init__(self, product: ProductProgram, selection: PairSelection, limits: Limits) -> None:
+        self._product = product
+        self._selection = selection
+        self._walk = _walk(product.program, selection)
+        self._program = product.program
+        self._parts = parts = product.parts
+        self._limits = limits
+        self._clusters = _clusters(parts)
+
+    def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[Candidate]:
+        """Return candidates that stand for all pairs of a list."""
+        found: dict[Multiset, Pair] = {}
+        for number, pair in enumerate(pairs):
+            if number % _CHECKED == 0:
+                self._limits.check()
+            rows = self._product.pairs(pair)
+            kinds = (kind_of(k, u, v) for k, (u, v) in enumerate(rows) if u != v)
+            found.setdefault(_multiset(kinds), pair)
+        return _largest([Candidate(kinds, pair) for kinds, pair in found.items()])
+
+    def candidates(self, kind_of: KindOf) -> list[Candidate]:
+        """Return candidates that stand for all selected pairs.
+
+        Raises:
+            TooManyMultisets: If there are.
+            LimitReached: If a cluster has too many pairs of rows, or a budget runs out.
+        """
+        walk = self._walk
+        if walk is None:
+            return self.among(select_pairs(self._program, self._selection), kind_of)
+        found: dict[Multiset, _Option] = {(): _Option((), 0, ())}
+        for group, cells in self._clusters:
+            options = _useful(self._options(group, cells, walk, kind_of))
+            following: dict[Multiset, _Option] = {}
+            for before, own in product(found.values(), options):
+                cost = before.cost + own.cost
+                if walk.budget is not None and cost > walk.budget:
+                    continue
+                kinds = _joined(before.kinds, own.kinds)
+                known = following.get(kinds)
+                if known is None or cost < known.cost:
+                    following[kinds] = _Option(kinds, cost, before.values + own.values)
+            self._limits.check()
+            if len(following) > _MOST_MULTISETS:
+                raise TooManyMultisets
+            found = following
+        return _largest([Candidate(each.kinds, self._pair(each.values)) for each in found.values()])
+
+    def choices(self, kind_of: KindOf) -> list[list[Multiset]]:
+        """Return what each cluster can have by itself, whatever it costs."""
+        return [[each.kinds for each in options] for options in self._free(kind_of)]
+
+    def examples(self, kind_of: KindOf) -> list[Candidate]:
+        """Return a few adjacent pairs: in each, clusters that can do the same do it."""
+        options = self._free(kind_of)
+        budget = None if self._walk is None else self._walk.budget
+        found = []
+        for number in range(max(map(len, options), default=0)):
+            total = _Option((), 0, ())
+            for own in options:
+                taken = own[number % len(own)]
+                cost = total.cost + taken.cost
+                if budget is None or cost <= budget:
+                    kinds = _joined(total.kinds, taken.kinds)
+                    total = _Option(kinds, cost, total.values + taken.values)
+            found.append(Candidate(total.kinds, self._pair(total.values)))
+        return found
+
+    def _free(self, kind_of: KindOf) -> list[list[_Option]]:
+        if self._walk is None:
+            raise BrokenInvariant("pairs that are listed are not combined")
+        return [
+            _useful(self._options(group, cells, self._walk, kind_of), costs=False)
+            for group, cells in self._clusters
+        ]
+
+    def _pair(self, values: Iterable[tuple[int, Value, Value]]) -> Pair:
+        first = [cell.domain[0] for cell in self._program.inputs]
+        second = list(first)
+        for cell, a, b in values:
+            first[cell], second[cell] = a, b
+        return tuple(first), tuple(second)
+
+    def _options(
+        self, group: Sequence[int], cells: Sequence[int], walk: Walk, kind_of: KindOf
+    ) -> list[_Option]:
+        """Return what a cluster can do, the cheapest of each multiset."""
+        if prod(len(walk.steps[cell]) for cell in cells) > _MOST_STEPS:
+            raise LimitReached(
+                f"pair limit: parts that share inputs have more than {_MOST_STEPS} pairs of rows"
+            )
+        moves = []
+        for cell in cells:
+            steps, domain = walk.steps[cell], self._program.inputs[cell].domain
+            columns = (steps.first.tolist(), steps.second.tolist(), steps.cost.tolist())
+            moves.append(
+                [(cell, domain[a], domain[b], c) for a, b, c in zip(*columns, strict=True)]
+            )
+        found: dict[Multiset, _Option] = {}
+        for number, taken in enumerate(product(*moves)):
+            if number % _CHECKED == 0:
+                self._limits.check()
+            cost = sum(each[3] for each in taken)
+            if walk.budget is not None and cost > walk.budget:
+                continue
+            first = {cell: a for cell, a, _, _ in taken}
+            second = {cell: b for cell, _, b, _ in taken}
+            kinds = _multiset(
+                kind_of(
+                    k,
+                    tuple(first[cell] for cell in self._parts[k].inputs),
+                    tuple(second[cell] for cell in self._parts[k].inputs),
+                )
+                for k in group
+            )
+            known = found.get(kinds)
+            if known is None or cost < known.cost:
+                values = tuple((cell, a, b) for cell, a, b, _ in taken)
+                found[kinds] = _Option(kinds, cost, values)
+        return list(found.values())
+
+
+def select_parts(
+    program: Program, selection: PairSelection, options: Options
+) -> ProductProgram | None:
+    """Execute the parts of a program; None where its pairs are better looked at as a whole.
+
+    Raises:
+        UserError: If the program has faults, or its adjacency does not suit its inputs.
+        LimitReached: If a budget runs out.
+        BrokenInvariant: If states were lost on the way: a bug.
+    """
+    product = execute_parts(program, options)
+    return product if product is not None and _has_few_pairs(product, selection) else None
+
+
+def _has_few_pairs(product: ProductProgram, selection: PairSelection) -> bool:
+    adjacency = product.program.adjacency
+    if not isinstance(selection, AllPairs) or isinstance(adjacency, Listed):
+        return True
+    walk = plan_walk(product.program.inputs, adjacency)
+    return walk is not None and all(
+        prod(len(walk.steps[cell]) for cell in cells) <= _MOST_STEPS
+        for _, cells in _clusters(product.parts)
+    )
+
+
+def _clusters(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the parts that share inputs, and these."""
+    users: dict[int, list[int]] = {}
+    for number, part in enumerate(parts):
+        for cell in part.inputs:
+            users.setdefault(cell, []).append(number)
+    links = [(own[0], other) for own in users.values() for other in own[1:]]
+    return [
+        (group, tuple(sorted({cell for k in group for cell in parts[k].inputs})))
+        for group in components(len(parts), links)
+    ]
+
+
+def _multiset(kinds: Iterable[Kind | None]) -> Multiset:
+    return tuple(sorted(Counter(kind for kind in kinds if kind is not None).items()))
+
+
+def _joined(one: Multiset, other: Multiset) -> Multiset:
+    if not one or not other:
+        return one or other
+    total = Counter(dict(one))
+    total.update(dict(other))
+    return tuple(sorted(total.items()))
+
+
+def _useful(options: Sequence[_Option], costs: bool = True) -> list[_Option]:
+    """Leave out what costs no less, if that counts, than an option whose kinds include its own."""
+    counters = [Counter(dict(each.kinds)) for each in options]
+    return [
+        each
+        for each, own in zip(options, counters, strict=True)
+        if not any(
+            other is not each and (other.cost <= each.cost or not costs) and own < more
+            for other, more in zip(options, counters, strict=True)
+        )
+    ]
+
+
+def _largest(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Leave out candidates whose kinds are inside those of another."""
+    kinds = sorted({kind for each in candidates for kind, _ in each.kinds})
+    place = {kind: k for k, kind in enumerate(kinds)}
+    counts = np.zeros((len(candidates), len(kinds)), np.int64)
+    for row, each in enumerate(candidates):
+        for kind, number in each.kinds:
+            counts[row, place[kind]] = number
+    totals = counts.sum(axis=1)
+    kept = []
+    for row, each in enumerate(candidates):
+        larger = counts[totals > totals[row]]
+        if not (larger >= counts[row]).all(axis=1).any():
+            kept.append(each)
+    return kept
+
+
+def _walk(program: Program, selection: PairSelection) -> Walk | None:
+    """Return the walk to all pairs, None for listed ones."""
+    if not isinstance(selection, AllPairs) or isinstance(program.adjacency, Listed):
+        return None
+    walk = plan_walk(program.inputs, program.adjacency)
+    if walk is None:
+        raise LimitReached("pair limit: the adjacency allows too many steps of one cell")
+    return walk

@@ -1,0 +1,224 @@
+"""The largest delta of a product at one epsilon of the program: candidates and their atoms.
+
+    parts -> distributions of their rows, enclosed -> kinds of pairs -> candidates (`layout`)
+          -> atoms above and below every candidate (`measures`) -> delta at any e^budget
+
+Two pairs are of one kind if their atoms are the same numbers. What is computed from the atoms alone
+holds for both, whether or not their true distributions are alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from operator import mul
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language.core import InputRow
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.privacy.attempt import Attempt
+from dipapprox.privacy.divergence import Factor
+from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, select_pairs
+from dipapprox.privacy.products.envelope import envelope
+from dipapprox.privacy.products.layout import (
+    Candidate,
+    Kind,
+    KindOf,
+    Layout,
+    Multiset,
+    TooManyMultisets,
+)
+from dipapprox.privacy.products.measures import (
+    Atoms,
+    Excess,
+    ProductAtoms,
+    atoms_of,
+    in_order,
+)
+from dipapprox.privacy.products.source import ProductSource
+
+_GUARD_BITS = 32
+
+_CHECKED = 64
+"""Candidates between two looks at the limits."""
+
+_ONE = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss of a candidate, from above and from below."""
+
+    candidate: Candidate
+    above: ProductAtoms
+    below: ProductAtoms
+
+    def delta(self, factor: Factor) -> Enclosure:
+        """Enclose delta_{u,u'} of the candidate's pairs.
+
+        Raises:
+            BrokenInvariant: If the atoms contradict each other: a bug.
+        """
+        upper = min(self.above.excess(factor.lower).at(factor.lower), _ONE)
+        lower = self.certain(factor).at(_ONE if factor.upper is None else factor.upper)
+        if lower > upper:
+            raise BrokenInvariant("a certain difference of probabilities is above a possible one")
+        return Enclosure(lower, upper)
+
+    def certain(self, factor: Factor) -> Excess:
+        """Return what certainly exceeds: the line through it lies below delta_{u,u'}."""
+        return self.below.excess(factor.upper)
+
+
+class Losses:
+    """The losses of all candidates among the selected pairs, bits by bits.
+
+    Args:
+        source: Gives the distributions of the parts.
+        selection: Which pairs.
+        limits: Asked often.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs.
+        LimitReached: If it allows too many steps of one cell.
+    """
+
+    def __init__(self, source: ProductSource, selection: PairSelection, limits: Limits) -> None:
+        self.source = source
+        self._limits = limits
+        self._program = source.program.program
+        self._layout = Layout(source.program, selection, limits)
+        self._selection = selection
+        self._kinds: dict[int, _Kinds] = {}
+        self._known: dict[int, list[Loss]] = {}
+        self.loose: str | None = None
+
+    def candidates(self, kind_of: KindOf) -> list[Candidate]:
+        """See `Layout.candidates`."""
+        return self._layout.candidates(kind_of)
+
+    def at(self, bits: int) -> list[Loss] | NotEnclosed:
+        """Return the losses of all candidates; or why some distribution could not be enclosed.
+
+        Where the pairs are too many to be combined, `loose` says so: the candidates are examples
+        then, each bounded from above by what all parts can do at once, whatever that costs.
+
+        Raises:
+            LimitReached: If there are too many candidates or losses, or a budget runs out.
+            BrokenInvariant: If enclosures contradict each other.
+        """
+        if bits not in self._known:
+            kinds = self._kinds_at(bits)
+            above: ProductAtoms | None = None
+            try:
+                candidates = self.candidates(kinds.kind_of)
+            except TooManyMultisets as many:
+                self.loose = many.reason
+                candidates = self._layout.examples(kinds.kind_of)
+                above = kinds.any_of(self._layout.choices(kinds.kind_of))
+            if kinds.obstacle is not None:
+                return NotEnclosed(kinds.obstacle)
+            found = []
+            for number, each in enumerate(candidates):
+                if number % _CHECKED == 0:
+                    self._limits.check()
+                found.append(self._loss(each, kinds, above))
+            self._known[bits] = found
+        return self._known[bits]
+
+    def of(self, pair: Pair, bits: int) -> Loss | NotEnclosed:
+        """Return the loss of one pair; else as `at`."""
+        kinds = self._kinds_at(bits)
+        (found,) = self._layout.among((pair,), kinds.kind_of)
+        if kinds.obstacle is not None:
+            return NotEnclosed(kinds.obstacle)
+        return self._loss(found, kinds)
+
+    def _kinds_at(self, bits: int) -> _Kinds:
+        return self._kinds.setdefault(bits, _Kinds(self.source, bits))
+
+    def _loss(self, candidate: Candidate, kinds: _Kinds, above: ProductAtoms | None = None) -> Loss:
+        below = kinds.product(candidate, 1)
+        return Loss(candidate, above or kinds.product(candidate, 0), below)
+
+    def alone(self, attempt: Attempt) -> Attempt:
+        """Return an attempt with what is known of its own pair, not of all that look alike."""
+        loss = self.of(attempt.pair, attempt.bits)
+        if isinstance(loss, NotEnclosed):
+            return attempt
+        return replace(attempt, delta=loss.delta(attempt.factor), obstacle=None)
+
+    def blocked(self, bits: int, obstacle: NotEnclosed, factor: Factor) -> Attempt:
+        """Return an attempt at the first selected pair that was prevented by an obstacle."""
+        pair = next(select_pairs(self._program, self._selection))
+        return Attempt(pair, bits, UNIT, factor, obstacle=obstacle.reason)
+
+
+class _Kinds:
+    """Kinds of pairs of parts, by their atoms at some bits."""
+
+    def __init__(self, source: ProductSource, bits: int) -> None:
+        self._source = source
+        self._bits = bits
+        self._numbers: dict[tuple[Atoms, Atoms], Kind] = {}
+        self._atoms: list[tuple[Atoms, Atoms]] = []
+        self._of: dict[tuple[int, InputRow, InputRow], Kind | None] = {}
+        self._powers: dict[tuple[Kind, int, int], Atoms] = {}
+        self.obstacle: str | None = None
+
+    def kind_of(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+        """See `KindOf`. What cannot be enclosed is the `obstacle`."""
+        if first == second:
+            return None
+        key = part, first, second
+        if key not in self._of:
+            self._of[key] = self._find(part, first, second)
+        return self._of[key]
+
+    def _find(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+        p, q = self._source.of_part(part, (first, second), self._bits)
+        if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
+            obstacle = p if isinstance(p, NotEnclosed) else q
+            assert isinstance(obstacle, NotEnclosed)
+            self.obstacle = self.obstacle or obstacle.reason
+            return None
+        if p is q:
+            return None  # one object stands for one distribution
+        scale = self._bits + _GUARD_BITS
+        atoms = atoms_of(p, q, True, scale), atoms_of(p, q, False, scale)
+        number = self._numbers.setdefault(atoms, len(self._atoms))
+        if number == len(self._atoms):
+            self._atoms.append(atoms)
+        return number
+
+    def any_of(self, choices: Sequence[Sequence[Multiset]]) -> ProductAtoms:
+        """Return atoms above all pairs in which each cluster makes one of its choices."""
+        scale = self._bits + _GUARD_BITS
+        unit = 1 << scale
+        one = Atoms(((unit, unit, 1),), True, scale)
+        counted: Counter[Atoms] = Counter()
+        for own in choices:
+            factors = (
+                reduce(mul, (self._power(kind, number, 0) for kind, number in kinds), one)
+                for kinds in own
+            )
+            counted[envelope(in_order(each) for each in factors)] += 1
+        return ProductAtoms([one, *(atoms.power(n) for atoms, n in counted.items())])
+
+    def product(self, candidate: Candidate, side: int) -> ProductAtoms:
+        """Multiply the atoms of a candidate, above (side 0) or below (1)."""
+        scale = self._bits + _GUARD_BITS
+        unit = 1 << scale
+        one = Atoms(((unit, unit, 1),), side == 0, scale)
+        powers = (self._power(kind, number, side) for kind, number in candidate.kinds)
+        return ProductAtoms([one, *powers])
+
+    def _power(self, kind: Kind, number: int, side: int) -> Atoms:
+        key = kind, number, side
+        if key not in self._powers:
+            self._powers[key] = self._atoms[kind][side].power(number)
+        return self._powers[key]

@@ -1,0 +1,104 @@
+"""Independent parts of a program: programs of their own, whose outputs together are its outputs.
+
+For fixed inputs, a statement without random draws or choices that reads nothing random is a
+constant; every part that needs it has its own copy. Of the other statements two belong together if
+one may read what the other assigned; the outputs belong to the statements that assign them. An
+`exit` ties all that comes after it to its statement. What is left apart shares no randomness, so
+
+    Pr[outputs] = product over the parts of Pr[outputs of the part]      for every input.
+
+Which assignment a read may see is found as usual (reaching definitions), on the statements of the
+program's body: those inside another one belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from dipapprox.graphs import components
+from dipapprox.language import core
+from dipapprox.semantics.cells import assigned, statements_in, used
+from dipapprox.semantics.dataflow import sources_of, uses_of
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a program.
+
+    Attributes:
+        program: Its statements, with the inputs that they read and the outputs that they assign.
+            Its adjacency is that of the whole program and means nothing here.
+        inputs: Where its inputs stand in the program's rows, ascending.
+        outputs: Where its outputs stand in the program's outputs, ascending.
+        random: Whether it draws, chooses or ends the program.
+    """
+
+    program: core.Program
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    random: bool
+
+
+def independent_parts(program: core.Program) -> tuple[Part, ...]:
+    """Split a program.
+
+    Returns:
+        The parts. Every output is one of exactly one part; every statement is in some part, and
+        one that draws, chooses or ends the program in exactly one: so the faults and the laws of
+        the parts are those of the program.
+    """
+    size = len(program.body)
+    uses = uses_of(program.body)
+    sources = sources_of(uses, [frozenset((cell.name,)) for cell in program.outputs])
+    random = [use.random for use in uses] + [True] * len(program.outputs)
+    for number in range(size):
+        random[number] = random[number] or any(random[source] for source in sources[number])
+    links = [
+        (number, source)
+        for number, needed in enumerate(sources)
+        if random[number]
+        for source in needed
+        if random[source]
+    ]
+    exits = [number for number, use in enumerate(uses) if use.exits]
+    links += ((number, later) for number in exits for later in range(number + 1, size))
+    found = []
+    idle = set(range(size))
+    for group in components(len(sources), links):
+        if random[group[0]]:
+            chosen = _with_sources(group, sources)
+            idle -= chosen
+            found.append(_part(program, chosen))
+    if idle:
+        found.append(_part(program, _with_sources(idle, sources)))
+    return tuple(found)
+
+
+def _with_sources(group: Iterable[int], sources: Sequence[frozenset[int]]) -> set[int]:
+    found = set(group)
+    waiting = list(found)
+    while waiting:
+        new = sources[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _part(program: core.Program, chosen: set[int]) -> Part:
+    """Return the part of some statements and, numbered after them, outputs."""
+    size = len(program.body)
+    body = tuple(program.body[number] for number in sorted(chosen) if number < size)
+    names = {name for each in statements_in(body) for name in chain(used(each), assigned((each,)))}
+    inputs = tuple(k for k, cell in enumerate(program.inputs) if cell.name in names)
+    outputs = tuple(number - size for number in sorted(chosen) if number >= size)
+    own = replace(
+        program,
+        inputs=tuple(program.inputs[k] for k in inputs),
+        outputs=tuple(program.outputs[k] for k in outputs),
+        body=body,
+    )
+    sure = core.Assign | core.If | core.While
+    random = not all(isinstance(each, sure) for each in statements_in(body))
+    return Part(own, inputs, outputs, random)

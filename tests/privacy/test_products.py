@@ -1,0 +1,458 @@
+"""Products of independent parts: against the whole program, brute force and closed forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import comb, exp
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox import (
+    Answer,
+    AtBudget,
+    AtDelta,
+    Claim,
+    LeastBudget,
+    LeastDelta,
+    OnCurve,
+    Options,
+    PrivacyCurve,
+    Ruling,
+)
+from dipapprox.errors import LimitReached
+from dipapprox.language.core import Program
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.pairs.adjacency import AllPairs
+from dipapprox.privacy.products import program as products
+from dipapprox.privacy.products.envelope import envelope
+from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.measures import Atoms, ProductAtoms, atoms_of
+from dipapprox.privacy.verdict import Verdict
+
+HALF = Fraction(1, 2)
+
+RESPONSES = """
+param N = 4
+input q[N] in {0, 1}
+output out[N] in {0, 1}
+adjacent linf 1
+for i in 1..N do
+    out[i] <- choose {q[i] : exp(eps) / (1 + exp(eps)), 1 - q[i] : 1 / (1 + exp(eps))}
+end
+"""
+
+RAPPOR = """
+param N = 3
+input bit[N] in bool
+output out[N] in bool
+adjacent l0 2
+for i in 1..N do
+    kept <- choose {true : 1/8, false : 1/8, bit[i] : 3/4}
+    if kept then
+        out[i] <- choose {true : 3/4, false : 1/4}
+    else
+        out[i] <- choose {true : 1/2, false : 1/2}
+    end
+end
+"""
+
+COMPARISONS = """
+param N = 3
+input q[N] in {0, 1, 2}
+output out[N] in {0, 1}
+adjacent l1 3
+for i in 1..N do
+    x <- Gauss(q[i], 2 / eps)
+    if x >= i / 3 then out[i] <- 1 else out[i] <- 0 end
+end
+"""
+
+QUERIES = """
+param N = 3
+input q in {0, 1, 3}
+output out[N] in {0, 1}
+adjacent linf 2
+for i in 1..N do
+    x <- Lap(q, N / eps)
+    if x >= i - 1 then out[i] <- 1 else out[i] <- 0 end
+end
+"""
+
+LISTED = """
+input q[2] in {0, 1}
+output a in {0, 1, 2}
+output b in {0, 1}
+adjacent {(0,0) ~ (1,0); (0,1) ~ (1,0)}
+a <- choose {q[1] : 1/2, 1 : 1/4, 2 : 1/4}
+x <- Lap(q[1] + q[2], 1 / eps)
+if x >= 1 then b <- 1 else b <- 0 end
+"""
+
+ALL = [RESPONSES, RAPPOR, COMPARISONS, QUERIES, LISTED]
+
+
+def parse(text: str, **parameters: int) -> Program:
+    return dipapprox.parse(text, parameters)
+
+
+def take_apart(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
+    """Work with the parts of every program, or of none."""
+    monkeypatch.setattr(products, "_FEW_STATES", 0 if apart else 10**9)
+    monkeypatch.setattr(products, "_LITTLE_MORE", 0)
+
+
+def both_ways(
+    monkeypatch: pytest.MonkeyPatch, program: Program, claim: Claim, **options: int
+) -> tuple[Verdict, Verdict]:
+    """The verdicts of the parts and of the whole."""
+    found = []
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
+        found.append(dipapprox.verify(program, claim, options=Options(**options)))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("text", ALL)
+@pytest.mark.parametrize("budget", ["0", "1/5", "1"])
+def test_parts_and_whole_have_one_largest_delta(
+    monkeypatch: pytest.MonkeyPatch, text: str, budget: str
+) -> None:
+    claim = Claim(HALF, Fraction(1), Fraction(budget))
+    parts, whole = both_ways(monkeypatch, parse(text), claim)
+    assert parts.answer is whole.answer is Answer.DP
+    assert parts.pairs == whole.pairs and parts.outputs == whole.outputs
+    assert parts.delta_enclosure is not None and whole.delta_enclosure is not None
+    assert parts.delta_enclosure.meets(whole.delta_enclosure)
+    assert parts.delta_enclosure.width < Fraction(1, 2**30)
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_least_budgets_and_curves_of_parts_and_whole_agree(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    found = []
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
+        program = parse(text)
+        budget = dipapprox.profile(program, HALF, AtDelta(Fraction(1, 50)))
+        delta = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 10)))
+        curve = dipapprox.profile(program, HALF, OnCurve(Fraction(0), HALF, 3))
+        assert isinstance(budget, LeastBudget) and isinstance(delta, LeastDelta)
+        assert isinstance(curve, PrivacyCurve)
+        found.append((budget, delta, curve))
+    (budget, delta, curve), (own_budget, own_delta, own_curve) = found
+    one, other = budget.eps_prv_enclosure, own_budget.eps_prv_enclosure
+    assert one.infinite == other.infinite == (text == LISTED)
+    if not one.infinite:
+        assert one.lower is not None and one.upper is not None
+        assert other.lower is not None and other.upper is not None
+        assert Enclosure(one.lower, one.upper).meets(Enclosure(other.lower, other.upper))
+    assert delta.delta_enclosure.meets(own_delta.delta_enclosure)
+    assert delta.delta_enclosure.width < Fraction(1, 10**9)
+    for point, own in zip(curve.envelope.points, own_curve.envelope.points, strict=True):
+        assert point.delta.meets(own.delta)
+        assert point.line.at(point.factor.lower) <= point.delta.upper
+
+
+def test_randomised_responses_are_binomial() -> None:
+    """delta of n responses is a sum over the number of true answers; 4^20 pairs, 2^20 outputs."""
+    size, budget = 20, Fraction(3)
+    p = exp(HALF) / (1 + exp(HALF))
+    expected = sum(
+        comb(size, k)
+        * max(p**k * (1 - p) ** (size - k) - exp(3) * p ** (size - k) * (1 - p) ** k, 0)
+        for k in range(size + 1)
+    )
+    found = dipapprox.profile(parse(RESPONSES, N=size), HALF, AtBudget(budget))
+    assert isinstance(found, LeastDelta)
+    assert abs(float(found.delta_enclosure.lower) - expected) < 1e-12
+    assert found.run.outputs == 2**size and found.run.pairs == 4**size - 2**size
+
+
+@pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
+def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answer) -> None:
+    """20 responses at eps = 1/2 are 10-private, exactly: no enclosure can tell."""
+    claim = Claim(HALF, Fraction(0), Fraction(budget))
+    verdict = dipapprox.verify(parse(RESPONSES, N=20), claim)
+    assert verdict.answer is answer
+    assert "exact" in verdict.engine
+
+
+def test_costs_of_adjacency_bound_the_parts_that_change() -> None:
+    """With l0 2, two bits of twenty change: the delta is that of two bits alone."""
+    many = dipapprox.profile(parse(RAPPOR, N=20), HALF, AtBudget(Fraction(1, 4)))
+    few = dipapprox.profile(parse(RAPPOR, N=2), HALF, AtBudget(Fraction(1, 4)))
+    assert isinstance(many, LeastDelta) and isinstance(few, LeastDelta)
+    assert many.delta_enclosure.meets(few.delta_enclosure)
+    assert many.witness is not None
+    u, v = many.witness.input, many.witness.adjacent
+    assert sum(a != b for a, b in zip(u, v, strict=True)) == 2
+
+
+@pytest.mark.parametrize("budget", ["1", "2"])
+def test_the_outputs_of_a_witness_violate_the_claim(budget: str) -> None:
+    """Whether they are all that exceed or as many as are needed."""
+    claim = Claim(HALF, Fraction(1, 100), Fraction(budget))
+    for size in (5, 14):
+        verdict = dipapprox.verify(parse(RESPONSES, N=size), claim)
+        if verdict.answer is Answer.DP:
+            continue
+        assert verdict.witness is not None and verdict.witness.at_least is None
+        assert verdict.witness.delta_enclosure.lower > claim.delta
+        p = exp(HALF) / (1 + exp(HALF))
+        total = 0.0
+        for row in verdict.witness.rows:
+            u, v, o = verdict.witness.input, verdict.witness.adjacent, row.output
+            first, second = (
+                p ** sum(a == b for a, b in zip(w, o, strict=True))
+                * (1 - p) ** sum(a != b for a, b in zip(w, o, strict=True))
+                for w in (u, v)
+            )
+            total += first - exp(float(claim.budget)) * second
+        assert total > float(claim.delta)
+    assert verdict.answer is Answer.NOT_DP
+
+
+def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
+    found = dipapprox.profile(parse(RESPONSES, N=16), HALF, AtBudget(Fraction(0)))
+    assert isinstance(found, LeastDelta) and found.witness is not None
+    # More than half of the answers are true: C(16, 9) + … + C(16, 16) outputs.
+    assert found.witness.at_least == sum(comb(16, k) for k in range(9, 17))
+    fields = found.to_dict()["witness"]
+    assert isinstance(fields, dict)
+    assert fields["outputs_at_least"] == found.witness.at_least
+    assert len(fields["outputs"]) == 1
+
+
+def test_states_that_are_not_merged_are_those_of_the_whole() -> None:
+    claim = Claim(HALF, Fraction(1), Fraction(1))
+    verdict = dipapprox.verify(parse(RESPONSES), claim, options=Options(merge=False))
+    assert verdict.final_states == 2**4 * 2**4
+
+
+def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
+    found = dipapprox.calibrate(parse(RESPONSES, N=12), 1, Fraction(1, 1000), width=Fraction(1, 99))
+    assert found.certified is not None and found.refuted is not None
+    for epsilon, answer in (
+        (found.certified.epsilon, Answer.DP),
+        (found.refuted.epsilon, Answer.NOT_DP),
+    ):
+        claim = Claim(epsilon, Fraction(1, 1000), Fraction(1))
+        assert dipapprox.verify(parse(RESPONSES, N=12), claim).answer is answer
+
+
+def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
+    """Where they are too many to be listed, its delta is not that of the examples."""
+    found = dipapprox.calibrate(parse(RESPONSES, N=16), 1, Fraction(1, 100), width=Fraction(1, 9))
+    assert found.refuted is not None and found.refuted.witness is not None
+    witness = found.refuted.witness
+    assert witness.at_least is not None and len(witness.rows) == 1
+    assert witness.delta_enclosure.lower > Fraction(1, 100)
+    own = witness.rows[0].probability.upper
+    assert own < witness.delta_enclosure.lower
+
+
+def test_certificates_of_parts_are_confirmed() -> None:
+    """What the checker derives again knows nothing of parts."""
+    text = RESPONSES.replace("param N = 4", "param N = 5")
+    program = dipapprox.parse(text)
+    for delta, budget in ((HALF, Fraction(1)), (Fraction(1, 100), Fraction(1))):
+        verdict = dipapprox.verify(program, Claim(HALF, delta, budget))
+        certificate = dipapprox.certify(program, text, verdict)
+        assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
+
+
+def test_parts_that_differ_are_bounded_together() -> None:
+    """2^12 combinations of pairs: examples from below, all choices at once from above."""
+    text = COMPARISONS.replace("i / 3", "i / 7 - 1 / 3").replace("{0, 1, 2}", "{0, 1}")
+    program = dipapprox.parse(text.replace("l1 3", "linf 1"), {"N": 14})
+    found = dipapprox.profile(
+        program, HALF, AtBudget(Fraction(1, 2)), options=Options(max_precision=80)
+    )
+    assert isinstance(found, LeastDelta)
+    assert found.delta_enclosure.lower * 2 > found.delta_enclosure.upper > 0
+    assert found.run.reason is not None and "combinations" in found.run.reason
+    assert found.witness is not None
+    pair = [(found.witness.input, found.witness.adjacent)]
+    own = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 2)), pairs=pair)
+    assert isinstance(own, LeastDelta)
+    assert own.delta_enclosure.width < Fraction(1, 10**9)
+    assert found.delta_enclosure.lower <= own.delta_enclosure.upper
+    assert own.delta_enclosure.upper <= found.delta_enclosure.upper
+    above, between = (
+        dipapprox.verify(program, Claim(HALF, delta, Fraction(1, 2)))
+        for delta in (found.delta_enclosure.upper, sum_of_ends(found.delta_enclosure) / 2)
+    )
+    assert above.answer is Answer.DP
+    assert between.answer in (Answer.UNKNOWN, Answer.NOT_DP)
+
+
+def sum_of_ends(each: Enclosure) -> Fraction:
+    return each.lower + each.upper
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    program = parse(text)
+    row = tuple(cell.domain[-1] for cell in program.inputs)
+    found = []
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
+        found.append(dipapprox.probabilities(program, HALF, row))
+    parts, whole = ({each.output: each for each in one.outputs} for one in found)
+    assert parts.keys() == whole.keys()
+    for output, each in parts.items():
+        assert each.probability.meets(whole[output].probability)
+        assert each.probability.width <= Fraction(1, 2**40)
+        assert (each.final_states > 0) == (whole[output].final_states > 0)
+    assert found[0].reason is None
+
+
+def test_one_large_part_is_not_taken_apart() -> None:
+    """Its pairs are too many to be tried; a coin beside it changes nothing about that."""
+    program = dipapprox.parse("""
+param N = 10
+input q[N] in {0, 1}
+output out in 0..N
+output heads in bool
+adjacent linf 1
+t <- Lap(0, 2 / eps)
+out <- 0
+for i in 1..N do
+    x <- Lap(q[i], 4 / eps)
+    if x >= t and out = 0 then out <- i end
+end
+heads <- choose {true : 1/2, false : 1/2}
+""")
+    assert select_parts(program, AllPairs(), Options()) is None
+    verdict = dipapprox.verify(program, Claim(HALF, Fraction(0), Fraction(3)))
+    assert verdict.answer is not Answer.UNKNOWN
+
+
+def test_distributions_that_are_too_long_say_so() -> None:
+    found = dipapprox.probabilities(parse(RESPONSES, N=20), HALF, (0,) * 20)
+    assert found.outputs == ()
+    assert found.reason == "more than 4096 outputs"
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "budget", "ruling"),
+    [
+        (RESPONSES, 20, 20, Ruling.PRIVATE),
+        (RESPONSES, 20, 19, Ruling.VIOLATED),
+        (RESPONSES, 5, 5, Ruling.PRIVATE),
+        (QUERIES.replace("i - 1", "1"), 12, 3, Ruling.PRIVATE),
+        (QUERIES.replace("i - 1", "1"), 12, 1, Ruling.VIOLATED),
+    ],
+)
+def test_pure_privacy_of_a_product_is_decided_for_all_eps(
+    text: str, size: int, budget: int, ruling: Ruling
+) -> None:
+    """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
+    found = dipapprox.decide(parse(text, N=size), budget)
+    assert found.ruling is ruling
+    assert found.number_of_outputs == 2**size
+    if ruling is Ruling.VIOLATED:
+        assert found.violation is not None
+        assert found.violation.left.lower > found.violation.right.upper
+
+
+@pytest.mark.parametrize("delta", ["0", "1/20", "1/4"])
+def test_parts_and_whole_are_decided_alike(monkeypatch: pytest.MonkeyPatch, delta: str) -> None:
+    rulings = []
+    for apart in (True, False):
+        take_apart(monkeypatch, apart)
+        found = dipapprox.decide(parse(RESPONSES, N=3), 2, delta, (0, 2), violations=True)
+        rulings.append((found.ruling, len(found.violated_on or ())))
+    assert rulings[0] == rulings[1]
+
+
+# --- measures -------------------------------------------------------------------------------------
+
+WEIGHTS = st.lists(st.integers(0, 9), min_size=2, max_size=3).filter(any)
+PARTS = st.lists(
+    st.tuples(WEIGHTS, st.lists(st.integers(0, 9), min_size=3, max_size=3), st.integers(1, 3)),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(PARTS, st.fractions(0, 20), st.integers(0, 6))
+def test_atoms_enclose_the_sum_over_all_outputs(
+    parts: Sequence[tuple[list[int], list[int], int]], x: Fraction, spread: int
+) -> None:
+    """Whatever the ends of the enclosures: true values are drawn inside them."""
+    pairs: list[tuple[list[Enclosure], list[Enclosure], int]] = []
+    truth: list[list[tuple[Fraction, Fraction]]] = []
+    for first, second, copies in parts:
+        values = [(Fraction(p, 27), Fraction(q, 27)) for p, q in zip(first, second, strict=False)]
+        wide = Fraction(spread, 10**4)
+        p, q = (
+            [Enclosure(v - wide / 3, v + wide) for v in side] for side in zip(*values, strict=True)
+        )
+        pairs.append(([_above_zero(e) for e in p], [_above_zero(e) for e in q], copies))
+        truth += [values] * copies
+    exact, number = Fraction(0), 0
+    for chosen in product(*truth):
+        p_all = q_all = Fraction(1)
+        for p_one, q_one in chosen:
+            p_all, q_all = p_all * p_one, q_all * q_one
+        exact += max(p_all - x * q_all, Fraction(0))
+        number += p_all > x * q_all
+    for above in (True, False):
+        atoms = ProductAtoms([atoms_of(p, q, above, 50).power(copies) for p, q, copies in pairs])
+        bound = atoms.excess(x)
+        assert bound.at(x) >= exact if above else bound.at(x) <= exact
+        assert (bound.outputs >= number) if above else (bound.outputs <= number)
+        if not spread:
+            assert abs(bound.at(x) - exact) < Fraction(1, 2**30) * (1 + x)
+
+
+def _above_zero(each: Enclosure) -> Enclosure:
+    return Enclosure(max(each.lower, Fraction(0)), each.upper)
+
+
+def test_infinite_factors_leave_what_cannot_occur() -> None:
+    half, nothing = Enclosure.exact(HALF), Enclosure.exact(0)
+    atoms = atoms_of([half, half], [Enclosure.exact(1), nothing], True, 40)
+    assert ProductAtoms([atoms.power(2)]).excess(None).first == Fraction(3, 4)
+
+
+def test_too_many_losses_are_refused() -> None:
+    atoms = Atoms(tuple((k + 1, 1, 1) for k in range(40)), True, 40)
+    with pytest.raises(LimitReached, match="loss limit"):
+        atoms.power(20)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=4),
+        min_size=1,
+        max_size=4,
+    ),
+    st.fractions(0, 20),
+)
+def test_an_envelope_is_the_largest_of_its_choices(
+    choices: list[list[tuple[int, int]]], x: Fraction
+) -> None:
+    found = [
+        atoms_of(
+            [Enclosure.exact(Fraction(p, 16)) for p, _ in choice],
+            [Enclosure.exact(Fraction(q, 16)) for _, q in choice],
+            True,
+            8,
+        )
+        for choice in choices
+    ]
+
+    def value(atoms: Atoms) -> Fraction:
+        return sum((max(p - x * q, Fraction(0)) for p, q, _ in atoms.atoms), Fraction(0))
+
+    assert value(envelope(found)) == max(map(value, found))
