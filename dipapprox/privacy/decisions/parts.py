@@ -17,6 +17,7 @@ from dipapprox.privacy.decisions.decision import Open, Violation
 from dipapprox.privacy.decisions.gaps import Functions, exponential_factor
 from dipapprox.privacy.decisions.outside import violation_at
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.validity import check_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.pairs.adjacency import Pair, PairSelection
