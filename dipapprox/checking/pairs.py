@@ -222,6 +222,7 @@ def largest(
         if not len(seconds):
             continue
         lows, highs = grid.sums(first, seconds)
+        highs[seconds == first] = 0  # e^budget >= 1: an input and itself have delta 0
         at = int(lows.argmax())
         if pair is None or lows[at] > lower:
             lower, pair = int(lows[at]), (rows[first], rows[int(seconds[at])])
