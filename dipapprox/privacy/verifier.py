@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
@@ -12,13 +15,8 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
 from dipapprox.privacy.pairs.roads import check_pairs
 from dipapprox.privacy.pairs.scope import scope_of
-from dipapprox.privacy.products.exact import ExactProductPairs, open_exact_product
 from dipapprox.privacy.products.layout import select_parts
-from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.products.search import search_product
-from dipapprox.privacy.products.source import ProductSource
-from dipapprox.privacy.products.witness import product_witness
 from dipapprox.privacy.search import (
     ExactPairs,
     ProbabilitySource,
@@ -30,6 +28,19 @@ from dipapprox.privacy.search import (
 from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.products import exact as exact_products
+    from dipapprox.privacy.products import losses as product_losses
+    from dipapprox.privacy.products import search as product_search
+    from dipapprox.privacy.products import source as product_source
+    from dipapprox.privacy.products import witness as product_witnesses
+else:
+    exact_products = Deferred("dipapprox.privacy.products.exact")
+    product_losses = Deferred("dipapprox.privacy.products.losses")
+    product_search = Deferred("dipapprox.privacy.products.search")
+    product_source = Deferred("dipapprox.privacy.products.source")
+    product_witnesses = Deferred("dipapprox.privacy.products.witness")
 
 
 @rare_collections()
@@ -117,15 +128,19 @@ class _Run:
     def check_product(self, product: ProductProgram) -> None:
         """Check the pairs of independent parts."""
         self.number_of_outputs, self.final_states = product.outputs, product.final_states
-        source = self.source = ProductSource(product, self.claim.epsilon, self.options)
-        losses = Losses(source, self.selection, self.options.limits)
-        self.describe = lambda attempt, certain: product_witness(
+        source = self.source = product_source.ProductSource(
+            product, self.claim.epsilon, self.options
+        )
+        losses = product_losses.Losses(source, self.selection, self.options.limits)
+        self.describe = lambda attempt, certain: product_witnesses.product_witness(
             losses, attempt, self.claim.delta if certain else None
         )
-        exact = open_exact_product(product, self.claim.epsilon, self.options)
+        exact = exact_products.open_exact_product(product, self.claim.epsilon, self.options)
         limits = self.options.limits
-        pairs = None if exact is None else ExactProductPairs(exact, self.claim, limits)
-        search_product(self.opened(source, pairs), losses, exact, self.total)
+        pairs = (
+            None if exact is None else exact_products.ExactProductPairs(exact, self.claim, limits)
+        )
+        product_search.search_product(self.opened(source, pairs), losses, exact, self.total)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
         """Open the search that all roads end in."""

@@ -180,10 +180,10 @@ def test_what_has_no_density_is_refused_with_the_reason() -> None:
     guard = LinearForm.of({0: Q(1), 1: Q(-1)}, Q(-1, 2))
     cases = {
         choice: "choice",
-        Event((integer, integer), (guard,)): "discrete Laplace",
-        Event((gauss(0), integer), (guard,)): "discrete Laplace",
-        Event((integer,), (LinearForm.of({0: Q(1)}, Q(-1, 2)),)): "discrete Laplace",
-        Star(integer, (), ((integer, 2),)): "discrete Laplace",
+        Event((integer, integer), (guard,)): "integer samples",
+        Event((gauss(0), integer), (guard,)): "integer samples",
+        Event((integer,), (LinearForm.of({0: Q(1)}, Q(-1, 2)),)): "integer samples",
+        Star(integer, (), ((integer, 2),)): "integer samples",
     }
     for engine in (*ENGINES, Cascade(ENGINES[0], NESTED), ClosedForms(ENGINES[0])):
         plain = Event((gauss(0), laplace(0)), (less(0, 1),))

@@ -55,6 +55,7 @@ def search_product(
             match compare(attempt.delta, search.delta):
                 case Side.ABOVE:
                     search.violation = losses.alone(attempt)
+                    search.checked = 1
                     return
                 case Side.BELOW:
                     settled.append(attempt.delta)
@@ -64,6 +65,7 @@ def search_product(
             if _all_exactly(search, losses, exact, bits):
                 attempts = []
             if search.violation is not None:
+                search.checked = 1
                 return
         if not attempts:
             lower = max((each.lower for each in settled), default=Fraction(0))
