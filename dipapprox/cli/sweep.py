@@ -17,10 +17,10 @@ from dipapprox.cli.sweep_report import count_cases, summary_report
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_records
 from dipapprox.experiments.sweep.plots import plot_groups
+from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import Sweep
-from dipapprox.experiments.sweep.worker import WorkerLost
 
 _EXAMPLES = """examples:
   dipapprox sweep grid.toml --out results.jsonl --jobs 2

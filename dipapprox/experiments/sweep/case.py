@@ -67,6 +67,9 @@ class Outcome:
     seconds: float
 
 
+Answered = tuple[Case, Outcome]
+
+
 def cases_of(spec: Spec) -> Iterator[Case]:
     """Yield the cases of a sweep, each once, in the order of the spec."""
     seen: set[str] = set()

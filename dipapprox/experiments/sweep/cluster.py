@@ -11,14 +11,12 @@ import itertools
 import logging
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep.case import Case
-from dipapprox.experiments.sweep.local import Answered
-from dipapprox.experiments.sweep.messages import case_fields, case_of, outcome_fields, outcome_of
-from dipapprox.experiments.sweep.worker import Worker, WorkerLost
+from dipapprox.experiments.sweep.case import Answered, Case, Outcome
+from dipapprox.experiments.sweep.pool import Pool, WorkerLost
 
 _AHEAD = 4
 """Cases handed over for every thread of the cluster; more would only fill the scheduler."""
@@ -33,8 +31,8 @@ _ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}/?", re.ASCII)
 _own = threading.local()
 
 
-def run_on_cluster(cases: Iterable[Case], address: str) -> Iterator[Answered]:
-    """Yield cases with their outcomes, in the order in which they finish.
+def run_on_cluster(cases: Iterator[Case], address: str) -> Generator[list[Answered], None, None]:
+    """Yield cases with their outcomes, in the order in which they finish, all that there are.
 
     Args:
         cases: Taken as the cluster has room.
@@ -59,10 +57,10 @@ def run_on_cluster(cases: Iterable[Case], address: str) -> Iterator[Answered]:
     except (OSError, TimeoutError, ValueError) as error:
         raise UserError(f"there is no Dask scheduler at '{address}': {error}") from None
     with client:
-        yield from _run(distributed, client, iter(cases))
+        yield from _run(distributed, client, cases)
 
 
-def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[Answered]:
+def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[list[Answered]]:
     waiting: dict[str, tuple[Case, int]] = {}
     finished = distributed.as_completed([], loop=client.loop)
 
@@ -70,7 +68,7 @@ def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[Answe
         # The attempt is part of the key: Dask remembers what failed.
         key = f"{case.key}-{attempt}"
         waiting[key] = case, attempt
-        finished.add(client.submit(run_remotely, case_fields(case), key=key, pure=False))
+        finished.add(client.submit(run_remotely, case, key=key, pure=False))
 
     def fill() -> None:
         room = _AHEAD * max(sum(client.nthreads().values()), 1) - len(waiting)
@@ -79,23 +77,27 @@ def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[Answe
 
     fill()
     while waiting:
-        future = next(finished)
-        case, attempt = waiting.pop(future.key)
-        if future.cancelled():
-            raise WorkerLost(f"the scheduler at {client.scheduler.address} is gone")
-        error = future.exception()
-        if error is None:
-            yield case, outcome_of(future.result())
-        elif attempt < _ATTEMPTS and isinstance(error, distributed.KilledWorker | WorkerLost):
-            submit(case, attempt + 1)
-        else:
-            raise WorkerLost(f"case {case.key}: {type(error).__name__}: {error}") from error
+        answered: list[Answered] = []
+        for future in finished.next_batch():
+            case, attempt = waiting.pop(future.key)
+            if future.cancelled():
+                raise WorkerLost(f"the scheduler at {client.scheduler.address} is gone")
+            error = future.exception()
+            if error is None:
+                answered.append((case, future.result()))
+            elif attempt < _ATTEMPTS and isinstance(error, distributed.KilledWorker | WorkerLost):
+                submit(case, attempt + 1)
+            else:
+                raise WorkerLost(f"case {case.key}: {type(error).__name__}: {error}") from error
+        if answered:
+            yield answered
         fill()
 
 
-def run_remotely(fields: dict[str, object]) -> dict[str, object]:
-    """Run a case in the cluster worker that this is called in; one fork server for each thread."""
-    worker = getattr(_own, "worker", None)
-    if worker is None:
-        worker = _own.worker = Worker()
-    return outcome_fields(worker.run(case_of(fields)))
+def run_remotely(case: Case) -> Outcome:
+    """Run a case in the cluster worker that this is called in; one pool for each thread."""
+    pool = getattr(_own, "pool", None)
+    if pool is None:
+        pool = _own.pool = Pool(jobs=1)
+    [[(_, outcome)]] = pool.run(iter([case]))
+    return outcome

@@ -1,13 +1,19 @@
-"""Running one case, in whatever process this is called in."""
+"""Running one case, in whatever process this is called in.
+
+Cases that follow one another mostly ask about the same program: the last few are remembered.
+"""
 
 from __future__ import annotations
 
 import time
-from fractions import Fraction
+from functools import lru_cache
 
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.spec import ProgramFile
 from dipapprox.experiments.sweep.tasks import answer
+from dipapprox.language import ast
+from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.language.values import parse_rational
@@ -22,12 +28,7 @@ def run_case(case: Case) -> Outcome:
     result: dict[str, object] | None = None
     failure: str | None = None
     try:
-        program = elaborate(
-            parse_program(case.program.text, case.program.language, case.program.name),
-            parameters_of(case),
-            case.program.name.rpartition("/")[2].rpartition(".")[0] or case.program.name,
-            widening_of(case.fields.get("widen")),
-        )
+        program = program_of(case)
         result = answer(program, case.task, case.fields, limits)
         result.pop("seconds", None)
     except UserError as error:
@@ -41,13 +42,25 @@ def run_case(case: Case) -> Outcome:
     return Outcome(result, failure, time.monotonic() - started)
 
 
-def parameters_of(case: Case) -> dict[str, Fraction]:
-    """Return the program's parameters.
+def program_of(case: Case) -> Program:
+    """Return the program that a case asks about, the same object as long as it is remembered.
 
     Raises:
-        UserError: If one is no number.
+        SourceError: If it is wrong.
+        UserError: If a parameter or the wider domain does not suit it.
     """
-    return {
-        name: parse_rational(value, f"parameter '{name}'")
-        for name, value in case.parameters.items()
-    }
+    return _elaborated(case.program, tuple(case.parameters.items()), case.fields.get("widen"))
+
+
+@lru_cache(maxsize=4)
+def _elaborated(
+    program: ProgramFile, parameters: tuple[tuple[str, str], ...], widen: str | None
+) -> Program:
+    values = {name: parse_rational(value, f"parameter '{name}'") for name, value in parameters}
+    name = program.name.rpartition("/")[2].rpartition(".")[0] or program.name
+    return elaborate(_parsed(program), values, name, widening_of(widen))
+
+
+@lru_cache(maxsize=4)
+def _parsed(program: ProgramFile) -> ast.Program:
+    return parse_program(program.text, program.language, program.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,12 +11,10 @@ from pathlib import Path
 from dipapprox.errors import SourceError, UserError
 from dipapprox.experiments.sweep.case import Case, cases_of, record
 from dipapprox.experiments.sweep.cluster import run_on_cluster
-from dipapprox.experiments.sweep.execution import parameters_of
+from dipapprox.experiments.sweep.execution import program_of
 from dipapprox.experiments.sweep.ledger import Ledger
-from dipapprox.experiments.sweep.local import run_locally
+from dipapprox.experiments.sweep.pool import run_locally
 from dipapprox.experiments.sweep.spec import Spec
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import parse_program
 
 Progress = Callable[[int, int], None]
 """Called with the cases done and their total."""
@@ -69,16 +68,17 @@ class Sweep:
             self.before = len(ledger.finished)
             progress(self.before, size)
             waiting = (case for case in cases_of(self.spec) if case.key not in ledger.finished)
-            answers = (
+            batches = (
                 run_locally(waiting, self.jobs)
                 if self.cluster is None
                 else run_on_cluster(waiting, self.cluster)
             )
-            for case, outcome in answers:
-                ledger.append(record(case, outcome))
-                self.done += 1
-                self.failed += outcome.result is None
-                progress(self.before + self.done, size)
+            with contextlib.closing(batches):
+                for answered in batches:
+                    ledger.append([record(case, outcome) for case, outcome in answered])
+                    self.done += len(answered)
+                    self.failed += sum(outcome.result is None for _, outcome in answered)
+                    progress(self.before + self.done, size)
         return Summary(size, self.before, self.done, self.failed)
 
 
@@ -102,11 +102,7 @@ def check_programs(spec: Spec) -> None:
     """
     for case in _corners(spec):
         try:
-            elaborate(
-                parse_program(case.program.text, case.program.language, case.program.name),
-                parameters_of(case),
-                case.program.name,
-            )
+            program_of(case)
         except SourceError:
             raise
         except UserError as error:
