@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Self
 
 from dipapprox.errors import UserError
+from dipapprox.experiments.sweep.case import PARTS
 
 FORMAT = 1
 """Of the lines; in the heading."""
-
-_PARTS = frozenset({"case", "task", "program", "params", "result", "failure", "seconds"})
-"""What every line has."""
 
 
 class Ledger:
@@ -134,7 +132,7 @@ def read_records(path: Path) -> Iterator[dict[str, object]]:
                 fields = _fields(line, path, number)
                 if number == 1:
                     _check_heading(fields, None, path)
-                elif fields.keys() >= _PARTS:
+                elif fields.keys() >= PARTS:
                     yield fields
                 else:
                     raise UserError(f"{path}:{number}: not a line of results")

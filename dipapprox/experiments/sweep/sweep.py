@@ -20,23 +20,6 @@ Progress = Callable[[int, int], None]
 """Called with the cases done and their total."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """How a sweep went.
-
-    Attributes:
-        cases: Of the sweep.
-        before: Finished by earlier runs.
-        done: Finished by this run.
-        failed: Of those, cases without an answer.
-    """
-
-    cases: int
-    before: int
-    done: int
-    failed: int
-
-
 @dataclass(slots=True)
 class Sweep:
     """One run of a sweep; the counts are right whenever it ends.
@@ -44,17 +27,22 @@ class Sweep:
     Attributes:
         cluster: Address of a Dask scheduler; None: this machine.
         jobs: Processes on this machine.
+        cases: Of the sweep.
+        before: Finished by earlier runs.
+        done: Finished by this run.
+        failed: Of those, cases without an answer.
     """
 
     spec: Spec
     out: Path
     jobs: int = 1
     cluster: str | None = None
+    cases: int = 0
     before: int = 0
     done: int = 0
     failed: int = 0
 
-    def run(self, progress: Progress) -> Summary:
+    def run(self, progress: Progress) -> None:
         """Run all cases that are not finished.
 
         Raises:
@@ -63,10 +51,10 @@ class Sweep:
             WorkerLost: If processes keep dying.
         """
         check_programs(self.spec)
-        digest, size = digest_of(self.spec)
-        with Ledger(self.out, digest, size) as ledger:
+        digest, self.cases = digest_of(self.spec)
+        with Ledger(self.out, digest, self.cases) as ledger:
             self.before = len(ledger.finished)
-            progress(self.before, size)
+            progress(self.before, self.cases)
             waiting = (case for case in cases_of(self.spec) if case.key not in ledger.finished)
             batches = (
                 run_locally(waiting, self.jobs)
@@ -78,8 +66,7 @@ class Sweep:
                     ledger.append([record(case, outcome) for case, outcome in answered])
                     self.done += len(answered)
                     self.failed += sum(outcome.result is None for _, outcome in answered)
-                    progress(self.before + self.done, size)
-        return Summary(size, self.before, self.done, self.failed)
+                    progress(self.before + self.done, self.cases)
 
 
 def digest_of(spec: Spec) -> tuple[str, int]:

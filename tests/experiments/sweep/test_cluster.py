@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import subprocess
 import sys
@@ -14,7 +15,11 @@ import pytest
 from experiments.sweep.test_sweep import PROGRAM, finish, lines, start
 
 from dipapprox.errors import UserError
+from dipapprox.experiments.sweep import cluster
+from dipapprox.experiments.sweep.case import cases_of
 from dipapprox.experiments.sweep.cluster import run_on_cluster
+from dipapprox.experiments.sweep.pool import Pool
+from dipapprox.experiments.sweep.spec import read_spec
 
 pytest.importorskip("distributed")
 
@@ -71,6 +76,23 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
     assert "16 cases: 0 finished before, 16 now" in text
     assert finish(start(tmp_path / "grid.toml", here, "--jobs", "2"))[0] == 0
     assert lines(there) == lines(here)
+
+
+def test_a_worker_gives_back_what_it_has_not_begun_after_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "svt.dpg").write_text(PROGRAM)
+    (tmp_path / "grid.toml").write_text(SPEC)
+    bundle = list(itertools.islice(cases_of(read_spec(tmp_path / "grid.toml")), 5))
+    with contextlib.closing(Pool(1)) as pool:
+        monkeypatch.setattr(cluster._own, "pool", pool, raising=False)
+        monkeypatch.setattr(cluster, "_MOMENT", 3600.0)
+        whole = cluster.run_remotely(bundle)
+        monkeypatch.setattr(cluster, "_MOMENT", -1.0)
+        (first,) = cluster.run_remotely(bundle)
+    assert len(whole) == 5
+    assert all(outcome.result is not None for outcome in whole)
+    assert first.result == whole[0].result
 
 
 def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
