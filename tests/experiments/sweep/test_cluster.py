@@ -27,7 +27,7 @@ SPEC = """[[grid]]
 task = "verify"
 programs = ["svt.dpg"]
 parameters = { N = [1, 2] }
-eps = { from = 0.1, to = 1, count = 4 }
+eps = { from = 0.1, to = 1, count = 20 }
 delta = [0, 0.01]
 """
 
@@ -73,7 +73,7 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
             doomed.kill()
             status, text, err = finish(running)
     assert status == 0, err
-    assert "16 cases: 0 finished before, 16 now" in text
+    assert "80 cases: 0 finished before, 80 now" in text
     assert finish(start(tmp_path / "grid.toml", here, "--jobs", "2"))[0] == 0
     assert lines(there) == lines(here)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -14,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from dipapprox.language.load import BUNDLED
 
 PROGRAM = """param N = 1
 input q[N] in {0, 1}
@@ -80,6 +81,11 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+def lines_of(path: Path) -> list[str]:
+    """The whole lines of a file that may not yet exist."""
+    return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
 def lines(path: Path) -> list[str]:
     """The finished cases without their times, sorted."""
     found = []
@@ -109,10 +115,10 @@ def test_killed_sweeps_go_on_where_they_were(
     spec: Path, tmp_path: Path, undisturbed: Sequence[str]
 ) -> None:
     out = tmp_path / "out.jsonl"
-    moments = random.Random(7)
-    for _ in range(3):
+    for finished in (0, 5, 20):
         process = start(spec, out, "--jobs", "2")
-        time.sleep(moments.uniform(0.6, 1.4))
+        while process.poll() is None and len(lines_of(out)) <= finished:
+            time.sleep(0.002)
         process.kill()
         finish(process)
     with out.open("ab") as file:
@@ -146,8 +152,13 @@ def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequ
 
 def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
+    (tmp_path / "long.dpg").write_text((BUNDLED / "m_range_gauss.dpg").read_text())
+    spec.write_text(
+        '[[grid]]\ntask = "verify"\nprograms = "long.dpg"\nparameters = { N = 40 }\neps = 1\n'
+        'delta = 0.01\nengine = "nested"\n'
+    )
     first = start(spec, out)
-    while not out.exists() or not out.stat().st_size:
+    while first.poll() is None and not lines_of(out):
         time.sleep(0.02)
     status, _, err = finish(start(spec, out))
     assert status == 2
