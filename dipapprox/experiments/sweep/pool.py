@@ -57,10 +57,12 @@ class Server:
         threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
 
     def _listen(self, answers: Connection) -> None:
-        with answers, contextlib.suppress(EOFError, OSError):
-            while True:
-                self.replies.put(answers.recv())
-        self.replies.put(None)
+        try:
+            with answers, contextlib.suppress(EOFError, OSError):
+                while True:
+                    self.replies.put(answers.recv())
+        finally:
+            self.replies.put(None)
 
     def close(self) -> None:
         """End the server, and the cases that it runs: they end with its requests."""
