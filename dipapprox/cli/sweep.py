@@ -17,10 +17,10 @@ from dipapprox.cli.sweep_report import count_cases, summary_report
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_records
 from dipapprox.experiments.sweep.plots import plot_groups
+from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import Sweep
-from dipapprox.experiments.sweep.worker import WorkerLost
 
 _EXAMPLES = """examples:
   dipapprox sweep grid.toml --out results.jsonl --jobs 2
@@ -130,7 +130,7 @@ def run(command: SweepCommand, console: Console) -> int:
     sweep = Sweep(read_spec(command.spec), command.out, command.jobs, command.cluster)
     with Reporter("cases") as reporter:
         try:
-            summary = sweep.run(reporter)
+            sweep.run(reporter)
         except KeyboardInterrupt:
             print(
                 f"interrupted: {sweep.before + sweep.done} cases are in {command.out}; "
@@ -142,9 +142,9 @@ def run(command: SweepCommand, console: Console) -> int:
             raise LimitReached(
                 f"{lost}; {sweep.before + sweep.done} cases are kept in {command.out}"
             ) from lost
-    failed = f", {summary.failed} of them without an answer" if summary.failed else ""
-    cases = count_cases(summary.cases)
-    show(console, f"{cases}: {summary.before} finished before, {summary.done} now{failed}")
+    failed = f", {sweep.failed} of them without an answer" if sweep.failed else ""
+    cases = count_cases(sweep.cases)
+    show(console, f"{cases}: {sweep.before} finished before, {sweep.done} now{failed}")
     return 0
 
 

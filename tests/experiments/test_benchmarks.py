@@ -36,6 +36,7 @@ from dipapprox.experiments.benchmarks.published import published
 from dipapprox.experiments.benchmarks.records import write_records
 from dipapprox.experiments.benchmarks.report import milliseconds, page, table
 from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
+from dipapprox.experiments.benchmarks.sweeping import Swept, measure_sweep
 from dipapprox.experiments.benchmarks.timing import (
     NoAnswer,
     Outcome,
@@ -142,6 +143,7 @@ def made_up(literal: Timing) -> Results:
             for case, seconds in ((Case("svt_gauss", 5), 0.01), (Case("svt_gauss", 25), 0.03))
         ],
         command=Command(("verify",), answered(0.4), 160, 0.2),
+        swept=Swept(2000, 2, 24.0, 30.0, 20.0),
     )
 
 
@@ -166,6 +168,8 @@ def test_figures_say_what_was_reached(literal: Timing, standing: Standing) -> No
     assert found[PRECISE[0].name, "an answer"] is Standing.UNKNOWN
     command = [figure.standing for figure in figures if figure.name.startswith("whole command")]
     assert command == [Standing.REACHED, Standing.MISSED]
+    goal = "≤ 2.5 times the processor time of bare runs"
+    assert found["sweep of 2000 quick cases, 2 jobs", goal] is Standing.REACHED
 
 
 def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
@@ -181,7 +185,8 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     found = [json.loads(line) for line in lines]
     kinds = [record["kind"] for record in found]
-    assert kinds[:6] == ["machine", "engines", "certified and plain", "alone", "alone", "command"]
+    assert kinds[:4] == ["machine", "engines", "certified and plain", "alone"]
+    assert kinds[4:7] == ["alone", "command", "sweep"]
     assert found[0]["processor"] == "made up"
     assert found[1]["timings"][LITERAL]["outcome"] == "over the cap"
     assert found[1]["ratios"][LITERAL] == {"times": 1500.0, "at_least": True}
@@ -192,6 +197,7 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     assert "| tier | 7 | 6 (1) | 30 (1) | 3 (1) | 2 (1) | 2 | 10 | 1.0e-13 | 1.0e-15 |" in text
     assert "![time against N](plot.svg)" in text and "take care" in text
     assert "- processor: made up" in text
+    assert "| times | 1.5 |" in text.splitlines()
 
 
 def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,6 +213,13 @@ def test_the_plot_is_drawn_or_skipped(tmp_path: Path, monkeypatch: pytest.Monkey
     pytest.importorskip("matplotlib")
     assert plot.plot_growth(results, path)
     assert "<svg" in path.read_text(encoding="utf-8")
+
+
+def test_a_sweep_is_measured_beside_its_bare_cases() -> None:
+    swept = measure_sweep(PROGRAMS, 1)
+    assert swept.cases == 50
+    assert swept.bare > 0
+    assert swept.times == swept.processor / swept.bare
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ _WIDEST = 1e-12
 
 _COMMAND_SECONDS, _COMMAND_MEMORY = 0.5, 150
 
+_MOST_TIMES_BARE = 2.5
+
 
 def judge(results: Results) -> list[Figure]:
     """Compare what was measured with the goals."""
@@ -76,6 +78,7 @@ def judge(results: Results) -> list[Figure]:
         *_answers(results),
         *_against_nested(results),
         *_whole_command(results),
+        *_sweep(results),
     ]
 
 
@@ -172,6 +175,15 @@ def _whole_command(results: Results) -> list[Figure]:
             _standing(memory < _COMMAND_MEMORY),
         ),
     ]
+
+
+def _sweep(results: Results) -> list[Figure]:
+    if results.swept is None:
+        return []
+    goal = f"≤ {_MOST_TIMES_BARE:g} times the processor time of bare runs"
+    times = results.swept.times
+    found = f"{times:.3g} times"
+    return [Figure(results.swept.name, goal, found, _standing(times <= _MOST_TIMES_BARE))]
 
 
 def _standing(reached: bool) -> Standing:

@@ -56,6 +56,14 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "memory_mib": results.command.memory,
             "import_seconds": results.command.imports,
         }
+    if results.swept is not None:
+        yield {
+            "kind": "sweep",
+            "case": results.swept.name,
+            "seconds": results.swept.seconds,
+            "processor_seconds": results.swept.processor,
+            "bare_seconds": results.swept.bare,
+        }
     for figure in judge(results):
         yield {
             "kind": "figure",

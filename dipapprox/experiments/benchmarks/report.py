@@ -16,6 +16,7 @@ from dipapprox.experiments.benchmarks.comparison import (
 from dipapprox.experiments.benchmarks.figures import judge
 from dipapprox.experiments.benchmarks.published import published
 from dipapprox.experiments.benchmarks.suite import Results
+from dipapprox.experiments.benchmarks.sweeping import Swept
 from dipapprox.experiments.benchmarks.timing import Outcome, Ratio, Timing
 
 _INTRODUCTION = """# Benchmarks
@@ -75,6 +76,8 @@ def page(
         parts += [] if plot is None else [f"![time against N]({plot})"]
     if results.command is not None:
         parts += ["## The whole command", _command(results)]
+    if results.swept is not None:
+        parts += ["## A sweep", _sweep(results.swept)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -191,3 +194,13 @@ def _command(results: Results) -> str:
         ("peak memory, MiB", str(command.memory)),
     ]
     return table(("svt_gauss N=5, all pairs, one new process each", "found"), rows)
+
+
+def _sweep(swept: Swept) -> str:
+    rows = [
+        ("the sweep, seconds", _plainly(swept.seconds)),
+        ("its processor time, seconds", _plainly(swept.processor)),
+        ("that of the same cases in one process", _plainly(swept.bare)),
+        ("times", _plainly(swept.times)),
+    ]
+    return table((swept.name, "found"), rows)

@@ -19,6 +19,7 @@ from dipapprox.experiments.benchmarks.growth import (
     measure_alone,
     measure_command,
 )
+from dipapprox.experiments.benchmarks.sweeping import Swept, measure_sweep
 from dipapprox.experiments.benchmarks.timing import Patience
 
 SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
@@ -37,6 +38,7 @@ class Suite:
         batching: Patience for `batches`.
         growing: Patience for `alone`.
         starts: How often the whole command is run.
+        blocks: Of the cases of a sweep.
     """
 
     compared: tuple[AnyCase, ...]
@@ -46,6 +48,7 @@ class Suite:
     batching: Patience
     growing: Patience
     starts: int
+    blocks: int
 
 
 PRECISE = (
@@ -111,6 +114,7 @@ FULL = Suite(
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
     starts=7,
+    blocks=40,
 )
 
 QUICK = Suite(
@@ -130,6 +134,7 @@ QUICK = Suite(
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
     starts=3,
+    blocks=4,
 )
 """Under a minute, most of it for the published method's shape."""
 
@@ -142,6 +147,7 @@ class Results:
     batches: list[TierComparison] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
     command: Command | None = None
+    swept: Swept | None = None
 
 
 def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> Results:
@@ -157,6 +163,8 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     words = ("verify", str(programs / "svt_gauss.dpg"), "-p", "N=5", *claim)
     tell("the whole command")
     results.command = measure_command(words, suite.starts)
+    tell("a sweep")
+    results.swept = measure_sweep(programs, suite.blocks)
     for family, cases in suite.alone.items():
         for case in cases:
             tell(f"alone: {case.name}")

@@ -67,6 +67,9 @@ class Outcome:
     seconds: float
 
 
+Answered = tuple[Case, Outcome]
+
+
 def cases_of(spec: Spec) -> Iterator[Case]:
     """Yield the cases of a sweep, each once, in the order of the spec."""
     seen: set[str] = set()
@@ -87,6 +90,10 @@ def _cases(grid: Grid, limits: CaseLimits) -> Iterator[Case]:
                 yield Case(
                     grid.task, program, chosen, dict(zip(fields, inner, strict=True)), limits
                 )
+
+
+PARTS = frozenset({"case", "task", "program", "params", "result", "failure", "seconds"})
+"""What every line of results has; the other keys are the fields of its task."""
 
 
 def record(case: Case, outcome: Outcome) -> dict[str, object]:

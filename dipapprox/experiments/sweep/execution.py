@@ -1,13 +1,18 @@
-"""Running one case, in whatever process this is called in."""
+"""Running one case, in whatever process this is called in.
+
+Cases that follow one another mostly ask about the same program: the last few are remembered.
+"""
 
 from __future__ import annotations
 
 import time
-from fractions import Fraction
+from functools import lru_cache
 
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.spec import ProgramFile
 from dipapprox.experiments.sweep.tasks import answer
+from dipapprox.language import ast
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED
 from dipapprox.language.elaborate import elaborate
@@ -25,7 +30,8 @@ def run_case(case: Case) -> Outcome:
     result: dict[str, object] | None = None
     failure: str | None = None
     try:
-        result = answer(_program(case), case.task, case.fields, limits)
+        program = program_of(case)
+        result = answer(program, case.task, case.fields, limits)
         result.pop("seconds", None)
     except UserError as error:
         failure = "error: " + error.render().removeprefix("error: ")
@@ -38,30 +44,34 @@ def run_case(case: Case) -> Outcome:
     return Outcome(result, failure, time.monotonic() - started)
 
 
-def _program(case: Case) -> Program:
-    """Make a case's program; a file of pairs extends the domain of a `.dip` one.
+def program_of(case: Case) -> Program:
+    """Return the program that a case asks about, the same object as long as it is remembered.
+
+    The pairs asked about extend the domain of a `.dip` program.
 
     Raises:
-        UserError: If the program, its parameters or domains, or the file are wrong.
+        SourceError: If it is wrong.
+        UserError: If a parameter or the wider domain does not suit it.
     """
-    source = case.program
-    parsed = parse_program(source.text, source.language, source.name)
-    parameters = parameters_of(case)
-    name = source.name.rpartition("/")[2].rpartition(".")[0] or source.name
-    program = elaborate(parsed, parameters, name, widening_of(case.fields.get("widen")))
-    if source.language != DIP:
-        return program
-    wider = widening_by_pairs(case.fields.get("pairs", "all"), program)
-    return program if wider is AS_DECLARED else elaborate(parsed, parameters, name, wider)
+    pairs = case.fields.get("pairs", "all") if case.program.language == DIP else None
+    parameters = tuple(case.parameters.items())
+    return _elaborated(case.program, parameters, case.fields.get("widen"), pairs)
 
 
-def parameters_of(case: Case) -> dict[str, Fraction]:
-    """Return the program's parameters.
+@lru_cache(maxsize=4)
+def _elaborated(
+    program: ProgramFile,
+    parameters: tuple[tuple[str, str], ...],
+    widen: str | None,
+    pairs: str | None,
+) -> Program:
+    values = {name: parse_rational(value, f"parameter '{name}'") for name, value in parameters}
+    name = program.name.rpartition("/")[2].rpartition(".")[0] or program.name
+    found = elaborate(_parsed(program), values, name, widening_of(widen))
+    wider = AS_DECLARED if pairs is None else widening_by_pairs(pairs, found)
+    return found if wider is AS_DECLARED else elaborate(_parsed(program), values, name, wider)
 
-    Raises:
-        UserError: If one is no number.
-    """
-    return {
-        name: parse_rational(value, f"parameter '{name}'")
-        for name, value in case.parameters.items()
-    }
+
+@lru_cache(maxsize=4)
+def _parsed(program: ProgramFile) -> ast.Program:
+    return parse_program(program.text, program.language, program.name)

@@ -1,8 +1,8 @@
 """The results file: a heading, then one line of JSON for every finished case.
 
-Every line is written in one piece, flushed and synced before the next case is counted as done.
-After a crash the last line may be torn: it is cut off, and its case runs again. One process at a
-time may hold the file.
+A case counts as done after its line is written and synced; what finished meanwhile is synced at
+once. After a crash the last line may be torn: it is cut off, and its case runs again. One process
+at a time may hold the file.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 from dipapprox.errors import UserError
+from dipapprox.experiments.sweep.case import PARTS
 
 FORMAT = 1
 """Of the lines; in the heading."""
-
-_PARTS = frozenset({"case", "task", "program", "params", "result", "failure", "seconds"})
-"""What every line has."""
 
 
 class Ledger:
@@ -59,14 +57,14 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self._file.close()  # and lets the lock go
 
-    def append(self, record: Mapping[str, object]) -> None:
-        """Write the line of a case, and wait until it is on the disk.
+    def append(self, records: Sequence[Mapping[str, object]]) -> None:
+        """Write the lines of cases, and wait until they are on the disk.
 
         Raises:
-            UserError: If that fails, e.g. because the disk is full; the file is as before.
+            UserError: If that fails, e.g. because the disk is full; the lines that fit are kept.
         """
-        self._write(record)
-        self.finished.add(str(record["case"]))
+        self._write(*records)
+        self.finished.update(str(record["case"]) for record in records)
 
     def _hold(self) -> None:
         try:
@@ -100,16 +98,18 @@ class Ledger:
             self._write({"sweep": FORMAT, "digest": digest, "cases": size})
         return finished
 
-    def _write(self, record: Mapping[str, object]) -> None:
-        line = memoryview((json.dumps(record, ensure_ascii=False) + "\n").encode())
+    def _write(self, *records: Mapping[str, object]) -> None:
+        lines = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in records).encode()
         start = self._file.seek(0, os.SEEK_END)
+        written = 0
         try:
-            while line:
-                line = line[self._file.write(line) :]
+            while written < len(lines):
+                written += self._file.write(lines[written:])
             os.fsync(self._file.fileno())
         except OSError as error:
+            whole = lines.rfind(b"\n", 0, written) + 1
             with contextlib.suppress(OSError):  # if not now, the next run cuts the line off
-                self._file.truncate(start)
+                self._file.truncate(start + whole)
             raise UserError(
                 f"cannot write '{self.path}': {error.strerror}",
                 "finished cases are kept: make room, then run the same command again",
@@ -132,7 +132,7 @@ def read_records(path: Path) -> Iterator[dict[str, object]]:
                 fields = _fields(line, path, number)
                 if number == 1:
                     _check_heading(fields, None, path)
-                elif fields.keys() >= _PARTS:
+                elif fields.keys() >= PARTS:
                     yield fields
                 else:
                     raise UserError(f"{path}:{number}: not a line of results")

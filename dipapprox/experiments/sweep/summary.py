@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.experiments.sweep.case import PARTS
+
 Record = Mapping[str, object]
 
 _WORDS = {"private": "DP", "violated": "Not_DP", "unknown": "Unknown"}
 """The verdicts of `decide`, as those of `verify`."""
-
-_OWN = ("case", "task", "program", "params", "result", "failure", "seconds")
 
 _QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
 """What numbers an answer can enclose, and how they are written."""
@@ -169,7 +169,7 @@ def _row(record: Record) -> Row:
     parameters = record["params"]
     assert isinstance(parameters, dict)
     values = {str(k): str(v) for k, v in parameters.items()}
-    values |= {k: str(v) for k, v in record.items() if k not in _OWN}
+    values |= {k: str(v) for k, v in record.items() if k not in PARTS}
     seconds = record["seconds"]
     assert isinstance(seconds, int | float)
     answer, detail = _answer(record)

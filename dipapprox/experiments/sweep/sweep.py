@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,32 +11,13 @@ from pathlib import Path
 from dipapprox.errors import SourceError, UserError
 from dipapprox.experiments.sweep.case import Case, cases_of, record
 from dipapprox.experiments.sweep.cluster import run_on_cluster
-from dipapprox.experiments.sweep.execution import parameters_of
+from dipapprox.experiments.sweep.execution import program_of
 from dipapprox.experiments.sweep.ledger import Ledger
-from dipapprox.experiments.sweep.local import run_locally
+from dipapprox.experiments.sweep.pool import run_locally
 from dipapprox.experiments.sweep.spec import Spec
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import parse_program
 
 Progress = Callable[[int, int], None]
 """Called with the cases done and their total."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """How a sweep went.
-
-    Attributes:
-        cases: Of the sweep.
-        before: Finished by earlier runs.
-        done: Finished by this run.
-        failed: Of those, cases without an answer.
-    """
-
-    cases: int
-    before: int
-    done: int
-    failed: int
 
 
 @dataclass(slots=True)
@@ -45,17 +27,22 @@ class Sweep:
     Attributes:
         cluster: Address of a Dask scheduler; None: this machine.
         jobs: Processes on this machine.
+        cases: Of the sweep.
+        before: Finished by earlier runs.
+        done: Finished by this run.
+        failed: Of those, cases without an answer.
     """
 
     spec: Spec
     out: Path
     jobs: int = 1
     cluster: str | None = None
+    cases: int = 0
     before: int = 0
     done: int = 0
     failed: int = 0
 
-    def run(self, progress: Progress) -> Summary:
+    def run(self, progress: Progress) -> None:
         """Run all cases that are not finished.
 
         Raises:
@@ -64,22 +51,22 @@ class Sweep:
             WorkerLost: If processes keep dying.
         """
         check_programs(self.spec)
-        digest, size = digest_of(self.spec)
-        with Ledger(self.out, digest, size) as ledger:
+        digest, self.cases = digest_of(self.spec)
+        with Ledger(self.out, digest, self.cases) as ledger:
             self.before = len(ledger.finished)
-            progress(self.before, size)
+            progress(self.before, self.cases)
             waiting = (case for case in cases_of(self.spec) if case.key not in ledger.finished)
-            answers = (
+            batches = (
                 run_locally(waiting, self.jobs)
                 if self.cluster is None
                 else run_on_cluster(waiting, self.cluster)
             )
-            for case, outcome in answers:
-                ledger.append(record(case, outcome))
-                self.done += 1
-                self.failed += outcome.result is None
-                progress(self.before + self.done, size)
-        return Summary(size, self.before, self.done, self.failed)
+            with contextlib.closing(batches):
+                for answered in batches:
+                    ledger.append([record(case, outcome) for case, outcome in answered])
+                    self.done += len(answered)
+                    self.failed += sum(outcome.result is None for _, outcome in answered)
+                    progress(self.before + self.done, self.cases)
 
 
 def digest_of(spec: Spec) -> tuple[str, int]:
@@ -102,11 +89,7 @@ def check_programs(spec: Spec) -> None:
     """
     for case in _corners(spec):
         try:
-            elaborate(
-                parse_program(case.program.text, case.program.language, case.program.name),
-                parameters_of(case),
-                case.program.name,
-            )
+            program_of(case)
         except SourceError:
             raise
         except UserError as error:

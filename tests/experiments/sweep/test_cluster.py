@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.running import run
-from experiments.sweep.test_sweep import PROGRAM, finish, finished, lines, start
+from experiments.sweep.test_sweep import PROGRAM, finish, lines, start
 
 from dipapprox.errors import UserError
+from dipapprox.experiments.sweep import cluster
+from dipapprox.experiments.sweep.case import cases_of
 from dipapprox.experiments.sweep.cluster import run_on_cluster
-from tests.waiting import wait_until
+from dipapprox.experiments.sweep.pool import Pool
+from dipapprox.experiments.sweep.spec import read_spec
 
 pytest.importorskip("distributed")
 
@@ -23,7 +27,7 @@ SPEC = """[[grid]]
 task = "verify"
 programs = ["svt.dpg"]
 parameters = { N = [1, 2] }
-eps = [0.1, 1]
+eps = { from = 0.1, to = 1, count = 20 }
 delta = [0, 0.01]
 """
 
@@ -48,9 +52,9 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(SPEC)
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
     file = tmp_path / "scheduler.json"
-    words = ("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-    with dask(*words) as scheduler:
-        wait_until(lambda: _address(file) is not None, scheduler)
+    with dask("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)):
+        while not file.exists():
+            time.sleep(0.05)
         worker = [
             "dask_worker",
             "--scheduler-file",
@@ -61,16 +65,34 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
             "--no-dashboard",
         ]
         address = _address(file)
-        assert address is not None
         with dask(*worker) as doomed, dask(*worker):
             running = start(tmp_path / "grid.toml", there, "--cluster", address)
-            wait_until(lambda: finished(there) >= 2, running)
+            while not there.exists() or len(there.read_text().splitlines()) < 4:
+                time.sleep(0.02)
+                assert running.poll() is None or running.returncode == 0
             doomed.kill()
             status, text, err = finish(running)
     assert status == 0, err
-    assert "8 cases: 0 finished before, 8 now" in text
-    assert run("sweep", str(tmp_path / "grid.toml"), "--out", str(here))[0] == 0
+    assert "80 cases: 0 finished before, 80 now" in text
+    assert finish(start(tmp_path / "grid.toml", here, "--jobs", "2"))[0] == 0
     assert lines(there) == lines(here)
+
+
+def test_a_worker_gives_back_what_it_has_not_begun_after_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "svt.dpg").write_text(PROGRAM)
+    (tmp_path / "grid.toml").write_text(SPEC)
+    bundle = list(itertools.islice(cases_of(read_spec(tmp_path / "grid.toml")), 5))
+    with contextlib.closing(Pool(1)) as pool:
+        monkeypatch.setattr(cluster._own, "pool", pool, raising=False)
+        monkeypatch.setattr(cluster, "_MOMENT", 3600.0)
+        whole = cluster.run_remotely(bundle)
+        monkeypatch.setattr(cluster, "_MOMENT", -1.0)
+        (first,) = cluster.run_remotely(bundle)
+    assert len(whole) == 5
+    assert all(outcome.result is not None for outcome in whole)
+    assert first.result == whole[0].result
 
 
 def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +105,5 @@ def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
             next(iter(run_on_cluster(iter(()), address)))
 
 
-def _address(file: Path) -> str | None:
-    """The address that the scheduler has written; None before it is there as a whole."""
-    try:
-        return str(json.loads(file.read_text())["address"])
-    except (OSError, ValueError):
-        return None
+def _address(file: Path) -> str:
+    return str(json.loads(file.read_text())["address"])

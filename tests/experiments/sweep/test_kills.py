@@ -2,105 +2,229 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import signal
-import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dipapprox.experiments.sweep.case import Case
-from dipapprox.experiments.sweep.messages import case_fields
+from dipapprox.experiments.sweep import pool
+from dipapprox.experiments.sweep.case import Case, Outcome
+from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
-from dipapprox.experiments.sweep.worker import FORK_SERVER
 from dipapprox.language.load import BUNDLED
-from tests.waiting import wait_until
 
 LONG = Case(
     "verify",
     ProgramFile("range.dpg", "dpg", (BUNDLED / "m_range_gauss.dpg").read_text()),
     {"N": "40"},
     {"eps": "1/2", "delta": "1/100", "engine": "nested"},
-    CaseLimits(Fraction(10**6), 1000),
+    CaseLimits(Fraction(60), 1000),
 )
 """A case that ends by its time limit only."""
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux only")
 
 
+QUICK = Case(
+    "verify",
+    ProgramFile("svt.dpg", "dpg", (BUNDLED / "svt_gauss.dpg").read_text()),
+    {"N": "1"},
+    {"eps": "1/2", "delta": "1/100"},
+    CaseLimits(Fraction(60), 1000),
+)
+
+
 @contextmanager
-def server() -> Iterator[subprocess.Popen[str]]:
-    """A fork server that is busy with `LONG`."""
-    words = [sys.executable, "-m", FORK_SERVER]
-    process = subprocess.Popen(
-        words, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    with process:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(case_fields(LONG)) + "\n")
-        process.stdin.flush()
-        try:
-            yield process
-        finally:
-            process.kill()
+def serving(jobs: int = 1) -> Iterator[Server]:
+    """A fork server."""
+    with contextlib.closing(Server(jobs)) as server:
+        yield server
 
 
-def child_of(server: subprocess.Popen[str], other_than: int = 0) -> int:
+def answer(server: Server, case: Case) -> Outcome:
+    """Have a case run."""
+    server.requests.send((7, case))
+    reply = server.replies.get()
+    assert reply is not None
+    assert reply[0] == 7
+    return reply[1]
+
+
+def children_of(server: int) -> list[int]:
+    """The children of the server that live now."""
+    processes = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+    return [process for process in processes if _parent(process) == server]
+
+
+def child_of(server: int, other_than: int = 0) -> int:
     """Wait for a child of the server, and return its process."""
-    found: list[int] = []
-
-    def looked() -> bool:
-        pids = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
-        found.extend(pid for pid in pids if pid != other_than and _parent(pid) == server.pid)
-        return bool(found)
-
-    wait_until(looked, server)
-    return found[0]
+    for _ in range(_LOOKS):
+        for pid in children_of(server):
+            if pid != other_than:
+                return pid
+        time.sleep(0.02)
+    raise AssertionError("the server has no child")
 
 
-def _stat(pid: int) -> list[str]:
-    """What /proc/PID/stat says behind the name, the state first; nothing if it has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-    return [] if fields[0] == "Z" else fields
+_LOOKS = 1500
+"""How often is looked before a test gives up."""
+
+
+def has_ended(pid: int) -> bool:
+    """Wait for the end of a process; False if it does not come, as `LONG` takes far longer."""
+    for _ in range(_LOOKS):
+        if _parent(pid) is None:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def _parent(pid: int) -> int | None:
     """The parent of a process that runs; None if it has ended."""
-    return int(fields[1]) if (fields := _stat(pid)) else None
+    try:
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return None
+    return None if state == "Z" else int(parent)
 
 
-def _works(pid: int) -> bool:
-    """Whether a process has used the processor for a while: some hundredths of a second."""
-    return bool(fields := _stat(pid)) and int(fields[11]) + int(fields[12]) >= 5
+def impatient(monkeypatch: pytest.MonkeyPatch, settings: str) -> None:
+    """Let fork servers have other settings."""
+    code = f"from dipapprox.experiments.sweep import fork_server as s\n{settings}\ns.main()"
+    monkeypatch.setattr(pool, "_FORK_SERVER", (sys.executable, "-c", code))
 
 
 @needs_proc
 def test_a_killed_server_takes_its_case_with_it_and_is_missed_at_once() -> None:
-    with server() as process:
-        child = child_of(process)
-        wait_until(lambda: _works(child), process)
-        process.kill()
-        assert process.stdout is not None
-        wait_until(lambda: _parent(child) is None)
-        assert process.stdout.readline() == ""  # nobody else holds the pipe open
+    with serving() as server:
+        server.requests.send((0, LONG))
+        child = child_of(server.process.pid)
+        time.sleep(0.2)  # the child has begun
+        server.process.kill()
+        assert has_ended(child)
+        assert server.replies.get() is None  # nobody else holds the pipe open
+
+
+@needs_proc
+def test_a_server_ends_with_its_requests_and_takes_its_cases_with_it() -> None:
+    with serving(jobs=2) as server:
+        server.requests.send((0, LONG))
+        one = child_of(server.process.pid)
+        server.requests.send((1, LONG))
+        other = child_of(server.process.pid, other_than=one)
+    assert has_ended(one)
+    assert has_ended(other)
+    assert server.process.returncode == 0
+    assert server.replies.get() is None
 
 
 @needs_proc
 def test_a_case_that_somebody_killed_runs_again_and_is_not_called_too_large() -> None:
-    with server() as process:
-        first = child_of(process)
+    with serving() as server:
+        server.requests.send((0, LONG))
+        first = child_of(server.process.pid)
         os.kill(first, signal.SIGKILL)
-        second = child_of(process, other_than=first)
+        second = child_of(server.process.pid, other_than=first)
         os.kill(second, signal.SIGKILL)
-        assert process.stdout is not None
-        reply = json.loads(process.stdout.readline())
-    assert reply["result"] is None
-    assert "killed twice from outside" in reply["failure"]
+        reply = server.replies.get()
+    assert reply is not None
+    assert reply[1].result is None
+    assert reply[1].failure is not None
+    assert "killed twice from outside" in reply[1].failure
+
+
+@needs_proc
+def test_a_child_serves_many_cases_and_one_that_died_idle_is_not_missed() -> None:
+    patient = replace(QUICK, limits=CaseLimits(Fraction(10**7), 1000))
+    with serving() as server:
+        results = [answer(server, patient).result]
+        child = child_of(server.process.pid)
+        results += [answer(server, QUICK).result for _ in range(3)]
+        assert child_of(server.process.pid) == child
+        os.kill(child, signal.SIGKILL)
+        results += [answer(server, QUICK).result]
+        assert child_of(server.process.pid, other_than=child)
+    assert results[0] is not None
+    assert all(result == results[0] for result in results)
+
+
+_GREEDY = """
+run = s.run_case
+def greedy(case):
+    large = b"x" * (300 << 20) if case.limits.memory == 1000 else b""
+    return run(case)
+s.run_case = greedy
+s._GROWTH = 10**6"""
+
+
+@needs_proc
+def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient(monkeypatch, _GREEDY)
+    with serving() as server:
+        large = answer(server, QUICK)
+        child = child_of(server.process.pid)
+        small = answer(server, replace(QUICK, limits=CaseLimits(Fraction(60), 200)))
+        assert child_of(server.process.pid, other_than=child) != child
+    assert small.result == large.result
+    assert small.result is not None
+    assert small.result["verdict"] == "DP"
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("settings", "children"), [("s._MOST_CASES = 2", [1, 0, 1, 0]), ("s._GROWTH = -1", [0, 0])]
+)
+def test_children_that_served_much_or_grew_are_replaced(
+    monkeypatch: pytest.MonkeyPatch, settings: str, children: list[int]
+) -> None:
+    impatient(monkeypatch, settings)
+    with serving() as server:
+        for count in children:
+            assert answer(server, QUICK).result is not None
+            assert len(children_of(server.process.pid)) == count
+
+
+@needs_proc
+def test_a_child_that_does_not_look_at_its_clock_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient(monkeypatch, "s._GRACE = 0.1")
+    with serving() as server:
+        server.requests.send((0, replace(LONG, limits=CaseLimits(Fraction(1, 2), 1000))))
+        child = child_of(server.process.pid)
+        os.kill(child, signal.SIGSTOP)
+        server.requests.send((1, QUICK))
+        replies = [server.replies.get(), server.replies.get()]
+        assert has_ended(child)
+    assert replies[0] is not None
+    assert replies[0][0] == 0
+    assert replies[0][1].failure == "time limit: 0.5 s"
+    assert replies[1] is not None
+    assert replies[1][1].result is not None
+
+
+@needs_proc
+def test_a_pool_whose_server_is_killed_gives_every_answer_once() -> None:
+    cases = [replace(QUICK, fields={**QUICK.fields, "eps": str(k)}) for k in range(1, 40)]
+    with contextlib.closing(Pool(2)) as running:
+        batches = running.run(iter(cases))
+        found = next(batches)
+        assert running._server is not None
+        running._server.process.kill()
+        for batch in batches:
+            found += batch
+    assert len(found) == len(cases)
+    assert {case.key for case, _ in found} == {case.key for case in cases}
+    assert all(outcome.result is not None for _, outcome in found)
+
+
+def test_servers_that_die_at_once_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_FORK_SERVER", (sys.executable, "-c", "raise SystemExit(1)"))
+    with contextlib.closing(Pool(2)) as running, pytest.raises(WorkerLost, match="died twice"):
+        list(running.run(iter([QUICK])))

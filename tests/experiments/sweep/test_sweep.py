@@ -1,25 +1,20 @@
-"""Sweeps survive what happens to them: kills, full disks, other processes, bad cases.
-
-Most run as processes of their own, and every case of theirs is a process too: few cases are enough.
-"""
+"""Sweeps survive what happens to them: kills, full disks, other processes, bad cases."""
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from cli.running import run
 
-from dipapprox.experiments.sweep.ledger import Ledger
-from dipapprox.experiments.sweep.spec import read_spec
-from dipapprox.experiments.sweep.sweep import digest_of
 from dipapprox.language.load import BUNDLED
-from tests.waiting import HOPELESS, wait_until
 
 PROGRAM = """param N = 1
 input q[N] in {0, 1}
@@ -41,9 +36,9 @@ timeout = 30
 [[grid]]
 task = "verify"
 programs = ["svt.dpg"]
-parameters = { N = [1, 2] }
-eps = [0.1, 1]
-delta = [0, 0.02]
+parameters = { N = [1, 2, 3] }
+eps = { from = 0.1, to = 1, count = 4 }
+delta = [0, 0.01, 0.02]
 [[grid]]
 task = "profile"
 programs = ["svt.dpg"]
@@ -60,7 +55,7 @@ task = "decide"
 programs = ["lap.dpg"]
 budget = [1, "99/100"]
 """
-CASES = 13
+CASES = 41
 LAPLACE = "\n".join(line.replace("Gauss", "Lap") for line in PROGRAM.splitlines())
 
 
@@ -82,13 +77,13 @@ def start(spec: Path, out: Path, *more: str) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Wait for a sweep."""
-    out, err = process.communicate(timeout=HOPELESS)
+    out, err = process.communicate(timeout=100)
     return process.returncode, out, err
 
 
-def finished(path: Path) -> int:
-    """How many cases a results file has; -1 if it is not there yet, or empty."""
-    return path.read_bytes().count(b"\n") - 1 if path.exists() else -1
+def lines_of(path: Path) -> list[str]:
+    """The whole lines of a file that may not yet exist."""
+    return path.read_text().split("\n")[:-1] if path.exists() else []
 
 
 def lines(path: Path) -> list[str]:
@@ -102,26 +97,28 @@ def lines(path: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results file of an undisturbed sweep."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What an undisturbed sweep finds."""
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "svt.dpg").write_text(PROGRAM)
     (folder / "lap.dpg").write_text(LAPLACE)
     (folder / "grid.toml").write_text(SPEC)
-    out = folder / "out.jsonl"
-    status, _, err = finish(start(folder / "grid.toml", out, "--jobs", "2"))
+    status, _, err = finish(start(folder / "grid.toml", folder / "out.jsonl", "--jobs", "2"))
     assert (status, err) == (0, "")
-    found = lines(out)
+    found = lines(folder / "out.jsonl")
     assert len(found) == len(set(found)) == CASES
     assert all(json.loads(line)["result"] is not None for line in found)
-    return out
+    return found
 
 
-def test_killed_sweeps_go_on_where_they_were(spec: Path, tmp_path: Path, undisturbed: Path) -> None:
+def test_killed_sweeps_go_on_where_they_were(
+    spec: Path, tmp_path: Path, undisturbed: Sequence[str]
+) -> None:
     out = tmp_path / "out.jsonl"
-    for kept in (0, 3):
-        process = start(spec, out)
-        wait_until(lambda kept=kept: finished(out) >= kept, process)
+    for finished in (0, 5, 20):
+        process = start(spec, out, "--jobs", "2")
+        while process.poll() is None and len(lines_of(out)) <= finished:
+            time.sleep(0.002)
         process.kill()
         finish(process)
     with out.open("ab") as file:
@@ -129,10 +126,10 @@ def test_killed_sweeps_go_on_where_they_were(spec: Path, tmp_path: Path, undistu
     status, text, _ = finish(start(spec, out, "--jobs", "2"))
     assert status == 0
     assert f"{CASES} cases" in text
-    assert lines(out) == lines(undisturbed)
+    assert lines(out) == undisturbed
 
 
-def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Path) -> None:
+def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequence[str]) -> None:
     out = tmp_path / "out.jsonl"
     # A limit on the size of files fails as a full disk does: in the middle of a line.
     words = [sys.executable, "-m", "dipapprox", "sweep", str(spec), "--out", str(out)]
@@ -140,7 +137,8 @@ def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Path
         words,
         text=True,
         capture_output=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
+        timeout=100,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
     )
     assert limited.returncode == 2
     assert "cannot write" in limited.stderr
@@ -149,56 +147,40 @@ def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Path
     assert 0 < len(kept) < CASES
     assert out.read_text().endswith("\n")
     assert finish(start(spec, out))[0] == 0
-    assert lines(out) == lines(undisturbed)
+    assert lines(out) == undisturbed
 
 
-def test_one_process_at_a_time(
-    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    with Ledger(out, *digest_of(read_spec(spec))):
-        assert run("sweep", str(spec), "--out", str(out)) == (2, "")
-    assert "in use by another process" in capsys.readouterr().err
-
-
-def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
-    (tmp_path / "svt.dpg").write_text(PROGRAM)
-    (tmp_path / "range.dpg").write_text((BUNDLED / "m_range_gauss.dpg").read_text())
-    (tmp_path / "grid.toml").write_text(
-        '[[grid]]\ntask = "verify"\nprograms = ["svt.dpg"]\neps = 1\ndelta = 0\n'
-        '[[grid]]\ntask = "verify"\nprograms = ["range.dpg"]\nparameters = { N = 40 }\n'
-        'eps = 1\ndelta = 0\nengine = "nested"\n'  # ends by its time limit only
+    (tmp_path / "long.dpg").write_text((BUNDLED / "m_range_gauss.dpg").read_text())
+    spec.write_text(
+        '[[grid]]\ntask = "verify"\nprograms = "long.dpg"\nparameters = { N = 40 }\neps = 1\n'
+        'delta = 0.01\nengine = "nested"\n'
     )
-    out = tmp_path / "out.jsonl"
-    # As behind `&` in a script, where SIGINT is ignored.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process = start(tmp_path / "grid.toml", out)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    wait_until(lambda: finished(out) >= 1, process)
-    process.send_signal(signal.SIGINT)
-    # The worker has its output open too, and would keep this waiting.
-    status, text, err = finish(process)
-    assert (status, text) == (130, "")
-    goes_on = f" cases are in {out}; the same command goes on from there\n"
-    # The interrupt may come after the line is written, and before it is counted.
-    assert err in (f"interrupted: {count}{goes_on}" for count in (0, 1))
+    first = start(spec, out)
+    while first.poll() is None and not lines_of(out):
+        time.sleep(0.02)
+    status, _, err = finish(start(spec, out))
+    assert status == 2
+    assert "in use by another process" in err
+    first.send_signal(signal.SIGINT)
+    status, _, err = finish(first)
+    assert status == 130
+    assert "the same command goes on from there" in err
 
 
-def test_changes_are_noticed(
-    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_changes_are_noticed(spec: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    words = ("sweep", str(spec), "--out", str(out))
     spec.write_text(
         '[[grid]]\ntask = "verify"\nprograms = ["svt.dpg"]\neps = 1\ndelta = [0, 0.1]\n'
     )
-    assert run(*words)[0] == 0
-    assert run(*words) == (0, "2 cases: 2 finished before, 0 now\n")
+    assert finish(start(spec, out))[0] == 0
+    status, text, _ = finish(start(spec, out))
+    assert (status, text) == (0, "2 cases: 2 finished before, 0 now\n")
     (tmp_path / "svt.dpg").write_text(PROGRAM + "# changed\n")
-    assert run(*words) == (2, "")
-    assert "the spec or a program has changed" in capsys.readouterr().err
+    status, _, err = finish(start(spec, out))
+    assert status == 2
+    assert "the spec or a program has changed" in err
 
 
 def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:
@@ -214,7 +196,7 @@ def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:
         '[[grid]]\ntask = "verify"\nprograms = "svt.dpg"\neps = 1\ndelta = 0.1\npairs = "5~6"\n'
     )
     out = tmp_path / "out.jsonl"
-    status, text = run("sweep", str(spec), "--out", str(out))
+    status, text, _ = finish(start(spec, out))
     assert status == 0
     records = [json.loads(line) for line in out.read_text().splitlines()[1:]]
     slow, wrong = records
@@ -231,25 +213,31 @@ def test_memory_is_limited_in_the_child(tmp_path: Path) -> None:
         "parameters = { N = 8 }\neps = 1\ndelta = 0.001\n"
     )
     out = tmp_path / "out.jsonl"
-    assert run("sweep", str(tmp_path / "grid.toml"), "--out", str(out))[0] == 0
+    assert finish(start(tmp_path / "grid.toml", out))[0] == 0
     (record,) = [json.loads(line) for line in out.read_text().splitlines()[1:]]
     reason = record["failure"] or record["result"]["reason"]
     assert "memory limit: 1 MiB" in reason
 
 
-def test_summaries_and_pictures(spec: Path, tmp_path: Path, undisturbed: Path) -> None:
-    pictures = tmp_path / "pictures"
-    status, text = run("sweep", "--summary", str(undisturbed), "--plot", str(pictures))
-    assert status == 0
-    assert "verify svt.dpg: 8 cases" in text
-    assert "calibrate svt.dpg: 1 case: 1 answered" in text
+def test_summaries_and_pictures(spec: Path, tmp_path: Path) -> None:
+    out, pictures = tmp_path / "out.jsonl", tmp_path / "pictures"
+    assert finish(start(spec, out, "--jobs", "2"))[0] == 0
+    words = [sys.executable, "-m", "dipapprox", "sweep", "--summary", str(out), "--plot"]
+    environment = {**os.environ, "COLUMNS": "100"}
+    shown = subprocess.run(
+        [*words, str(pictures)], text=True, capture_output=True, timeout=100, env=environment
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "verify svt.dpg: 36 cases" in shown.stdout
+    assert "calibrate svt.dpg: 1 case: 1 answered" in shown.stdout
     names = sorted(path.name for path in pictures.iterdir())
     stems = ("profile-svt-eps_prv-by-delta", "verify-svt-time-N")
     assert names == [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]
-    verify = SPEC.partition('[[grid]]\ntask = "profile"')[0]
-    spec.write_text(verify.replace("parameters = { N = [1, 2] }\n", ""))
-    two = tmp_path / "two.jsonl"
-    assert run("sweep", str(spec), "--out", str(two))[0] == 0
-    _, text = run("sweep", "--summary", str(two), "--plot", str(pictures))
-    assert "eps ╲ delta" in text
+    spec.write_text(SPEC.replace("parameters = { N = [1, 2, 3] }\n", ""))
+    assert finish(start(spec, tmp_path / "two.jsonl", "--jobs", "2"))[0] == 0
+    words[-2] = str(tmp_path / "two.jsonl")
+    shown = subprocess.run(
+        [*words, str(pictures)], text=True, capture_output=True, timeout=100, env=environment
+    )
+    assert "eps ╲ delta" in shown.stdout
     assert (pictures / "verify-svt-map.svg").exists()
