@@ -18,7 +18,7 @@ soundness: $(VENV)/.tested
 
 # Engines side by side, growth with N, memory: into results/benchmarks/, some minutes.
 bench: $(VENV)/.tested
-	$(BIN)/python -m dipapprox.experiments.benchmarks --output results/benchmarks
+	$(BIN)/python -m bench --output results/benchmarks
 
 # The papers' tables, published numbers beside ours: into results/tables/, about a minute.
 tables: $(VENV)/.installed

@@ -44,7 +44,7 @@ LAYERS = (
 )
 """A module imports from its own or an earlier layer; `__init__` and `__main__` stand above all."""
 
-HOMES = {
+HOMES: dict[str, set[str]] = {
     "ply": {"language"},
     "igraph": {"graphs"},
     "flint": {"numerics", "exact", "checking"},
@@ -53,6 +53,7 @@ HOMES = {
     "pygments": {"highlighting"},
     "distributed": {"experiments"},
     "matplotlib": {"experiments", "cli"},
+    "bench": set(),
 }
 """Foreign packages and the only layers that may know them."""
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Chosen, Connected, Leaves, Star
-from dipapprox.experiments.benchmarks.plain import (
+from bench.plain import (
     Array,
     NoPlainEvaluation,
     cdf,
@@ -22,6 +20,8 @@ from dipapprox.experiments.benchmarks.plain import (
     pdf,
     survival,
 )
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Chosen, Connected, Leaves, Star
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.enclosure import NotEnclosed
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dipapprox.experiments.benchmarks.cases import AnyCase, Case
+from bench.cases import AnyCase, Case
 from dipapprox.privacy.options import FIRST_PRECISION
 
 

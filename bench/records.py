@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dipapprox.experiments.benchmarks.figures import judge
-from dipapprox.experiments.benchmarks.published import published
-from dipapprox.experiments.benchmarks.suite import Results
-from dipapprox.experiments.benchmarks.timing import Ratio, Timing
+from bench.figures import judge
+from bench.published import published
+from bench.suite import Results
+from bench.timing import Ratio, Timing
 
 Record = dict[str, object]
 

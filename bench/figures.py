@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from dipapprox.experiments.benchmarks.cases import Case, Chain
-from dipapprox.experiments.benchmarks.comparison import LITERAL, NESTED
-from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, NOISY, PRECISE, SVT, Results
-from dipapprox.experiments.benchmarks.timing import Outcome, Ratio
+from bench.cases import Case, Chain
+from bench.comparison import LITERAL, NESTED
+from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, SVT, Results
+from bench.timing import Outcome, Ratio
 
 _MOST_TIMES_PLAIN = 3.0
 

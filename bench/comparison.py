@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dipapprox.events.event import Connected
-from dipapprox.experiments.benchmarks.cases import (
+from bench.cases import (
     AnyCase,
     Batch,
     Chain,
@@ -24,9 +23,9 @@ from dipapprox.experiments.benchmarks.cases import (
     nested_literally,
     verification,
 )
-from dipapprox.experiments.benchmarks.plain import Array, NoPlainEvaluation
-from dipapprox.experiments.benchmarks.plain_events import Prepared
-from dipapprox.experiments.benchmarks.timing import (
+from bench.plain import Array, NoPlainEvaluation
+from bench.plain_events import Prepared
+from bench.timing import (
     NoAnswer,
     Patience,
     Ratio,
@@ -35,6 +34,7 @@ from dipapprox.experiments.benchmarks.timing import (
     ratio,
     side_by_side,
 )
+from dipapprox.events.event import Connected
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.enclosure import Enclosure

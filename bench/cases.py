@@ -15,11 +15,11 @@ from itertools import product
 from math import factorial
 from pathlib import Path
 
+from bench.timing import NoAnswer, Run
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
-from dipapprox.experiments.benchmarks.timing import NoAnswer, Run
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load

@@ -9,13 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family
-from dipapprox.errors import LimitReached
-from dipapprox.events.event import Event
-from dipapprox.experiments import pictures
-from dipapprox.experiments.benchmarks import plot
-from dipapprox.experiments.benchmarks.cases import Batch, Case, Chain, certified
-from dipapprox.experiments.benchmarks.comparison import (
+from bench import plot
+from bench.cases import Batch, Case, Chain, certified
+from bench.comparison import (
     AFRESH,
     CERTIFIED,
     ELIMINATION,
@@ -28,16 +24,16 @@ from dipapprox.experiments.benchmarks.comparison import (
     compare_engines,
     compare_tier,
 )
-from dipapprox.experiments.benchmarks.figures import Standing, judge
-from dipapprox.experiments.benchmarks.growth import Command, Growth, measure, own_peak_memory
-from dipapprox.experiments.benchmarks.plain import NoPlainEvaluation
-from dipapprox.experiments.benchmarks.plain_events import Prepared
-from dipapprox.experiments.benchmarks.published import published
-from dipapprox.experiments.benchmarks.records import write_records
-from dipapprox.experiments.benchmarks.report import milliseconds, page, table
-from dipapprox.experiments.benchmarks.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
-from dipapprox.experiments.benchmarks.sweeping import Swept, measure_sweep
-from dipapprox.experiments.benchmarks.timing import (
+from bench.figures import Standing, judge
+from bench.growth import Command, Growth, measure, own_peak_memory
+from bench.plain import NoPlainEvaluation
+from bench.plain_events import Prepared
+from bench.published import published
+from bench.records import write_records
+from bench.report import milliseconds, page, table
+from bench.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
+from bench.sweeping import Swept, measure_sweep
+from bench.timing import (
     NoAnswer,
     Outcome,
     Patience,
@@ -46,10 +42,14 @@ from dipapprox.experiments.benchmarks.timing import (
     ratio,
     side_by_side,
 )
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event
+from dipapprox.experiments import pictures
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.semantics.linear import LinearForm
 
-PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+PROGRAMS = Path(__file__).parent.parent / "programs"
 ONCE = Patience(runs=1, seconds=1.0, cap=60.0)
 
 
@@ -279,13 +279,6 @@ def test_a_precise_verification_is_another_case() -> None:
     assert precise.name == f"{plain.name}, 200 bits"
     assert published(plain) is not None and published(precise) is None
     assert measure(precise, PROGRAMS, ONCE).timing.outcome is Outcome.ANSWERED
-
-
-def test_nothing_else_leans_on_the_benchmarks() -> None:
-    package = PROGRAMS.parent / "dipapprox"
-    for path in package.rglob("*.py"):
-        if "benchmarks" not in path.parts:
-            assert "benchmarks" not in path.read_text(encoding="utf-8"), path
 
 
 def test_the_machine_is_described() -> None:

@@ -1,4 +1,4 @@
-"""python -m dipapprox.experiments.benchmarks [--quick] [--output FOLDER]"""
+"""python -m bench [--quick] [--output FOLDER]"""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from dipapprox.experiments.benchmarks.plain import NORMAL_CDF_SOURCE
-from dipapprox.experiments.benchmarks.plot import MISSING, plot_growth
-from dipapprox.experiments.benchmarks.records import write_records
-from dipapprox.experiments.benchmarks.report import BUSY, page
-from dipapprox.experiments.benchmarks.suite import FULL, QUICK, measure_suite
+from bench.plain import NORMAL_CDF_SOURCE
+from bench.plot import MISSING, plot_growth
+from bench.records import write_records
+from bench.report import BUSY, page
+from bench.suite import FULL, QUICK, measure_suite
 from dipapprox.experiments.machine import describe_machine, is_busy, load
 
 

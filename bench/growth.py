@@ -19,14 +19,14 @@ from pathlib import Path
 from statistics import median
 from typing import assert_never
 
-from dipapprox.experiments.benchmarks.cases import (
+from bench.cases import (
     AnyCase,
     Case,
     Chain,
     eliminated,
     verification,
 )
-from dipapprox.experiments.benchmarks.timing import (
+from bench.timing import (
     Outcome,
     Patience,
     Run,

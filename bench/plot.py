@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bench.published import published
+from bench.suite import PRECISE, Results
+from bench.timing import Outcome
 from dipapprox.errors import UserError
-from dipapprox.experiments.benchmarks.published import published
-from dipapprox.experiments.benchmarks.suite import PRECISE, Results
-from dipapprox.experiments.benchmarks.timing import Outcome
 from dipapprox.experiments.pictures import line_style, new_figure, save
 
 MISSING = "No plot: matplotlib is not installed (`pip install 'dipapprox[plots]'`)."

@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dipapprox.experiments.benchmarks.cases import AnyCase, Batch, Case, Chain
-from dipapprox.experiments.benchmarks.comparison import (
+from bench.cases import AnyCase, Batch, Case, Chain
+from bench.comparison import (
     Comparison,
     TierComparison,
     compare_engines,
     compare_tier,
 )
-from dipapprox.experiments.benchmarks.growth import (
+from bench.growth import (
     Command,
     Growth,
     measure_alone,
     measure_command,
 )
-from dipapprox.experiments.benchmarks.sweeping import Swept, measure_sweep
-from dipapprox.experiments.benchmarks.timing import Patience
+from bench.sweeping import Swept, measure_sweep
+from bench.timing import Patience
 
 SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
 NOISY = ("noisy_max_gauss", "noisy_max_laplace", "noisy_min_gauss", "noisy_min_laplace")

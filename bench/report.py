@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dipapprox.experiments.benchmarks.comparison import (
+from bench.comparison import (
     AFRESH,
     CERTIFIED,
     ELIMINATION,
@@ -13,11 +13,11 @@ from dipapprox.experiments.benchmarks.comparison import (
     PLAIN,
     PREPARED,
 )
-from dipapprox.experiments.benchmarks.figures import judge
-from dipapprox.experiments.benchmarks.published import published
-from dipapprox.experiments.benchmarks.suite import Results
-from dipapprox.experiments.benchmarks.sweeping import Swept
-from dipapprox.experiments.benchmarks.timing import Outcome, Ratio, Timing
+from bench.figures import judge
+from bench.published import published
+from bench.suite import Results
+from bench.sweeping import Swept
+from bench.timing import Outcome, Ratio, Timing
 
 _INTRODUCTION = """# Benchmarks
 
