@@ -15,6 +15,8 @@ from dipapprox.distributions import Distribution
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.grid import build_grid
+from dipapprox.numerics.elimination import bench
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -184,3 +186,25 @@ def test_batches_answer_in_order_whatever_they_share() -> None:
     for event, found in zip(events, together, strict=True):
         assert isinstance(found, Enclosure)
         assert found.meets(enclose(event)) and found.width <= Q(1, 2**40)
+
+
+@pytest.mark.parametrize("bits", [45, 52])
+def test_events_of_all_inputs_share_grids(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sparse vector on -5..5: 22 laws in one place, 120 events that all ask for many bits."""
+    built = []
+
+    def counted(*args: object, **options: object) -> object:
+        built.append(args)
+        return build_grid(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bench, "build_grid", counted)
+    bench.forget_grids()
+    events = [
+        Event((gauss(0, Q(4)), gauss(a, Q(8)), gauss(b, Q(8))), (less(1, 0), less(0, 2)))
+        for a in range(-5, 6)
+        for b in range(-5, 6)
+    ]
+    found = Eliminated().enclose_many(events, bits, Limits())
+    assert all(isinstance(each, Enclosure) and each.width <= Q(1, 2**bits) for each in found)
+    # One for every level of refinement that is worth trying: coarse, finer, balls.
+    assert len(built) <= 3

@@ -18,7 +18,7 @@ from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
-from dipapprox.numerics.elimination.needs import Needs, is_small
+from dipapprox.numerics.elimination.needs import Needs, has_few_laws, is_small
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.rungs import Rung
 from dipapprox.numerics.elimination.stars import Bounds, Stars
@@ -123,7 +123,7 @@ def new_bench(
 ) -> Bench | NotEnclosed:
     """Make a bench with a grid of at most `max_panels` panels."""
     algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
-    if not rung.bits and is_small(needs):
+    if not rung.bits and has_few_laws(needs) and is_small(needs):
         algebra = _shared_algebra(needs.laws, needs.points, kept, rung, min(max_panels, _SHARED))
     if isinstance(algebra, NotEnclosed):
         algebra = _algebra(needs.laws, needs.points, kept, rung, max_panels)

@@ -38,8 +38,8 @@ from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 
 _SHARED_PANELS = 256
-"""Most panels of a grid that events share which could have smaller ones."""
-
+"""Most panels of a grid that two events share which could have smaller ones; where only doubles are
+kept, for every event: building grids then takes longer than using them."""
 
 _TABLE = 200_000
 """Most functions in the table, computed or not, when a batch begins."""
@@ -127,7 +127,7 @@ class Eliminated:
             return
         rung = Rung(1)
         for together in share_grids(stars):
-            bench = self._bench(together.needs, rung, bits, shared=True)
+            bench = self._bench(together.needs, rung, bits, events=len(stars))
             if not isinstance(bench, Bench):
                 continue
             for bounds in bench.enclose_stars(together, limits):
@@ -149,10 +149,16 @@ class Eliminated:
             else:
                 pending[place] = Planned(terms, each.needs.samples)
         hopeful = pending
+        before: dict[int, Enclosure | NotEnclosed] = {}
         for rung in double_rungs(self._tier):
             for place in self._climb(batch, rung, hopeful, found):
                 del pending[place]
-            hopeful = {k: p for k, p in pending.items() if doubles_may_do(found[k], batch.bits)}
+            hopeful = {
+                place: plan
+                for place, plan in pending.items()
+                if place in hopeful and doubles_may_do(before.get(place), found[place], batch.bits)
+            }
+            before = {place: found[place] for place in hopeful}
         # The balls' errors are relative: what is known to be tiny needs fewer bits.
         spared = _leading_zeros(pending, found, batch.bits)
         for rung in ball_rungs(batch.bits - spared, self._tier):
@@ -176,13 +182,13 @@ class Eliminated:
         """Try once more to enclose what is `pending`; return what is narrow enough now."""
         if not pending:
             return []
-        bench = self._bench(batch.needs, rung, batch.bits, shared=len(pending) > 1)
+        bench = self._bench(batch.needs, rung, batch.bits, events=len(pending))
         if isinstance(bench, Bench):
             answers = bench.enclose(list(pending.values()), batch.limits)
         else:
             answers = []
             for place, plan in pending.items():
-                alone = self._bench(batch.asked[place].needs, rung, batch.bits, shared=False)
+                alone = self._bench(batch.asked[place].needs, rung, batch.bits, events=1)
                 answers += (
                     alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
                 )
@@ -203,8 +209,9 @@ class Eliminated:
         while sum(self._benches[each].fullness for each in others) > 1:
             del self._benches[others.pop()]
 
-    def _bench(self, needs: Needs, rung: Rung, bits: int, *, shared: bool) -> Bench | NotEnclosed:
-        """Find or make a bench; it serves what the last one did as well, if that costs little."""
+    def _bench(self, needs: Needs, rung: Rung, bits: int, *, events: int) -> Bench | NotEnclosed:
+        """Find or make a bench for so many events; it serves what the last one did as well, if
+        that costs little."""
         # In steps of 16, so that events of different sizes find the same grid good enough.
         kept = -(-(max(bits, 48) + needs.samples.bit_length() + 4) // 16) * 16
         last = self._benches.get(rung)
@@ -216,11 +223,15 @@ class Eliminated:
             if is_small(both):
                 made = new_bench(both, max(kept, last.kept), rung, self._table, _SHARED_PANELS)
         if not isinstance(made, Bench):
-            most = _SHARED_PANELS if shared else MAX_PANELS
+            most = _shared_panels(rung, events) if events > 1 else MAX_PANELS
             made = new_bench(needs, kept, rung, self._table, most)
         if isinstance(made, Bench):
             self._benches[rung] = made
         return made
+
+
+def _shared_panels(rung: Rung, events: int) -> int:
+    return _SHARED_PANELS if rung.bits else min(_SHARED_PANELS * events, MAX_PANELS)
 
 
 def _leading_zeros(

@@ -73,6 +73,9 @@ class Asked:
 _SHARED_LAWS = 12
 """Most laws, and most constants, that one grid serves for the sake of sharing."""
 
+_CLOSE_LAWS, _CLOSE = 64, 8
+"""Most laws with means that are at most so many scales apart: they want panels in one place."""
+
 
 @dataclass(slots=True)
 class Group:
@@ -99,4 +102,16 @@ def grouped(asked: Mapping[int, Asked]) -> list[Group]:
 
 def is_small(needs: Needs) -> bool:
     """Whether one grid serves all of them without costing much more than theirs."""
-    return len(needs.laws) <= _SHARED_LAWS and len(needs.points) <= _SHARED_LAWS
+    if len(needs.points) > _SHARED_LAWS:
+        return False
+    return has_few_laws(needs) or (len(needs.laws) <= _CLOSE_LAWS and _are_close(needs.laws))
+
+
+def has_few_laws(needs: Needs) -> bool:
+    """Whether the functions of all its laws together are little to remember."""
+    return len(needs.laws) <= _SHARED_LAWS
+
+
+def _are_close(laws: frozenset[Distribution]) -> bool:
+    means = [law.mean for law in laws]
+    return max(means) - min(means) <= _CLOSE * min(law.scale for law in laws)

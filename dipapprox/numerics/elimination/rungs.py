@@ -50,15 +50,25 @@ def double_rungs(tier: Tier) -> list[Rung]:
             assert_never(tier)
 
 
-def doubles_may_do(known: Enclosure | NotEnclosed, bits: int) -> bool:
+def doubles_may_do(
+    before: Enclosure | NotEnclosed | None, known: Enclosure | NotEnclosed, bits: int
+) -> bool:
     """Whether finer panels may bring an enclosure in doubles to the width 2**-bits.
 
     Their errors are relative, as the balls' are: what matters is the size of the probability, which
-    is unknown as long as the lower bound is 0.
+    is unknown as long as the lower bound is 0. Where finer panels did not make a narrow enclosure
+    narrower, what is left are errors of rounding, and they only grow with the number of panels.
+
+    Args:
+        before: On coarser panels; None if `known` is the first attempt.
+        known: After the last attempt.
+        bits: Asked for.
     """
-    if isinstance(known, NotEnclosed) or not known.lower:
+    if isinstance(known, NotEnclosed):
         return True
-    return known.upper <= Fraction(2**_DOUBLES, 2**bits)
+    if isinstance(before, Enclosure) and before.width < 2 * known.width < known.upper / 2**_NARROW:
+        return False
+    return not known.lower or known.upper <= Fraction(2**_DOUBLES, 2**bits)
 
 
 def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
@@ -76,6 +86,9 @@ def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
         Rung(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
     ]
 
+
+_NARROW = 20
+"""Widths below 2**-20 times the probability come from panels that are fine enough."""
 
 _DOUBLES = 48
 """Doubles rarely give enclosures that are narrower than 2**-48 times the probability."""

@@ -46,7 +46,7 @@ from dipapprox.privacy.pairs.tables import Tables
 from dipapprox.privacy.pairs.walk import plan_walk
 from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
 from dipapprox.privacy.profiles.pair_maxima import Budget, ExcessSet, Maximum, improved
-from dipapprox.privacy.profiles.parts import TABLE_BITS, PairParts, Part
+from dipapprox.privacy.profiles.parts import PairParts, Part
 from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Witness, WitnessRow
@@ -283,8 +283,8 @@ class _Best:
     def maximum(self, outputs: int) -> Maximum:
         if self.pair is None:
             # The largest of no deltas is 0: nothing has to be told apart.
-            return Maximum(Enclosure.exact(0), None, TABLE_BITS)
-        return Maximum(enclosure(self.lower, self.upper, outputs, None), self.pair, TABLE_BITS)
+            return Maximum(Enclosure.exact(0), None, DOUBLE_BITS)
+        return Maximum(enclosure(self.lower, self.upper, outputs, None), self.pair, DOUBLE_BITS)
 
 
 def _sums(bounds: Discounted, block: Block) -> tuple[Numbers, Numbers]:

@@ -18,6 +18,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
 from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
 from dipapprox.privacy.pairs.blocks import Block, RowNumbers, pair_blocks
+from dipapprox.privacy.pairs.bounds import DOUBLE_BITS
 from dipapprox.privacy.pairs.walk import Walk
 
 _LARGEST_TABLE = 2_000_000
@@ -27,9 +28,6 @@ _BLOCK = 2**17
 """Most terms (pairs x outputs) of a block: a few arrays of this size stay in the cache."""
 
 _ROWS_AT_A_TIME = 4096
-
-TABLE_BITS = 50
-"""Asked for in tables: about what doubles can hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +123,7 @@ class PairParts:
         lower, upper = [], []
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             self._limits.check()
-            found = self._source.table(rows[start : start + _ROWS_AT_A_TIME], TABLE_BITS)
+            found = self._source.table(rows[start : start + _ROWS_AT_A_TIME], DOUBLE_BITS)
             self.obstacle = self.obstacle or found.obstacle
             lower.append(found.lower)
             upper.append(found.upper)
