@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from bench.plot import MISSING, plot_growth
 from bench.records import write_records
 from bench.report import BUSY, page
 from bench.suite import FULL, QUICK, measure_suite
-from dipapprox.experiments.machine import describe_machine, is_busy, load
+from dipapprox.experiments.machine import describe_machine
 
 
 def main() -> None:
@@ -41,6 +42,16 @@ def main() -> None:
     text = page(results, machine, picture.name if drawn else None, notes)
     (words.output / "benchmarks.md").write_text(text, encoding="utf-8")
     print(words.output / "benchmarks.md")
+
+
+def load() -> float:
+    """Return how many processes wanted a processor, on average over the last five minutes."""
+    return os.getloadavg()[1]
+
+
+def is_busy() -> bool:
+    """Whether other work takes so much of the machine that times are too long."""
+    return load() > (os.cpu_count() or 1)
 
 
 if __name__ == "__main__":

@@ -27,16 +27,6 @@ def describe_machine() -> dict[str, str]:
     }
 
 
-def load() -> float:
-    """Return how many processes wanted a processor, on average over the last five minutes."""
-    return os.getloadavg()[1]
-
-
-def is_busy() -> bool:
-    """Whether other work takes so much of the machine that times are too long."""
-    return load() > (os.cpu_count() or 1)
-
-
 def _commit() -> str:
     commit = _output_of("git", "rev-parse", "--short", "HEAD")
     changed = _output_of("git", "status", "--porcelain", "--", "dipapprox", "programs")

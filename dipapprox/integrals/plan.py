@@ -1,4 +1,4 @@
-"""Plans for people: as text, as LaTeX and as a DOT graph.
+"""Plans for people: as text and as LaTeX.
 
 Samples are shown under the names that the caller gives them, one for each sample of the event, in
 its order. Infinite bounds are shown as such; cut-offs are the business of the numerical stage.
@@ -7,12 +7,9 @@ its order. Infinite bounds are shown as such; cut-offs are the business of the n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.digits import exact_text
-from dipapprox.events.event import Event
-from dipapprox.integrals.dependency import mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
 from dipapprox.semantics.linear import LinearForm, Symbol
 
@@ -41,48 +38,6 @@ def latex(plan: Plan, labels: Sequence[str]) -> str:
             assert_never(plan)
 
 
-def dot(plan: Plan, labels: Sequence[str]) -> str:
-    """Show a plan as a DOT tree: integrals are boxes, sums and products small circles."""
-    lines = ["digraph plan {", "  node [shape=box];"]
-    todo: list[tuple[Plan, int | None]] = [(plan, None)]
-    number = 0
-    while todo:
-        node, above = todo.pop()
-        children: tuple[Plan, ...]
-        match node:
-            case Integral(level, body):
-                lines.append(f'  n{number} [label="{_quoted(_range(level, labels))}"];')
-                children = () if body is None else (body,)
-            case Multiply(children):
-                lines.append(f'  n{number} [shape=circle, label="×"];')
-            case Add(children):
-                lines.append(f'  n{number} [shape=circle, label="+"];')
-            case _:
-                assert_never(node)
-        if above is not None:
-            lines.append(f"  n{above} -> n{number};")
-        todo.extend((child, number) for child in reversed(children))
-        number += 1
-    return "\n".join([*lines, "}"])
-
-
-def dependency_dot(levels: Sequence[Level], labels: Sequence[str]) -> str:
-    """Show the dependency graph of a nested integral in DOT: outer variable -> inner variable."""
-    lines = ["digraph dependencies {"]
-    lines += [f'  "{_quoted(labels[level.variable])}";' for level in levels]
-    lines += [
-        f'  "{_quoted(labels[outer])}" -> "{_quoted(labels[level.variable])}";'
-        for level in levels
-        for outer in mentioned(level)
-    ]
-    return "\n".join([*lines, "}"])
-
-
-def event_text(event: Event, labels: Sequence[str]) -> str:
-    """Show the guards of an event, one comparison each, joined by "and"."""
-    return " and ".join(_comparison(guard, labels) for guard in event.guards) or "true"
-
-
 def form_text(form: LinearForm, labels: Sequence[str]) -> str:
     """Show a linear form, e.g. "2*a - 1/2*b + 1"."""
     parts = [(c, _name(s, labels)) for s, c in form.terms]
@@ -97,13 +52,6 @@ def form_text(form: LinearForm, labels: Sequence[str]) -> str:
         else:
             shown = f"-{word}" if coefficient < 0 else word
     return shown
-
-
-def _comparison(guard: LinearForm, labels: Sequence[str]) -> str:
-    """Show form <= 0 with positive coefficients on either side."""
-    left = LinearForm(tuple(t for t in guard.terms if t[1] > 0), max(guard.constant, Fraction(0)))
-    right = left - guard
-    return f"{form_text(left, labels)} <= {form_text(right, labels)}"
 
 
 def _lines(plan: Plan, labels: Sequence[str], depth: int) -> list[str]:
@@ -161,7 +109,3 @@ def _latex_name(label: str) -> str:
     name = name.replace("_", "\\_")
     shown = name if len(name) == 1 else f"\\mathrm{{{name}}}"
     return f"{shown}_{{{index.rstrip(']')}}}" if bracket else shown
-
-
-def _quoted(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"')

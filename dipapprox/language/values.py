@@ -113,8 +113,3 @@ def parse_row(text: str, program: Program) -> InputRow:
             )
         row.append(value)
     return tuple(row)
-
-
-def format_value(value: Value) -> str:
-    """Write a value as programs and rows do: "1", "-1/2", "top"."""
-    return str(value)

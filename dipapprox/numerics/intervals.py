@@ -28,11 +28,6 @@ def negate(x: Enclosure) -> Enclosure:
     return Enclosure(-x.upper, -x.lower)
 
 
-def subtract(x: Enclosure, y: Enclosure) -> Enclosure:
-    """Return x - y."""
-    return x + negate(y)
-
-
 def multiply(x: Enclosure, y: Enclosure) -> Enclosure:
     """Return x * y."""
     corners = [a * b for a in (x.lower, x.upper) for b in (y.lower, y.upper)]

@@ -143,13 +143,6 @@ class OutputProbabilities:
         nothing = Enclosure.exact(0)
         return tuple(nothing if total is None else total for total in totals)
 
-    def state_counts(self, row: InputRow) -> tuple[int, ...]:
-        """Count the final states of positive probability behind every output."""
-        counts = [0] * self._outputs
-        for output, _ in self._catalogue.row(row):
-            counts[output] += 1
-        return tuple(counts)
-
     def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
         """Bound the probabilities of all outputs for every row; see `BulkSource.table`."""
         self._begin()

@@ -19,15 +19,12 @@ ed., sections 2.1 and 4.2); the factors 1 ± (n + 4) 2^-52 used here include the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import inf
 from sys import float_info
 
 import numpy as np
 from numpy.typing import NDArray
-
-from dipapprox.numerics.enclosure import Enclosure
 
 Array = NDArray[np.float64]
 
@@ -67,13 +64,6 @@ def floored(lower: Array, upper: Array) -> tuple[Array, Array]:
     An upper bound of 0 becomes the floor, too: a flushed one cannot be told from it.
     """
     return np.where(lower < FLOOR, 0.0, lower), np.maximum(upper, FLOOR)
-
-
-def doubles(enclosures: Sequence[Enclosure]) -> tuple[Array, Array]:
-    """Return lower and upper bounds of enclosures inside [0, 1]."""
-    lower = np.array([below(each.lower) for each in enclosures], np.float64)
-    upper = np.array([above(each.upper) for each in enclosures], np.float64)
-    return lower, upper
 
 
 def product_below(left: Array, right: Array | float) -> Array:

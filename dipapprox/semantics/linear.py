@@ -6,7 +6,7 @@ immutable, normalised (no zero coefficients, symbols sorted, samples first) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -150,14 +150,3 @@ def _minus(number: Fraction) -> Fraction:
     if number is _MINUS_ONE:
         return _ONE
     return -number if number else number
-
-
-def linear_sum(forms: Iterable[LinearForm]) -> LinearForm:
-    """Add up any number of forms."""
-    total: dict[Symbol, Fraction] = {}
-    constant = _ZERO
-    for form in forms:
-        constant += form.constant
-        for symbol, coefficient in form.terms:
-            total[symbol] = total.get(symbol, _ZERO) + coefficient
-    return LinearForm.of(total, constant)

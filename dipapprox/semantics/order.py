@@ -16,7 +16,6 @@ from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.state import Guard
 
-_ONE = Fraction(1)
 Pair = tuple[int, int]
 """(a, b): point a is smaller than point b."""
 

@@ -8,9 +8,8 @@ from event_strategies import gauss, laplace, less
 
 from dipapprox.events.event import Event
 from dipapprox.integrals import plan as plans
-from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.integral import Add, Multiply
-from dipapprox.integrals.optimizer import elimination_order, plan
+from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
@@ -22,7 +21,6 @@ EXAMPLE = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)
 
 def test_text_of_the_example() -> None:
     found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
-    assert plans.event_text(EXAMPLE, LABELS) == "r[1] <= t and t <= r[2]"
     assert plans.text(found, LABELS) == (
         "integral over t of\n  product of\n    Pr[r[1] <= t]\n    Pr[t <= r[2]]"
     )
@@ -42,37 +40,9 @@ def test_latex_of_the_example() -> None:
     assert plans.latex(Multiply(()), ()) == "1"
 
 
-def test_dot_of_the_example() -> None:
-    found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
-    assert plans.dot(found, LABELS).splitlines() == [
-        "digraph plan {",
-        "  node [shape=box];",
-        '  n0 [label="t"];',
-        '  n1 [shape=circle, label="×"];',
-        "  n0 -> n1;",
-        '  n2 [label="r[1] <= t"];',
-        "  n1 -> n2;",
-        '  n3 [label="t <= r[2]"];',
-        "  n1 -> n3;",
-        "}",
-    ]
-    order = elimination_order(EXAMPLE, Strategy.LEAST_NESTING)
-    (piece,) = build_integrals(EXAMPLE, order, Limits())
-    assert plans.dependency_dot(piece.levels, ('a"b', "c", "d")).splitlines() == [
-        "digraph dependencies {",
-        '  "a\\"b";',
-        '  "c";',
-        '  "d";',
-        '  "a\\"b" -> "c";',
-        '  "a\\"b" -> "d";',
-        "}",
-    ]
-
-
 def test_general_guards_and_sums_read_naturally() -> None:
     guard = LinearForm.of({0: Fraction(2), 1: Fraction(-1, 2), 2: Fraction(-1)}, Fraction(1))
     event = Event((laplace(0),) * 3, (guard,))
-    assert plans.event_text(event, ("a", "b", "c")) == "2*a + 1 <= 1/2*b + c"
     assert plans.form_text(-guard, ("a", "b", "c")) == "-2*a + 1/2*b + c - 1"
     assert plans.form_text(LinearForm.constant_form(-3), ()) == "-3"
     shown = plans.text(plan(event, Strategy.LEAST_NESTING, Limits()), ("a", "b", "c"))

@@ -13,7 +13,7 @@ from dipapprox.language import ast
 from dipapprox.language.dip import build_dip_parser, parse_dip
 from dipapprox.language.lexer import _Rules
 from dipapprox.language.parser import build_parser, parse
-from dipapprox.language.printer import print_program
+from tests.language.printer import print_program
 from tests.language.samples import HEADER, SAMPLES
 from tests.language.strategies import programs
 

@@ -130,16 +130,6 @@ class ExactAlgebra:
         """t -> function(t) ** exponent, exponent >= 1."""
         return power(function, exponent, self.product)
 
-    def combine(self, terms: Sequence[tuple[int, Piecewise]]) -> Piecewise:
-        """t -> Σ coefficient * function(t)."""
-        marks: tuple[int, ...] = ()
-        for _, function in terms:
-            marks = pieces.union(marks, function.marks)
-        columns = zip(*(function.on(marks) for _, function in terms), strict=True)
-        weights = [weight for weight, _ in terms]
-        found = (pieces.combined(zip(weights, column, strict=True)) for column in columns)
-        return Piecewise(marks, tuple(found))
-
     def from_left(self, function: Piecewise) -> Piecewise:
         """t -> ∫ function over (-∞, t)."""
         return self._integrate(function, from_left=True)

@@ -60,9 +60,6 @@ class FunctionAlgebra(Protocol[F, V]):
     def power(self, function: F, exponent: int) -> F:
         """t -> function(t) ** exponent, exponent >= 1."""
 
-    def combine(self, terms: Sequence[tuple[int, F]]) -> F:
-        """t -> Σ coefficient * function(t); at least one term."""
-
     def from_left(self, function: F) -> F:
         """t -> ∫ function over (-∞, t)."""
 

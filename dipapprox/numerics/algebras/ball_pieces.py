@@ -40,13 +40,3 @@ def constant_piece(value: arb) -> Piece:
 def spread(radius: arb) -> arb:
     """The ball [-radius, radius]."""
     return arb(0, radius)
-
-
-def weighted_sum(terms: Sequence[tuple[int, Piece | None]]) -> Piece | None:
-    """Σ weight * piece; None stands for 0."""
-    live = [(weight, piece) for weight, piece in terms if piece is not None]
-    if not live:
-        return None
-    polynomial = sum((piece.polynomial * weight for weight, piece in live), arb_poly([]))
-    radius = sum((piece.radius * abs(weight) for weight, piece in live), _ZERO)
-    return Piece(polynomial, radius)

@@ -27,7 +27,6 @@ from dipapprox.numerics.algebras.ball_pieces import (
     constant_piece,
     one_norm,
     spread,
-    weighted_sum,
 )
 from dipapprox.numerics.algebras.density_series import DENSITY_SERIES
 from dipapprox.numerics.algebras.grid import Grid
@@ -134,14 +133,6 @@ class BallAlgebra:
     def power(self, function: BallFunction, exponent: int) -> BallFunction:
         """t -> function(t) ** exponent, exponent >= 1."""
         return power(function, exponent, self.product)
-
-    def combine(self, terms: Sequence[tuple[int, BallFunction]]) -> BallFunction:
-        """t -> Σ coefficient * function(t)."""
-        with precision(self.bits):
-            return tuple(
-                weighted_sum([(weight, f[panel]) for weight, f in terms if weight])
-                for panel in range(self.grid.panels)
-            )
 
     def from_left(self, function: BallFunction) -> BallFunction:
         """t -> ∫ function over (-∞, t)."""

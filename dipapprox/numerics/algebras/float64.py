@@ -24,7 +24,6 @@ from dipapprox.numerics.algebras.restricted_laws import RestrictedLaw, restricte
 from dipapprox.numerics.algebras.sampled import (
     SAFE,
     Sampled,
-    add,
     definite,
     indefinite,
     multiply,
@@ -130,14 +129,6 @@ class Float64Algebra:
         """t -> function(t) ** exponent, exponent >= 1."""
         return power(function, exponent, self.product)
 
-    def combine(self, terms: Sequence[tuple[int, Sampled]]) -> Sampled:
-        """t -> Σ weight * function(t)."""
-        live = [(weight, term) for weight, term in terms if weight]
-        if any(abs(weight) >= 2**900 for weight, _ in live):
-            unknown = np.full((self._height, self.grid.panels), np.nan)
-            return Sampled(unknown, 0, 1.0, False)  # nothing is known: no total is enclosed
-        return add(live, self._nodes) if live else self.constant(Fraction(0))
-
     def from_left(self, function: Sampled) -> Sampled:
         """t -> ∫ function over (-∞, t)."""
         return indefinite(function, self._rule, self._half, from_left=True)
@@ -229,13 +220,6 @@ class Float64Algebra:
         """An upper bound of sup |function|, over all of a batch."""
         largest = float(self.sups(function).max())
         return Fraction(largest) if isfinite(largest) else None
-
-    def node_errors(self, function: Sampled) -> tuple[Array, Array]:
-        """Return the values at the nodes, (…, P, n), and per panel a bound on their errors."""
-        return (
-            function.layers[..., : self._nodes, :].swapaxes(-1, -2),
-            panel_errors(function, self._rule).values * SAFE,
-        )
 
     def sups(self, function: Sampled) -> Array:
         """Return per panel an upper bound of |function|."""

@@ -40,7 +40,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,39 +134,6 @@ def multiply_each(
         roundings[place] = count
         lowest = min(lowest, least)
     return Sampled(layers, roundings, lowest, positive)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def add(terms: Sequence[tuple[int, Sampled]], nodes: int) -> Sampled:
-    """Σ weight * term over at least one term, weights not 0.
-
-    (II) for the sum: m = Σ |c_i| m_i, A = max A_i; a sum of N products with rounded coefficients
-    adds at most N + 2 roundings to each term, in the values and likewise in m.
-    """
-    layers = float(terms[0][0]) * terms[0][1].layers
-    layers[..., nodes:-1, :] = np.abs(layers[..., nodes:-1, :])
-    amplification = terms[0][1].layers[..., -1, :]
-    for weight, term in terms[1:]:
-        step = float(weight) * term.layers
-        step[..., nodes:-1, :] = np.abs(step[..., nodes:-1, :])
-        layers = layers + step
-        amplification = np.maximum(amplification, term.layers[..., -1, :])
-    layers[..., -1, :] = amplification
-    return Sampled(
-        layers,
-        _most(term.roundings for _, term in terms) + 2 * len(terms) + 4,
-        min(term.least for _, term in terms),
-        all(weight > 0 and term.positive for weight, term in terms),
-    )
-
-
-def _most(counts: Iterable[Roundings]) -> Roundings:
-    """The largest count; Python's integers, which do not overflow, as long as no batch is mixed."""
-    most, *others = counts
-    for count in others:
-        both_plain = isinstance(most, int) and isinstance(count, int)
-        most = max(most, count) if both_plain else np.maximum(most, count)
-    return most
 
 
 @np.errstate(over="ignore", invalid="ignore")

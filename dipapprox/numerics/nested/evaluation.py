@@ -22,7 +22,7 @@ A node can be asked two things.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, assert_never
 
@@ -35,8 +35,6 @@ from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum,
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 from dipapprox.numerics.precision import to_ball
 from dipapprox.semantics.linear import LinearForm
-
-Values = Sequence[arb | acb]
 
 _ZERO = arb(0)
 _ONE = arb(1)

@@ -137,15 +137,6 @@ def _function(formula: Formula) -> ExponentialRatio | None:
     return found if mentions_epsilon(formula) or _number(found) is not None else None
 
 
-def constant_delta(value: Fraction) -> Delta:
-    """Claim a rational number.
-
-    Raises:
-        UserError: If it is not in [0, 1].
-    """
-    return read_delta(str(value))
-
-
 def _bracketed(formula: Formula, bits: int) -> tuple[ExponentialRatio, ExponentialRatio]:
     try:
         return enclosing_ratios(formula, bits)
