@@ -188,7 +188,7 @@ def _explain_state(
             limits.check()  # the time and the memory end the run, a piece limit only this state
             obstacle = limit.reason
     return ExplainedState(
-        outputs=state.outputs,
+        outputs=tuple(state.outputs),
         conditions=tuple(condition_text(condition) for condition in state.conditions),
         choices=tuple(
             choice_text(states.choices[number], outcomes) for number, outcomes in state.choices

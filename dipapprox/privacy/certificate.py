@@ -30,7 +30,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
@@ -40,7 +40,7 @@ from typing import assert_never
 
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
@@ -275,6 +275,7 @@ def _distributions(
     epsilon = verdict.claim.epsilon
     parts = execute_parts(program, options)
     source: ProbabilitySource
+    outputs: Sequence[Sequence[Value]]
     if parts is not None:
         source = whole = ProductSource(parts, epsilon, options)
         outputs = whole.outputs() if parts.outputs <= MOST_LISTED else ()
@@ -299,7 +300,7 @@ def _distributions(
         recorded.append({"input": plain_row(row), "probabilities": references})
     return {
         "kind": "distributions",
-        "outputs": [plain_row(output) for output in outputs],
+        "outputs": [plain_row(tuple(output)) for output in outputs],
         "probabilities": texts,
         "rows": recorded,
     }

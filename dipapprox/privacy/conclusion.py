@@ -34,7 +34,7 @@ Describe = Callable[[Attempt, bool], Witness | None]
 
 def conclude(
     search: Search,
-    outputs: tuple[tuple[Value, ...], ...],
+    outputs: Sequence[Sequence[Value]],
     total: int | None,
     stopped: str | None,
     describe: Describe | None = None,
@@ -67,7 +67,7 @@ def conclude(
 
 
 def witness_over(
-    outputs: Sequence[tuple[Value, ...]], delta: Fraction, attempt: Attempt, certain: bool
+    outputs: Sequence[Sequence[Value]], delta: Fraction, attempt: Attempt, certain: bool
 ) -> Witness | None:
     """Return the outputs that tell the pair apart; None if none are known."""
     first, second, factor = attempt.first, attempt.second, attempt.factor
@@ -81,7 +81,7 @@ def witness_over(
         chosen = (certain_outputs if certain else likely_outputs)(first, second, factor)
     if not chosen:
         return None
-    rows = tuple(WitnessRow(outputs[i], first[i], second[i]) for i in chosen)
+    rows = tuple(WitnessRow(tuple(outputs[i]), first[i], second[i]) for i in chosen)
     if proof is None:
         difference = difference_over(chosen, first, second, factor)
         return Witness(attempt.pair[0], attempt.pair[1], rows, difference)

@@ -195,7 +195,7 @@ def _outputs(
     outputs = states.outputs()
     probabilities = known or (UNIT,) * len(outputs)
     return tuple(
-        OutputProbability(output, probability, counts[index])
+        OutputProbability(tuple(output), probability, counts[index])
         for index, (output, probability) in enumerate(zip(outputs, probabilities, strict=True))
     )
 

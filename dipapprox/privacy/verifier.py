@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
@@ -107,7 +108,7 @@ class _Run:
         self.search: Search | None = None
         self.source: ProbabilitySource | None = None
         self.describe: Describe | None = None
-        self.outputs: tuple[tuple[Value, ...], ...] = ()
+        self.outputs: Sequence[Sequence[Value]] = ()
         self.number_of_outputs = self.final_states = 0
 
     def check(self, program: Program, progress: Progress) -> None:

@@ -28,7 +28,7 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
-from dipapprox.semantics.liveness import Liveness
+from dipapprox.semantics.liveness import NOTHING_LIVE, Liveness
 from dipapprox.semantics.loops import endless, situation
 from dipapprox.semantics.markov import CERTAINLY, law_of_end, reaching
 from dipapprox.semantics.order import Points
@@ -205,14 +205,13 @@ class Chains:
         """Equal for equal situations. Forgets the cells that are not live."""
         if isinstance(node, Ending):
             last = region.statements[-1]
-            live = frozenset[str]() if node.by_exit else self._live.beyond[id(last)]
+            live = NOTHING_LIVE if node.by_exit else self._live.beyond[id(last)]
             place: tuple[int, ...] = (node.by_exit,)
             state = node.state
         else:
             frame, state = node
             live, place = self._live.before[id(frame.block[frame.place])], frame.key()
-        for name in state.store.keys() - live:
-            del state.store[name]
+        state.store = state.store.restricted(live)
         return place, situation(state, live)
 
     def _courses(

@@ -14,7 +14,8 @@ from dipapprox.language import core
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Order, Points, bits, complement
-from dipapprox.semantics.state import Guard, Path
+from dipapprox.semantics.state import Constraint, Guard, Path
+from dipapprox.semantics.stores import Store
 
 StoredValue = LinearForm | str
 """A form over samples and input cells, or a named value."""
@@ -24,9 +25,9 @@ _SHARE_BITS = 64
 _Terms = tuple[tuple[Symbol, object], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cone:
-    """The guards of a path, closed under simple consequences.
+    """The guards of a path, closed under simple consequences; never changed.
 
     Attributes:
         order: The comparisons of two points.
@@ -34,13 +35,14 @@ class Cone:
     """
 
     order: Order = field(default_factory=Order)
-    others: Mapping[_Terms, Guard] = field(default_factory=dict, hash=False)
+    others: Mapping[_Terms, Guard] = field(default_factory=dict)
 
-    def decides(self, guard: Guard, points: Points) -> bool | None:
+    def decides(self, guard: Constraint, points: Points) -> bool | None:
         """Whether a guard follows (True), leaves a null set (False) or neither (None)."""
         pair = points.pair(guard)
         if pair is not None:
             return self.order.decides(pair, points)
+        assert isinstance(guard, Guard)
         form = guard.form
         parallel = self.others.get(form.terms)
         if parallel is not None and parallel.form.constant >= form.constant:
@@ -51,25 +53,27 @@ class Cone:
             return False
         return None
 
-    def assume(self, guard: Guard, points: Points) -> Cone:
+    def assume(self, guard: Constraint, points: Points) -> Cone:
         """Add an undecided guard."""
         pair = points.pair(guard)
         if pair is not None:
             return Cone(self.order.assume(pair, points), self.others)
+        assert isinstance(guard, Guard)
         return Cone(self.order, {**self.others, guard.form.terms: guard})
 
-    def guards(self, points: Points) -> Iterator[Guard]:
+    def guards(self, points: Points) -> Iterator[Constraint]:
         """Yield guards that say the same, without those that others imply."""
         for large, mask in self.order.covers().items():
+            if points.fixed >> large & 1:
+                mask &= ~points.fixed
             for small in bits(mask):
-                if not (points.fixed >> small & points.fixed >> large & 1):
-                    yield points.guard((small, large))
+                yield points.constraint((small, large))
         yield from self.others.values()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Trail:
-    """A persistent list of the decisions of a path, newest first.
+    """A persistent list of the decisions of a path, newest first; never changed.
 
     Attributes:
         statement: Where it was decided.
@@ -112,11 +116,11 @@ class State:
             included: a state that is dropped by mistake is noticed.
     """
 
-    store: dict[str, StoredValue]
-    outputs: dict[str, core.Value]
+    store: Store[StoredValue]
+    outputs: Store[core.Value]
     knowledge: Knowledge
     cone: Cone | None
-    pending: Guard | None = None
+    pending: Constraint | None = None
     path: Path | None = None
     trail: Trail | None = None
     fingerprint: int = 0
@@ -139,8 +143,8 @@ class State:
     def copy(self, share: int = 0) -> State:
         """Return a copy that may be changed independently; without a share it only tries things."""
         return State(
-            self.store.copy(),
-            self.outputs.copy(),
+            self.store.fork(),
+            self.outputs.fork(),
             self.knowledge,
             self.cone,
             self.pending,
@@ -152,7 +156,7 @@ class State:
 
     def take_values(self, other: State) -> None:
         """Take over the values of variables and outputs."""
-        self.store, self.outputs = other.store.copy(), other.outputs.copy()
+        self.store, self.outputs = other.store.fork(), other.outputs.fork()
         self.fingerprint = other.fingerprint
 
     def settle(self, points: Points) -> Cone | None:
@@ -162,13 +166,15 @@ class State:
             self.pending = None
         return self.cone
 
-    def add_guard(self, guard: Guard) -> None:
+    def add_guard(self, guard: Constraint) -> None:
         """Append a guard to the path."""
         length = 1 if self.path is None else self.path.length + 1
         self.path = Path(self.path, guard, length)
 
 
-def split_on_guard(state: State, guard: Guard, points: Points) -> tuple[list[State], list[State]]:
+def split_on_guard(
+    state: State, guard: Constraint, points: Points
+) -> tuple[list[State], list[State]]:
     """Split a state into the part where a guard holds and the part where it does not.
 
     The state is used up. With a cone, a part that is null is left out and the other part needs no

@@ -14,8 +14,9 @@ from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.feasibility import can_be_taken, supports
 from dipapprox.semantics.joining import join_states
+from dipapprox.semantics.liveness import NOTHING_LIVE
 from dipapprox.semantics.order import Points
-from dipapprox.semantics.state import FinalState, guards_of
+from dipapprox.semantics.state import FinalState, Valuation, guards_of
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
 
@@ -43,7 +44,7 @@ class Endings:
         self._statements = statements
         self._points = points
         self._limits = limits
-        self._known: dict[int, list[tuple[core.Value, ...]]] = {}
+        self._known: dict[int, list[Valuation]] = {}
         self.states: list[State] = []
         self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
         self.refused = 0
@@ -56,7 +57,7 @@ class Endings:
                 continue
             self.refused ^= state.share
             for cell in self._outputs:
-                if cell.name in state.outputs:
+                if state.outputs.get(cell.name) is not None:
                     continue
                 message = f"output '{cell.name}' is never assigned"
                 hint = f"assign '{cell.name}' on every path"
@@ -96,7 +97,7 @@ class Endings:
         """
         finals = self.states
         if merge:
-            finals = join_states(finals, lambda state: (), self._points, self._limits)
+            finals = join_states(finals, NOTHING_LIVE, self._points, self._limits)
         if reduce(xor, (state.share for state in finals), self.refused):
             raise BrokenInvariant("symbolic states were lost during execution")
         found = [self._final_state(state, not merge) for state in finals]
@@ -106,7 +107,7 @@ class Endings:
 
     def _final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""
-        outputs = tuple(map(state.outputs.__getitem__, self._names))
+        outputs = Valuation(self._names, state.outputs)
         alike = self._known.setdefault(state.fingerprint, [])
         for known in alike:
             if known == outputs:

@@ -11,7 +11,7 @@ in a loop, are a Markov chain and become one choice (`chains`). Other loops are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -28,13 +28,14 @@ from dipapprox.semantics.endings import Endings
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.joining import join_states
-from dipapprox.semantics.liveness import live_cells
+from dipapprox.semantics.liveness import CellSet, live_cells
 from dipapprox.semantics.loops import Situation, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.regions import Piece, Region, Regions, chooses
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import FinalStates, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
+from dipapprox.semantics.stores import Store
 from dipapprox.source import Diagnostic
 
 
@@ -130,7 +131,7 @@ class _Run:
         self.rounds = 0
 
     def start(self) -> State:
-        return State({}, {}, self.knowledge, Cone() if self.merge else None)
+        return State(Store(), Store(), self.knowledge, Cone() if self.merge else None)
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -262,17 +263,11 @@ class _Run:
             part.trail = Trail(trail, statement, number, False)
         return held, failed
 
-    def join(self, live: Set[str] | None, states: list[State]) -> list[State]:
+    def join(self, live: CellSet | None, states: list[State]) -> list[State]:
         """Merge states where paths meet: with equal live cells; not if these are None."""
-        if not self.merge or live is None or len(states) < 2:
+        if not self.merge or live is None:
             return states
-        cells = sorted(live)
-        return join_states(
-            states,
-            lambda state: tuple(map(id, map(state.store.get, cells))),
-            self.points,
-            self.limits,
-        )
+        return join_states(states, live, self.points, self.limits)
 
     # --- loops ----------------------------------------------------------------------------------
 

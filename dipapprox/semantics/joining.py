@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Container
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.merging import Region, merge_regions
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.stores import assigned_apart
 
 
 def join_states(
-    states: list[State],
-    key: Callable[[State], tuple[int, ...]],
-    points: Points,
-    limits: Limits,
+    states: list[State], live: Container[str], points: Points, limits: Limits
 ) -> list[State]:
-    """Merge states with equal outputs and keys as far as possible; the first stands for all."""
-    groups: dict[tuple[int, tuple[int, ...]], list[list[State]]] = {}
+    """Merge states with equal outputs and `live` variables as far as possible.
+
+    The first of those that become one stands for all.
+    """
+    if len(states) < 2:
+        return states
+    apart = assigned_apart([state.store for state in states])
+    cells = [name for name in apart if name in live]
+    groups: dict[tuple[int, ...], list[list[State]]] = {}
     for state in states:
-        alike = groups.setdefault((state.fingerprint, key(state)), [])
+        # By identity: equal values are one object.
+        key = (state.fingerprint, *[id(state.store.get(name)) for name in cells])
+        alike = groups.get(key)
+        if alike is None:
+            groups[key] = [[state]]
+            continue
         for group in alike:
-            if group[0].outputs == state.outputs:
+            if group[0].outputs.equals(state.outputs):
                 group.append(state)
                 break
         else:

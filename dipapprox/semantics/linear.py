@@ -53,6 +53,15 @@ class LinearForm:
         """Whether no symbol occurs."""
         return not self.terms
 
+    @property
+    def sole_sample(self) -> int | None:
+        """The sample that the form was made for by `symbol`; None if it was made otherwise."""
+        terms = self.terms
+        if len(terms) != 1 or self.constant is not _ZERO or terms[0][1] is not _ONE:
+            return None
+        symbol = terms[0][0]
+        return symbol if isinstance(symbol, int) else None
+
     def samples(self) -> tuple[int, ...]:
         """The sample indices that occur, ascending."""
         return tuple(s for s, _ in self.terms if isinstance(s, int))

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
 from dipapprox.language import core
-from dipapprox.semantics.cells import compared, statements_in, used
+from dipapprox.semantics.cells import compared, used
+
+
+@dataclass(frozen=True, slots=True)
+class CellSet(Container[str]):
+    """A set of cells: one bit each in a number, for there is a set for nearly every statement.
+
+    Attributes:
+        places: Of the cells' bits; shared by the sets of a program.
+        mask: The bits of those in the set.
+    """
+
+    places: Mapping[str, int]
+    mask: int
+
+    def __contains__(self, name: object) -> bool:
+        place = self.places.get(name) if isinstance(name, str) else None
+        return place is not None and bool(self.mask >> place & 1)
+
+
+NOTHING_LIVE = CellSet({}, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Cells that may be read before they are assigned again, by `id` of a statement.
+    """Variables that may be read before they are assigned again, by `id` of a statement.
 
-    Output cells are left out: they always matter. An array read through a computed index is live
-    as a whole. A statement object that occurs in several places gets the union.
+    Input and output cells are left out: inputs never change, outputs always matter. An array read
+    through a computed index is live as a whole. A statement object that occurs in several places
+    gets the union.
 
     Attributes:
         after: For each `While`, and each `If` whose branches both go on: what is read after it.
@@ -23,92 +44,98 @@ class Liveness:
         beyond: For each statement that may choose: what is read after it.
     """
 
-    after: Mapping[int, frozenset[str]]
-    before: Mapping[int, frozenset[str]]
-    beyond: Mapping[int, frozenset[str]]
+    after: Mapping[int, CellSet]
+    before: Mapping[int, CellSet]
+    beyond: Mapping[int, CellSet]
 
 
 def live_cells(program: core.Program) -> Liveness:
     """Return the live cells of a program."""
-    chooses = any(isinstance(each, core.Choose) for each in statements_in(program.body))
-    walk = _Walk(frozenset(cell.name for cell in program.outputs), chooses)
-    walk.block(program.body, set())
-    return Liveness(walk.after, walk.before, walk.beyond)
+    walk = _Walk({cell.name for cell in (*program.inputs, *program.outputs)})
+    walk.block(program.body, 0)
+    return Liveness(*map(walk.sets, (walk.after, walk.before, walk.beyond)))
 
 
 class _Walk:
-    def __init__(self, outputs: frozenset[str], chooses: bool) -> None:
-        self.outputs = outputs
-        self.chooses = chooses  # if not, copies of what is live are saved
-        self.after: dict[int, frozenset[str]] = {}
-        self.before: dict[int, frozenset[str]] = {}
-        self.beyond: dict[int, frozenset[str]] = {}
+    """One walk from the end of a program to its start; masks say which cells are live.
+
+    Args:
+        others: The cells that are never in a mask.
+    """
+
+    def __init__(self, others: set[str]) -> None:
+        self.others = others
+        self.places: dict[str, int] = {}
+        self.after: dict[int, int] = {}
+        self.before: dict[int, int] = {}
+        self.beyond: dict[int, int] = {}
         self.choices = 0  # met so far
 
-    def block(self, block: core.Block, live: set[str]) -> bool:
-        """Turn `live` from the cells live after a block into those live before it.
+    def block(self, block: core.Block, live: int) -> tuple[int, bool]:
+        """Go from the cells live after a block to those live before it.
 
         Returns:
-            Whether the end of the block can be reached.
+            These, and whether the end of the block can be reached.
         """
         goes_on = True
         for statement in reversed(block):
-            after, choices = frozenset(live if self.chooses else ()), self.choices
-            goes_on = self.statement(statement, live) and goes_on
+            after, choices = live, self.choices
+            live, passes = self.statement(statement, live)
+            goes_on = goes_on and passes
             if self.choices > choices:
-                _extend(self.before, statement, frozenset(live))
+                _extend(self.before, statement, live)
                 _extend(self.beyond, statement, after)
-        return goes_on
+        return live, goes_on
 
-    def statement(self, statement: core.Statement, live: set[str]) -> bool:
+    def statement(self, statement: core.Statement, live: int) -> tuple[int, bool]:
         """Do the same for one statement."""
         match statement:
             case core.Assign(target=target) | core.Draw(target=target):
-                _overwrite(live, target)
-                self.read(live, used(statement))
+                return self.overwritten(live, target) | self.mask(used(statement)), True
             case core.Choose(target=target):
                 self.choices += 1
-                _overwrite(live, target)
-                self.read(live, used(statement))
+                return self.overwritten(live, target) | self.mask(used(statement)), True
             case core.Exit():
-                live.clear()
-                return False
+                return 0, False
             case core.If():
-                after = frozenset(live)
-                otherwise = set(live)
-                then_goes_on = self.block(statement.then, live)
-                otherwise_goes_on = self.block(statement.otherwise, otherwise)
-                live |= otherwise
-                self.read(live, compared(statement.condition))
+                then, then_goes_on = self.block(statement.then, live)
+                otherwise, otherwise_goes_on = self.block(statement.otherwise, live)
                 if then_goes_on and otherwise_goes_on:
-                    _extend(self.after, statement, after)
-                return then_goes_on or otherwise_goes_on
+                    _extend(self.after, statement, live)
+                live = then | otherwise | self.mask(compared(statement.condition))
+                return live, then_goes_on or otherwise_goes_on
             case core.While():
-                self.loop(statement, live)
+                return self.loop(statement, live), True
             case _:
                 assert_never(statement)
-        return True
 
-    def loop(self, statement: core.While, live: set[str]) -> None:
+    def loop(self, statement: core.While, live: int) -> int:
         """The least fixed point: what is live at the test is live after each round."""
-        _extend(self.after, statement, frozenset(live))
-        self.read(live, compared(statement.condition))
+        _extend(self.after, statement, live)
+        live |= self.mask(compared(statement.condition))
         while True:
-            before = set(live)
-            self.block(statement.body, before)
-            if before <= live:
+            before, _ = self.block(statement.body, live)
+            if not before & ~live:
                 break
             live |= before
-        _extend(self.before, statement, frozenset(live))
+        _extend(self.before, statement, live)
+        return live
 
-    def read(self, live: set[str], names: Iterable[str]) -> None:
-        live.update(name for name in names if name not in self.outputs)
+    def mask(self, names: Iterable[str]) -> int:
+        """Return the mask of cells."""
+        mask = 0
+        for name in names:
+            if name not in self.others:
+                mask |= 1 << self.places.setdefault(name, len(self.places))
+        return mask
+
+    def overwritten(self, live: int, target: core.Variable | core.Element) -> int:
+        return live & ~self.mask((target.name,)) if isinstance(target, core.Variable) else live
+
+    def sets(self, known: Mapping[int, int]) -> dict[int, CellSet]:
+        """Return sets for masks."""
+        return {statement: CellSet(self.places, mask) for statement, mask in known.items()}
 
 
-def _extend(known: dict[int, frozenset[str]], statement: object, cells: frozenset[str]) -> None:
-    known[id(statement)] = known.get(id(statement), frozenset()) | cells
-
-
-def _overwrite(live: set[str], target: core.Variable | core.Element) -> None:
-    if isinstance(target, core.Variable):
-        live.discard(target.name)
+def _extend(known: dict[int, int], statement: object, cells: int) -> None:
+    known[id(statement)] = known.get(id(statement), 0) | cells

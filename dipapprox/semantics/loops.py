@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from dipapprox.language import core
 from dipapprox.semantics.cells import statements_in
@@ -13,7 +13,7 @@ Situation = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 """The values of live cells and of outputs, by identity: equal values are one object."""
 
 
-def situation(state: State, live: Collection[str]) -> Situation:
+def situation(state: State, live: Container[str]) -> Situation:
     """Return all that the further course depends on, inputs and samples apart."""
     cells = frozenset((name, id(v)) for name, v in state.store.items() if name in live)
     return cells, frozenset((name, id(value)) for name, value in state.outputs.items())

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
-from dipapprox.semantics.state import Guard
+from dipapprox.semantics.state import Constraint, Guard, SampleComparison
 
 Pair = tuple[int, int]
 """(a, b): point a is smaller than point b."""
@@ -28,8 +28,10 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def complement(guard: Guard) -> Guard:
+def complement(guard: Constraint) -> Constraint:
     """Return the negation of a guard."""
+    if isinstance(guard, SampleComparison):
+        return SampleComparison(guard.large, guard.small, not guard.strict)
     return Guard(-guard.form, not guard.strict)
 
 
@@ -52,8 +54,10 @@ class Points:
         self._known_below: dict[int, int] = {}
         self._known_above: dict[int, int] = {}
 
-    def pair(self, guard: Guard) -> Pair | None:
+    def pair(self, guard: Constraint) -> Pair | None:
         """Return the comparison of two points that a guard is, or None."""
+        if isinstance(guard, SampleComparison):
+            return self._number(guard.small), self._number(guard.large)
         terms, constant = guard.form.terms, guard.form.constant
         (first, slope), rest = terms[0], terms[1:]
         assert isinstance(first, int)
@@ -73,12 +77,15 @@ class Points:
             return self._number(first), self._number(second)
         return self._number(second), self._number(first)
 
-    def guard(self, pair: Pair) -> Guard:
+    def constraint(self, pair: Pair) -> Constraint:
         """Return the guard that says `pair`; not both points may be fixed."""
+        small, large = self._points[pair[0]], self._points[pair[1]]
+        if isinstance(small, int) and isinstance(large, int):
+            return SampleComparison(small, large, False)
         guard = self._guards.get(pair)
         if guard is None:
-            small, large = (self._form(point) for point in pair)
-            guard = Guard((small - large).normalised(), False)
+            form = self._form(pair[0]) - self._form(pair[1])
+            guard = Guard(form.normalised(), False)
             self._guards[pair] = guard
         return guard
 
@@ -123,9 +130,9 @@ class Points:
         self.fixed |= bit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Order:
-    """A transitively closed strict order on points.
+    """A transitively closed strict order on points; never changed.
 
     Attributes:
         below: For each point that has smaller ones, the mask of all of them. No mask is 0.
@@ -133,7 +140,7 @@ class Order:
         fixed: Mask of the fixed points that occur.
     """
 
-    below: Mapping[int, int] = field(default_factory=dict, hash=False)
+    below: Mapping[int, int] = field(default_factory=dict)
     lower: int = 0
     fixed: int = 0
 
@@ -165,6 +172,8 @@ class Order:
         return order
 
     def _with_points_of(self, pair: Pair, points: Points) -> Order:
+        if not points.fixed:
+            return self
         return self.with_fixed((1 << pair[0] | 1 << pair[1]) & points.fixed, points)
 
     def _closed(self, pair: Pair) -> Order:

@@ -18,7 +18,15 @@ from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
-from dipapprox.semantics.state import Guard
+from dipapprox.semantics.state import Guard, SampleComparison
+
+_SAMPLES_APART = {
+    Relation.LESS: (True, True),
+    Relation.LESS_EQUAL: (True, False),
+    Relation.GREATER: (False, True),
+    Relation.GREATER_EQUAL: (False, False),
+}
+"""What a comparison of two samples says: whether the first is less; whether strictly."""
 
 Split = tuple[list[State], list[State]]
 """The states where a condition holds and those where it does not; all disjoint."""
@@ -90,6 +98,14 @@ class Splitter:
         relation = comparison.relation
         if isinstance(left, str) or isinstance(right, str):
             return _split_on_names(state, comparison, left, right)
+        first, second = left.sole_sample, right.sole_sample
+        if first is not None and second is not None and first != second:
+            neither = first not in self._integers and second not in self._integers
+            if neither and relation in _SAMPLES_APART:
+                less, strict = _SAMPLES_APART[relation]
+                small, large = (first, second) if less else (second, first)
+                guard = SampleComparison(small, large, strict)
+                return split_on_guard(state, guard, self._points)
         form = left - right
         samples = form.samples()
         if samples:

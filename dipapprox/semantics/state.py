@@ -7,12 +7,16 @@ one `FinalStates` serves every input row and every epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple, overload
 
 from dipapprox.distributions import ChoiceLaw, Family, Scale
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program, Value
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.stores import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,33 @@ class Guard:
     strict: bool
 
 
+class SampleComparison(NamedTuple):
+    """x[small] <= x[large], or < if `strict`: nearly all guards, as two small integers."""
+
+    small: int
+    large: int
+    strict: bool
+
+    def guard(self) -> Guard:
+        """Return the guard that says the same."""
+        terms: tuple[tuple[Symbol, Fraction], ...] = ((self.small, _ONE), (self.large, _MINUS_ONE))
+        if self.large < self.small:
+            terms = (terms[1], terms[0])
+        return Guard(LinearForm(terms, _ZERO), self.strict)
+
+
+Constraint = Guard | SampleComparison
+"""What a path assumes at one step."""
+
+
+def guard_of(constraint: Constraint) -> Guard:
+    """Return the guard that says the same."""
+    return constraint if isinstance(constraint, Guard) else constraint.guard()
+
+
+_ZERO, _ONE, _MINUS_ONE = Fraction(0), Fraction(1), Fraction(-1)
+
+
 @dataclass(frozen=True, slots=True)
 class InputCondition:
     """A condition on the inputs alone.
@@ -73,16 +104,25 @@ class InputCondition:
     values: frozenset[Value] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Path:
     """A persistent list of guards: states that share a prefix share the objects.
 
-    Compared by identity. `length` counts the guards up to and including this one.
+    Compared by identity, and never changed; not frozen, for a run makes hundreds of thousands.
+
+    Attributes:
+        constraint: The newest guard, or what stands for it.
+        length: Counts the guards up to and including this one.
     """
 
     parent: Path | None
-    guard: Guard
+    constraint: Constraint
     length: int
+
+    @property
+    def guard(self) -> Guard:
+        """The newest guard."""
+        return guard_of(self.constraint)
 
     def guards(self) -> Iterator[Guard]:
         """Yield the guards, newest first."""
@@ -91,10 +131,67 @@ class Path:
             yield node.guard
             node = node.parent
 
+    def constraints(self) -> Iterator[Constraint]:
+        """Yield the same as comparisons of samples where they are such, newest first."""
+        node: Path | None = self
+        while node is not None:
+            yield node.constraint
+            node = node.parent
+
 
 def guards_of(path: Path | None) -> tuple[Guard, ...]:
     """Return the guards of a path, oldest first; an empty path has none."""
     return () if path is None else tuple(path.guards())[::-1]
+
+
+class Valuation(Sequence[Value]):
+    """The values of all output cells, in the order of `Program.outputs`; equal to such a tuple.
+
+    It shares what it holds with the valuations of other states: thousands of outputs with thousands
+    of cells each are spelled out where they are read, and nowhere else.
+
+    Args:
+        names: The output cells.
+        cells: Their values.
+    """
+
+    __slots__ = ("_cells", "_names")
+
+    def __init__(self, names: tuple[str, ...], cells: Store[Value]) -> None:
+        self._names = names
+        self._cells = cells
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Value, ...]: ...
+    def __getitem__(self, place: int | slice) -> Value | tuple[Value, ...]:
+        if isinstance(place, slice):
+            return tuple(self)[place]
+        return self._value(self._names[place])
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self._value, self._names)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Valuation) and other._names == self._names:
+            return self._cells.equals(other._cells)
+        return tuple(self) == tuple(other) if isinstance(other, tuple | Valuation) else False
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def _value(self, name: str) -> Value:
+        value = self._cells.get(name)
+        if value is None:
+            raise BrokenInvariant(f"the output '{name}' of a final state has no value")
+        return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +210,7 @@ class FinalState:
             independent choices to have one of its outcomes.
     """
 
-    outputs: tuple[Value, ...]
+    outputs: Valuation
     conditions: tuple[InputCondition, ...]
     path: Path | None
     decisions: tuple[tuple[int, bool], ...] = ()
@@ -127,7 +224,7 @@ class FinalStates:
     Attributes:
         samples: Guards refer to them by index.
         states: In the order of execution, then-branches first. States with equal outputs share
-            one tuple object, so outputs may be told apart by identity.
+            one valuation object, so outputs may be told apart by identity.
         merged: Whether states were merged at join points (else: the paper's states).
         choices: States refer to them by index.
         laws: What must be a probability distribution for the program to make sense at an epsilon:
@@ -142,7 +239,7 @@ class FinalStates:
     choices: tuple[Choice, ...] = ()
     laws: tuple[Choice, ...] = ()
 
-    def outputs(self) -> tuple[tuple[Value, ...], ...]:
+    def outputs(self) -> tuple[Valuation, ...]:
         """The distinct output valuations of the states, in order of first appearance."""
         # By identity: hashing a thousand fractions for each of a thousand states is slow.
         return tuple({id(state.outputs): state.outputs for state in self.states}.values())

@@ -137,7 +137,7 @@ def _inequalities(
             {
                 "input": plain_row(each.pair[0]),
                 "adjacent": plain_row(each.pair[1]),
-                "outputs": [plain_row(outputs[o]) for o in each.outputs],
+                "outputs": [plain_row(tuple(outputs[o])) for o in each.outputs],
                 **_proved(each.function, each.evidence),
             }
             for each in found.inequalities

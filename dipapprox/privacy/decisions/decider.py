@@ -316,7 +316,7 @@ def _decision(run: _Run, program: Program, selection: PairSelection, options: Op
         inputs=program.inputs,
         output_cells=program.outputs,
         scope=scope_of(program, selection),
-        outputs=() if run.states is None else run.states.outputs(),
+        outputs=() if run.states is None else tuple(map(tuple, run.states.outputs())),
         number_of_outputs=run.number_of_outputs,
         final_states=run.final_states,
         epsilons=run.question.epsilons,

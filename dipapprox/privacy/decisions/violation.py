@@ -71,8 +71,9 @@ def certain_violation(found: Violated, functions: Functions, states: FinalStates
     """Return what is certain of a violation without any further computation."""
     gap, outputs = found.gap, states.outputs()
     first, second = functions.row(gap.pair[0]), functions.row(gap.pair[1])
+    known = functions.known
     rows = tuple(
-        ViolationRow(outputs[o], UNIT, UNIT, functions.known[first[o]], functions.known[second[o]])
+        ViolationRow(tuple(outputs[o]), UNIT, UNIT, known[first[o]], known[second[o]])
         for o in gap.outputs
     )
     return Violation(gap.pair[0], gap.pair[1], rows, found.epsilon, None, None, None, None, None)

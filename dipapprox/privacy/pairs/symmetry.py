@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.state import FinalStates, Guard, InputCondition, guards_of
+from dipapprox.semantics.state import FinalStates, Guard, InputCondition, SampleComparison, guard_of
 
 _Law = tuple[Family, Scale, LinearForm]
 _Chosen = frozenset[tuple[tuple[ChoiceLaw, frozenset[int]], int]]
@@ -107,15 +107,16 @@ class CellSymmetry:
         return tuple(map(tuple, groups))
 
     def _read(self, states: FinalStates) -> None:
-        # By identity: states share guards, and hashing fractions is slow.
-        known: dict[int, int] = {}
+        # Others by identity: states share guards, and hashing fractions is slow.
+        known: dict[int | SampleComparison, int] = {}
         place = {id(outputs): k for k, outputs in enumerate(states.outputs())}
         for state in states.states:
             guards: list[int] = []
-            for guard in guards_of(state.path):
-                number = known.get(id(guard))
+            for constraint in () if state.path is None else state.path.constraints():
+                key = constraint if isinstance(constraint, SampleComparison) else id(constraint)
+                number = known.get(key)
                 if number is None:
-                    number = known[id(guard)] = self._number(guard)
+                    number = known[key] = self._number(guard_of(constraint))
                 guards.append(number)
             conditions = frozenset(_standard(condition) for condition in state.conditions)
             chosen = Counter((states.choices[n].law, outcomes) for n, outcomes in state.choices)

@@ -109,7 +109,7 @@ def pair_distributions(
         output_cells=program.outputs,
         row=row,
         adjacent=adjacent,
-        outputs=states.outputs(),
+        outputs=tuple(map(tuple, states.outputs())),
         probabilities=found[0],
         adjacent_probabilities=found[1],
     )

@@ -202,7 +202,7 @@ class Maxima:
         return ExcessSet(
             sum((first[k].lower for k in chosen), Fraction(0)),
             sum((second[k].upper for k in chosen), Fraction(0)),
-            tuple(self._outputs[k] for k in chosen),
+            tuple(tuple(self._outputs[k]) for k in chosen),
             None,
             difference_over(chosen, first, second, factor).upper > 0,
         )
@@ -215,7 +215,7 @@ class Maxima:
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             return None
         chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
-        rows = tuple(WitnessRow(self._outputs[k], first[k], second[k]) for k in chosen)
+        rows = tuple(WitnessRow(tuple(self._outputs[k]), first[k], second[k]) for k in chosen)
         return Witness(*pair, rows, difference_over(chosen, first, second, factor))
 
     def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
