@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.semantics.linear import LinearForm, are_opposite
-from dipapprox.semantics.state import Path
+from dipapprox.semantics.state import Constraint, Path, SampleComparison
 
 _ONE, _NOTHING = Fraction(1), LinearForm.constant_form(0)
 
@@ -84,43 +84,46 @@ class StarReader:
     def _extended(self, node: Path) -> Twig | None:
         """Read a node whose parent has been read."""
         assert node.parent is not None
-        ends = _ends(node.guard.form)
+        ends = _ends(node.constraint)
         if ends is None or not self._integers.isdisjoint(ends):
             return None
         if node.length > 2:
             parent = self._found[id(node.parent)]
-            return None if parent is None else self._grown(parent, node.guard.form, ends)
+            return None if parent is None else self._grown(parent, node.constraint, ends)
         # The second guard decides which sample of the first one is the centre.
-        first = _ends(node.parent.guard.form)
+        first = _ends(node.parent.constraint)
         if first is None:
             return None
         common = set(ends) & set(first)
         if len(common) != 1:
             return None
         (centre,) = common
-        return self._grown(self._root(node.parent, centre, first), node.guard.form, ends)
+        return self._grown(self._root(node.parent, centre, first), node.constraint, ends)
 
     def _root(self, node: Path, centre: int, ends: tuple[int, int]) -> Twig:
         key = id(node), centre
         if key not in self._single:
             sample = ends[0] if ends[1] == centre else ends[1]
-            leaf, above = self._leaf(node.guard.form, centre, sample)
+            leaf, above = self._leaf(node.constraint, centre, sample)
             hub = self._unchanged(centre)
             self._single[key] = Twig(None, centre, hub, leaf, above, 1 << centre | 1 << sample)
             self._paths.append(node)
         return self._single[key]
 
-    def _grown(self, parent: Twig, form: LinearForm, ends: tuple[int, int]) -> Twig | None:
+    def _grown(self, parent: Twig, constraint: Constraint, ends: tuple[int, int]) -> Twig | None:
         centre = parent.centre
         if centre not in ends:
             return None
         sample = ends[0] if ends[1] == centre else ends[1]
         if parent.used >> sample & 1:
             return None
-        leaf, above = self._leaf(form, centre, sample)
+        leaf, above = self._leaf(constraint, centre, sample)
         return Twig(parent, centre, parent.hub, leaf, above, parent.used | 1 << sample)
 
-    def _leaf(self, form: LinearForm, centre: int, sample: int) -> tuple[int, bool]:
+    def _leaf(self, constraint: Constraint, centre: int, sample: int) -> tuple[int, bool]:
+        if isinstance(constraint, SampleComparison):
+            return self._unchanged(sample), constraint.small == centre
+        form = constraint.form
         a, b = form.coefficient(centre), form.coefficient(sample)
         above = a.numerator > 0
         if len(form.terms) == 2 and are_opposite(a, b) and not form.constant:
@@ -136,7 +139,9 @@ class StarReader:
         return number
 
 
-def _ends(form: LinearForm) -> tuple[int, int] | None:
-    """The two samples of a form; None if it has not two."""
-    samples = form.samples()
+def _ends(constraint: Constraint) -> tuple[int, int] | None:
+    """The two samples of a guard; None if it has not two."""
+    if isinstance(constraint, SampleComparison):
+        return constraint.small, constraint.large
+    samples = constraint.form.samples()
     return (samples[0], samples[1]) if len(samples) == 2 else None

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from math import prod
 
 from dipapprox.semantics.order import Order, bits
@@ -22,6 +23,8 @@ _MOST_DOWN_SETS = 2000
 
 def extension_share(order: Order) -> Fraction | None:
     """Return e(order) / n!, or None where it is not computed."""
+    if _has_nested_masks(order):
+        return Fraction(1, prod(mask.bit_count() + 1 for mask in order.below.values()))
     covers = order.covers()
     total = Fraction(1)
     for component in _components(covers):
@@ -30,6 +33,23 @@ def extension_share(order: Order) -> Fraction | None:
             return None
         total *= share
     return total
+
+
+_FEW_MASKS = 4
+
+
+def _has_nested_masks(order: Order) -> bool:
+    """Whether few points have smaller ones, and these sets are pairwise nested or disjoint.
+
+    Then no point has two upper covers: if z is below p and q, one of these is below the other. So
+    the hook-length formula holds, and the covers need not be found.
+    """
+    if len(order.below) > _FEW_MASKS:
+        return False
+    return all(
+        mask >> other & 1 or others >> point & 1 or not (mask & others)
+        for (point, mask), (other, others) in combinations(order.below.items(), 2)
+    )
 
 
 def _are_disjoint(masks: Iterable[int]) -> bool:
