@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check soundness bench tables docs clean
+.PHONY: run test check grammar soundness bench tables docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -11,6 +11,10 @@ run: $(VENV)/.installed
 # Files of tests are shared out to the processors: what the tests of a file share is made once.
 test: $(VENV)/.tested
 	$(BIN)/pytest -q -n logical --dist loadfile --no-loadscope-reorder
+
+# The parser tables, after a grammar has changed: into dipapprox/language/tables/.
+grammar: $(VENV)/.installed
+	$(BIN)/python -m dipapprox.language.write_tables
 
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested

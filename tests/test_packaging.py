@@ -47,6 +47,8 @@ def test_the_wheel_has_everything(built: tuple[Path, Path]) -> None:
         assert f"dipapprox/programs/{path.as_posix()}" in names
     for path in (ROOT / "dipapprox").glob("schemas/*.json"):
         assert f"dipapprox/schemas/{path.name}" in names
+    for path in (ROOT / "dipapprox").glob("language/tables/*.json"):
+        assert f"dipapprox/language/tables/{path.name}" in names
     assert {"dipapprox/py.typed", "dipapprox/templates/svt.dpg"} <= names
     assert not any(name.startswith(("tests/", "results/", "programs/")) for name in names)
 

@@ -7,22 +7,18 @@ from 0-based to 1-based, and `gauss(eps/a, m)` to `Gauss(m, a/eps)`.
 
 from __future__ import annotations
 
-import sys
 from copy import copy
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from ply import yacc
-
 from dipapprox.language import ast
 from dipapprox.language.declarations import MOST_CELLS
 from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.dip_lexer import TOKENS, read_dip_tokens
+from dipapprox.language.grammar import Grammar
 from dipapprox.language.tokens import TokenStream
 from dipapprox.source import SourceFile, Span
-
-tokens = TOKENS
 
 INPUTS = "q"
 OUTPUTS = "out"
@@ -106,20 +102,6 @@ def _array(name: str, size: int | None) -> ast.Declared:
 def _literal(value: Fraction, span: Span | None) -> ast.Expression:
     number = ast.Number(abs(value), span=span)
     return ast.Negative(number, span=span) if value < 0 else number
-
-
-@cache
-def _parser() -> Any:
-    parser = build_dip_parser(debug=False, errorlog=yacc.NullLogger())
-    parser.disable_defaulted_states()  # for error recovery, as in `parser.py`
-    return parser
-
-
-def build_dip_parser(**options: Any) -> Any:
-    """Build the tables. They are never written to disk."""
-    return yacc.yacc(
-        module=sys.modules[__name__], write_tables=False, tabmodule="no_table", **options
-    )
 
 
 # --- statements ---------------------------------------------------------------------------------
@@ -267,3 +249,19 @@ def p_error(token: Any) -> None:
             hint = "conditions in '.dip' files are single comparisons; '.dpg' files have more"
         message = f"unexpected '{shorten(span.text)}'"
         token.lexer.problems.report("syntax error", message, span, hint)
+
+
+GRAMMAR = Grammar(
+    name="dip",
+    start="items",
+    tokens=TOKENS,
+    precedence=(),
+    rules={
+        name: rule
+        for name, rule in globals().items()
+        if name.startswith("p_") and name != "p_error"
+    },
+    error=p_error,
+)
+
+_parser = cache(GRAMMAR.load)

@@ -1,16 +1,14 @@
-"""Text to surface tree: an LALR(1) parser, built once by PLY from the two grammar modules."""
+"""Text to surface tree: an LALR(1) parser of the two grammar modules' rules."""
 
 from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
-
-from ply import yacc
 
 from dipapprox.language import ast, expression_grammar, statement_grammar
 from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
+from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import TOKENS
 from dipapprox.language.mending import mend
 from dipapprox.language.tokens import TokenStream, read_tokens
@@ -61,33 +59,22 @@ class _Unexpected(Exception):
         self.token = token
 
 
-@cache
-def _parser() -> Any:
-    parser = build_parser(debug=False, errorlog=yacc.NullLogger())
-    # With default reductions an error would be noticed too late to say what was expected.
-    parser.disable_defaulted_states()
-    return parser
+def _raise_unexpected(token: Any) -> None:
+    raise _Unexpected(token)
 
 
-def build_parser(**options: Any) -> Any:
-    """Build the tables (about 40 ms). They are never written to disk."""
-    rules = {
+GRAMMAR = Grammar(
+    name="dpg",
+    start="program",
+    tokens=TOKENS,
+    precedence=expression_grammar.precedence,
+    rules={
         name: rule
         for module in (expression_grammar, statement_grammar)
         for name, rule in vars(module).items()
         if name.startswith("p_")
-    }
-    grammar = SimpleNamespace(
-        __file__=__file__,
-        tokens=TOKENS,
-        precedence=expression_grammar.precedence,
-        p_error=_raise_unexpected,
-        **rules,
-    )
-    return yacc.yacc(
-        module=grammar, start="program", write_tables=False, tabmodule="no_table", **options
-    )
+    },
+    error=_raise_unexpected,
+)
 
-
-def _raise_unexpected(token: Any) -> None:
-    raise _Unexpected(token)
+_parser = cache(GRAMMAR.load)

@@ -10,9 +10,11 @@ from ply import lex, yacc
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
-from dipapprox.language.dip import build_dip_parser, parse_dip
+from dipapprox.language.dip import parse_dip
+from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import _Rules
-from dipapprox.language.parser import build_parser, parse
+from dipapprox.language.parser import parse
+from dipapprox.language.write_tables import GRAMMARS
 from tests.language.printer import print_program
 from tests.language.samples import HEADER, SAMPLES
 from tests.language.strategies import programs
@@ -35,12 +37,23 @@ class _Log:
     debug = info
 
 
-@pytest.mark.parametrize("build", [build_parser, build_dip_parser])
-def test_the_grammars_have_no_conflicts(build: object) -> None:
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda each: each.name)
+def test_the_grammars_have_no_conflicts(grammar: Grammar) -> None:
     log = _Log()
-    assert callable(build)
-    build(debug=True, debuglog=yacc.NullLogger(), errorlog=log)
+    grammar.build(debug=True, debuglog=yacc.NullLogger(), errorlog=log)
     assert [line for line in log.lines if "Generating" not in line] == []
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda each: each.name)
+def test_the_tables_on_disk_are_those_of_the_rules(grammar: Grammar) -> None:
+    """`make grammar` writes them after a grammar has changed."""
+    assert grammar.path.read_text(encoding="utf-8") == grammar.describe()
+    loaded, built = grammar.load(), grammar.build(debug=False, errorlog=yacc.NullLogger())
+    assert loaded.action == built.action
+    assert loaded.goto == built.goto
+    for found, wanted in zip(loaded.productions, built.productions, strict=True):
+        assert (str(found), found.name, found.len) == (str(wanted), wanted.name, wanted.len)
+        assert getattr(found, "callable", None) is getattr(wanted, "callable", None)
 
 
 def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
