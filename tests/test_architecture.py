@@ -33,6 +33,7 @@ LAYERS = (
     "language",
     "highlighting",
     "semantics",
+    "automata",
     "events",
     "integrals",
     "numerics",

@@ -1,0 +1,100 @@
+"""Between the text of an automaton and its model: names become indices and masks, and back."""
+
+from __future__ import annotations
+
+from dipapprox.automata.model import Automaton, Laplace, Output, Sample, State, Transition
+from dipapprox.automata.validity import check
+from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+
+_SAMPLES = {sample.value: sample for sample in Sample}
+
+
+def automaton_of(text: AutomatonText) -> Automaton:
+    """Build the automaton that a text describes, and check that it is one.
+
+    A state that is only gone to stops there.
+
+    Raises:
+        SourceError: If a state is declared twice, a variable is never assigned, or a condition of
+            `validity.check` fails; with all that is wrong.
+    """
+    problems = Diagnosis()
+    states: dict[str, State] = {}
+    for location in text.locations:
+        if location.name in states:
+            message = f"the state '{location.name}' is declared twice"
+            hint = "give all its transitions in one block, joined by 'elseif'"
+            problems.report("name error", message, location.span, hint)
+        fresh = None if location.insample_prime is None else _laplace(location.insample_prime)
+        states[location.name] = State(
+            location.name, location.reads, _laplace(location.insample), fresh, span=location.span
+        )
+    steps = [(location, step) for location in text.locations for step in location.steps]
+    for _, step in steps:
+        states.setdefault(step.target, State(step.target, False, None, span=step.target_span))
+    numbers = {name: index for index, name in enumerate(states)}
+    variables = {name: None for _, step in steps for name in step.assigned}
+    masks = {name: 1 << index for index, name in enumerate(variables)}
+    transitions = []
+    for location, step in steps:
+        masked = {True: 0, False: 0}
+        for atom in step.guard:
+            if atom.variable not in masks:
+                message = f"the variable '{atom.variable}' is never assigned"
+                hint = did_you_mean(atom.variable, masks)
+                problems.report("name error", message, atom.span, hint)
+            elif masked[not atom.at_least] & masks[atom.variable]:
+                message = "the guard can never hold: it has insample on both sides of "
+                message += f"'{atom.variable}'"
+                problems.report("value error", message, atom.span)
+            masked[atom.at_least] |= masks.get(atom.variable, 0)
+        assigned = sum(masks[name] for name in step.assigned)
+        output: Output = _SAMPLES.get(step.output, step.output)
+        transitions.append(
+            Transition(
+                numbers[location.name],
+                masked[True],
+                masked[False],
+                numbers[step.target],
+                output,
+                assigned,
+                span=step.span,
+            )
+        )
+    problems.finish()
+    automaton = Automaton(tuple(variables), tuple(states.values()), tuple(transitions))
+    check(automaton)
+    return automaton
+
+
+def text_of(automaton: Automaton) -> AutomatonText:
+    """Return a description whose automaton is this one, up to the order of the variables.
+
+    Halting states have no block. A state's transitions must be in the automaton's order.
+    """
+    locations = []
+    for state, leaving in zip(automaton.states, automaton.leaving(), strict=True):
+        if state.compared is None or not leaving:
+            continue
+        steps = tuple(_step(automaton, automaton.transitions[index]) for index in leaving)
+        compared = Noise(state.compared.rate, state.compared.mean)
+        fresh = None if state.fresh is None else Noise(state.fresh.rate, state.fresh.mean)
+        locations.append(Location(state.name, state.reads, compared, fresh, steps))
+    return AutomatonText(tuple(locations))
+
+
+def _step(automaton: Automaton, transition: Transition) -> Step:
+    atoms = [Atom(name, True) for name in automaton.names(transition.above)]
+    atoms += [Atom(name, False) for name in automaton.names(transition.below)]
+    output = transition.output
+    return Step(
+        tuple(atoms),
+        automaton.names(transition.assigned),
+        output.value if isinstance(output, Sample) else output,
+        automaton.states[transition.target].name,
+    )
+
+
+def _laplace(noise: Noise) -> Laplace:
+    return Laplace(noise.rate, noise.mean)

@@ -1,0 +1,177 @@
+"""What makes an automaton one of which the theorems speak; each condition with its own message.
+
+- the rate of every noise that is drawn is positive (with rate 0 there is no density);
+- determinism: two guards of one state exclude each other, which for conjunctions of atoms means
+  that some variable lies above in one and below in the other;
+- a state that reads no input has at most one transition, without a guard;
+- initialisation: on every path from the initial state a variable is assigned before a guard
+  mentions it.
+
+Not conditions, but facts about a valid automaton: output distinction (`outputs_distinguish`) and
+states whose guards do not cover all cases (`gaps`), where stopping is an event that no output
+word shows: a budget says nothing about *when* the automaton stops there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+
+from dipapprox.automata.model import Automaton, Sample, Transition, is_real, members
+from dipapprox.language.diagnosis import Diagnosis
+
+
+def check(automaton: Automaton) -> None:
+    """Check the conditions.
+
+    Raises:
+        SourceError: With every violation, each at its state or transition.
+    """
+    problems = Diagnosis()
+    for state, leaving in zip(automaton.states, automaton.leaving(), strict=True):
+        transitions = [automaton.transitions[index] for index in leaving]
+        _check_noise(automaton, state.name, transitions, problems)
+        if not state.reads:
+            _check_silent(automaton, state.name, transitions, problems)
+        else:
+            _check_determinism(automaton, state.name, transitions, problems)
+    _check_initialisation(automaton, problems)
+    problems.finish()
+
+
+def _check_noise(
+    automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
+) -> None:
+    if not transitions:
+        return
+    state = automaton.states[transitions[0].source]
+    drawn = [("insample", state.compared)]
+    showing = [t for t in transitions if t.output is Sample.FRESH]
+    if showing:
+        drawn.append(("insampleprime", state.fresh))
+    for sample, noise in drawn:
+        if noise is None:
+            place = showing[0].span if showing else state.span
+            message = f"'{sample}' is drawn, but the state '{name}' gives it no noise"
+            hint = "write (state, rate, mean, rate', mean')"
+            problems.report("value error", message, place, hint)
+        elif noise.rate <= 0:
+            message = f"the rate of '{sample}' must be positive in '{name}', got {noise.rate}"
+            problems.report("value error", message, state.span)
+
+
+def _check_silent(
+    automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
+) -> None:
+    for transition in transitions:
+        if transition.used:
+            guard = automaton.guard_text(transition)
+            problems.report(
+                "value error",
+                f"the state '{name}' reads no input and cannot have the guard '{guard}'",
+                transition.span,
+                f"only states that read an input compare: drop ':non-input' of '{name}'",
+            )
+    for transition in transitions[1:]:
+        message = f"the state '{name}' reads no input and has more than one transition"
+        problems.report("value error", message, transition.span)
+
+
+def _check_determinism(
+    automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
+) -> None:
+    for first, second in combinations(transitions, 2):
+        if not _exclude(first, second):
+            one, other = automaton.guard_text(first), automaton.guard_text(second)
+            problems.report(
+                "value error",
+                f"'{name}' is not deterministic: '{one}' and '{other}' can hold together",
+                second.span,
+                "branches have no priorities: some variable must be above in one guard and "
+                "below in the other",
+            )
+
+
+def _exclude(first: Transition, second: Transition) -> bool:
+    return bool((first.above | second.above) & (first.below | second.below))
+
+
+def _check_initialisation(automaton: Automaton, problems: Diagnosis) -> None:
+    """Forward must-analysis; reports each use of a variable that some path leaves unassigned."""
+    everything = (1 << len(automaton.variables)) - 1
+    assigned = [everything] * len(automaton.states)
+    assigned[0] = 0
+    leaving = automaton.leaving()
+    reached = {0}
+    waiting = [0]
+    while waiting:
+        state = waiting.pop()
+        for index in leaving[state]:
+            transition = automaton.transitions[index]
+            after = assigned[transition.target] & (assigned[state] | transition.assigned)
+            if after != assigned[transition.target] or transition.target not in reached:
+                assigned[transition.target] = after
+                reached.add(transition.target)
+                waiting.append(transition.target)
+    for transition in automaton.transitions:
+        unset = transition.used & ~assigned[transition.source]
+        if unset and transition.source in reached:
+            names = ", ".join(f"'{name}'" for name in automaton.names(unset))
+            place = automaton.states[transition.source].name
+            message = f"{names} may be compared in '{place}' before being assigned"
+            hint = "assign it on every path from the first state"
+            problems.report("value error", message, transition.span, hint)
+
+
+def outputs_distinguish(automaton: Automaton) -> bool:
+    """Whether two transitions of a state never look alike (the paper's output distinction).
+
+    Then an output word fits one run. `determined.py` has the exact condition for that.
+    """
+    for leaving in automaton.leaving():
+        outputs = [automaton.transitions[index].output for index in leaving]
+        shown = ["a real number" if is_real(output) else (output,) for output in outputs]
+        if len(set(shown)) < len(shown):
+            return False
+    return True
+
+
+MOST_COMPARED = 12
+"""Variables that the guards of one state may compare for `gaps` to look at all cases."""
+
+
+def gaps(automaton: Automaton) -> tuple[int, ...]:
+    """Return the reachable states in which it may happen that no guard holds.
+
+    A state is left out if its guards cover the line for every order of the stored values; orders
+    that no run produces are not told apart, and states with more than `MOST_COMPARED` variables
+    count as having a gap, so the answer errs on the side of naming too many.
+    """
+    leaving = automaton.leaving()
+    reached = {0}
+    waiting = [0]
+    found = []
+    while waiting:
+        state = waiting.pop()
+        transitions = [automaton.transitions[index] for index in leaving[state]]
+        if transitions and not _cover(transitions):
+            found.append(state)
+        for transition in transitions:
+            if transition.target not in reached:
+                reached.add(transition.target)
+                waiting.append(transition.target)
+    return tuple(sorted(found))
+
+
+def _cover(transitions: Sequence[Transition]) -> bool:
+    compared = 0
+    for transition in transitions:
+        compared |= transition.used
+    places = list(members(compared))
+    if len(places) > MOST_COMPARED:
+        return False
+    for signs in product((False, True), repeat=len(places)):
+        over = sum(1 << place for place, sign in zip(places, signs, strict=True) if sign)
+        if not any(t.above & ~over == 0 and t.below & over == 0 for t in transitions):
+            return False
+    return True

@@ -1,0 +1,64 @@
+"""What the text of an automaton says, with its places: names, no meaning yet.
+
+Read by `dipa.py`, written by `dipa_printer.py`; `automata/` makes a model of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dipapprox.source import Span
+
+INSAMPLE = "insample"
+"""The sample that guards compare and variables store."""
+INSAMPLE_PRIME = "insampleprime"
+"""The second, independent sample, which can only be an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A comparison of insample with a variable: `at_least` for >= (or >), else < (or <=)."""
+
+    variable: str
+    at_least: bool
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition: a conjunction of atoms (empty: true), variables set, output, next state."""
+
+    guard: tuple[Atom, ...]
+    assigned: tuple[str, ...]
+    output: str
+    target: str
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    target_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Laplace noise: its rate (the scale is 1 / (rate · ε)) and its mean."""
+
+    rate: Fraction
+    mean: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A state: whether it reads an input, the noise of its samples, its transitions."""
+
+    name: str
+    reads: bool
+    insample: Noise
+    insample_prime: Noise | None
+    steps: tuple[Step, ...]
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AutomatonText:
+    """An automaton as it is written; the first state is the initial one."""
+
+    locations: tuple[Location, ...]

@@ -1,0 +1,277 @@
+"""Reader for the `.dipa` files of the published DiPAut release, and of one-threshold automata.
+
+One block a state, the first one initial:
+
+    (q1:non-input, 1/4, 0): x := insample; output obot; goto q2
+    (q2, 1/2, 0, 1/2, 0): if (insample < x) then output obot; goto q2
+                          elseif (insample >= x) then output insampleprime; goto q3
+
+The numbers are the rate and the mean of insample and, if it is used, of insampleprime; a Laplace
+scale is 1 / (rate · ε). A state without a block stops. Branches are transitions, not priorities:
+those of one state must exclude each other. Names of states begin with q, of output symbols with o,
+of variables with another letter. `#` begins a comment (ours), and a one-threshold automaton,
+whose states have two rates and no means, is written with the means 0.
+"""
+
+from __future__ import annotations
+
+import sys
+from copy import copy
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from ply import yacc
+
+from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.language.diagnosis import Diagnosis, shorten
+from dipapprox.language.dipa_lexer import TOKENS, read_dipa_tokens
+from dipapprox.language.tokens import TokenStream
+from dipapprox.source import SourceFile
+
+tokens = TOKENS
+
+_EXAMPLE = "a state is e.g. '(q1:non-input, 1/4, 0): x := insample; output oread; goto q2'"
+
+
+class _File(TokenStream):
+    """The tokens, and the problems found on the way."""
+
+    def __init__(self, source: SourceFile) -> None:
+        problems = Diagnosis()
+        super().__init__(source, problems, read_dipa_tokens(source, problems))
+
+
+def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
+    """Parse a `.dipa` text.
+
+    Args:
+        text: The automaton.
+        name: What messages call it.
+
+    Raises:
+        SourceError: With every error of spelling and grammar, in source order. Undefined names
+            and the conditions on automata are not looked at here.
+    """
+    file = _File(SourceFile(name, text))
+    locations = copy(_parser()).parse(lexer=file, tracking=True)
+    if not locations and not file.problems:
+        what = "unexpected end of the text" if locations is None else "the file declares no states"
+        file.problems.report("syntax error", what, file.token_span(None), _EXAMPLE)
+    file.problems.finish()
+    return AutomatonText(tuple(locations))
+
+
+@cache
+def _parser() -> Any:
+    parser = build_dipa_parser(debug=False, errorlog=yacc.NullLogger())
+    parser.disable_defaulted_states()  # for error recovery, as in `parser.py`
+    return parser
+
+
+def build_dipa_parser(**options: Any) -> Any:
+    """Build the tables. They are never written to disk."""
+    return yacc.yacc(
+        module=sys.modules[__name__], write_tables=False, tabmodule="no_table", **options
+    )
+
+
+# --- states -------------------------------------------------------------------------------------
+
+
+def p_blocks(p: Any) -> None:
+    """blocks : blocks block
+    | empty"""
+    p[0] = p[1] or []
+    if len(p) == 3 and p[2] is not None:
+        p[0].append(p[2])
+
+
+def p_empty(p: Any) -> None:
+    """empty :"""
+
+
+def p_block(p: Any) -> None:
+    """block : LPAREN kind COMMA numbers RPAREN COLON steps"""
+    name, reads = p[2]
+    numbers = p[4]
+    if len(numbers) not in (2, 4):
+        hint = "write (state, rate, mean) or (state, rate, mean, rate', mean')"
+        message = f"a state has 2 or 4 numbers, got {len(numbers)}"
+        p.lexer.problems.report("syntax error", message, p.lexer.span(p, 4), hint)
+        return
+    prime = Noise(numbers[2], numbers[3]) if len(numbers) == 4 else None
+    place = p.lexer.span(p, 2)
+    p[0] = Location(name, reads, Noise(numbers[0], numbers[1]), prime, tuple(p[7]), span=place)
+
+
+def p_kind(p: Any) -> None:
+    """kind : state
+    | state COLON NONINPUT"""
+    p[0] = p[1], len(p) == 2
+
+
+def p_state(p: Any) -> None:
+    """state : NAME"""
+    p[0] = p[1]
+    _expect_initial(p, "q", "state")
+
+
+def p_numbers(p: Any) -> None:
+    """numbers : number
+    | numbers COMMA number"""
+    p[0] = p[1] if len(p) == 4 else []
+    p[0].append(p[len(p) - 1])
+
+
+def p_number(p: Any) -> None:
+    """number : magnitude
+    | MINUS magnitude"""
+    p[0] = -p[2] if len(p) == 3 else p[1]
+
+
+def p_magnitude(p: Any) -> None:
+    """magnitude : NUMBER
+    | NUMBER DIVIDE NUMBER"""
+    p[0] = p[1]
+    if len(p) == 4:
+        if p[3] == 0:
+            span = p.lexer.span(p)
+            p.lexer.problems.report("value error", f"'{shorten(span.text)}' divides by 0", span)
+        p[0] = p[1] / p[3] if p[3] else Fraction(0)
+
+
+# --- transitions --------------------------------------------------------------------------------
+
+
+def p_steps_plain(p: Any) -> None:
+    """steps : action"""
+    p[0] = [_step(p, (), p[1], 1)]
+
+
+def p_steps_guarded(p: Any) -> None:
+    """steps : IF branch others"""
+    p[0] = [p[2], *p[3]]
+
+
+def p_others(p: Any) -> None:
+    """others : others ELSEIF branch
+    | empty"""
+    p[0] = p[1] or []
+    if len(p) == 4:
+        p[0].append(p[3])
+
+
+def p_branch(p: Any) -> None:
+    """branch : LPAREN guard RPAREN THEN action"""
+    p[0] = _step(p, tuple(p[2]), p[5], 5)
+
+
+def _step(p: Any, guard: tuple[Atom, ...], action: Any, index: int) -> Step:
+    assigned, output, target, target_span = action
+    whole = p.lexer.span(p) if guard else p.lexer.span(p, index)
+    return Step(guard, assigned, output, target, span=whole, target_span=target_span)
+
+
+def p_guard(p: Any) -> None:
+    """guard : atom
+    | guard AND atom"""
+    p[0] = p[1] if len(p) == 4 else []
+    p[0].append(p[len(p) - 1])
+
+
+def p_atom(p: Any) -> None:
+    """atom : INSAMPLE relation variable"""
+    p[0] = Atom(p[3], p[2] in (">", ">="), span=p.lexer.span(p))
+
+
+def p_atom_mirrored(p: Any) -> None:
+    """atom : variable relation INSAMPLE"""
+    p[0] = Atom(p[1], p[2] in ("<", "<="), span=p.lexer.span(p))
+
+
+def p_relation(p: Any) -> None:
+    """relation : LT
+    | LE
+    | GT
+    | GE"""
+    p[0] = p[1]
+
+
+def p_action(p: Any) -> None:
+    """action : assignments SEMICOLON OUTPUT result SEMICOLON GOTO state
+    | OUTPUT result SEMICOLON GOTO state"""
+    last = len(p) - 1
+    assigned = tuple(dict.fromkeys(p[1])) if last == 7 else ()
+    p[0] = assigned, p[last - 3], p[last], p.lexer.span(p, last)
+
+
+def p_assignments(p: Any) -> None:
+    """assignments : assignment
+    | assignments COMMA assignment"""
+    p[0] = p[1] if len(p) == 4 else []
+    p[0].append(p[len(p) - 1])
+
+
+def p_assignment(p: Any) -> None:
+    """assignment : variable ASSIGN INSAMPLE
+    | variable ASSIGN INSAMPLEPRIME"""
+    p[0] = p[1]
+    if p.slice[3].type == "INSAMPLEPRIME":
+        hint = "only 'insample' can be stored"
+        span = p.lexer.span(p, 3)
+        p.lexer.problems.report("type error", "'insampleprime' cannot be stored", span, hint)
+
+
+def p_variable(p: Any) -> None:
+    """variable : NAME"""
+    p[0] = p[1]
+    if p[1][0] in "qo":
+        hint = "names with q are states, names with o are outputs"
+        message = f"a variable's name cannot begin with '{p[1][0]}', got '{p[1]}'"
+        p.lexer.problems.report("name error", message, p.lexer.span(p), hint)
+
+
+def p_result(p: Any) -> None:
+    """result : INSAMPLE
+    | INSAMPLEPRIME
+    | NAME"""
+    p[0] = p[1]
+    if p.slice[1].type == "NAME":
+        _expect_initial(p, "o", "output symbol")
+
+
+def _expect_initial(p: Any, letter: str, what: str) -> None:
+    if p[1][0] != letter:
+        message = f"the name of a{'n' if what[0] == 'o' else ''} {what} begins with '{letter}'"
+        hint = f"e.g. '{letter}{p[1]}'"
+        if letter == "o":
+            hint += ", or 'insample' or 'insampleprime'"
+        p.lexer.problems.report("name error", f"{message}, got '{p[1]}'", p.lexer.span(p), hint)
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+def p_block_error(p: Any) -> None:
+    """block : LPAREN error COLON steps
+    | LPAREN kind COMMA numbers RPAREN COLON error"""
+
+
+def p_error(token: Any) -> None:
+    """Report an unexpected token; PLY then resumes where the grammar allows."""
+    if token is None:
+        return
+    span = token.lexer.token_span(token)
+    hint = ""
+    match token.type:
+        case "NAME" if token.value in ("else", "elif", "elsif"):
+            hint = "further branches are written 'elseif (guard) then …'"
+        case "NAME" if token.value in ("Lap", "lap"):
+            hint = "the numbers of a state are the rate and the mean, e.g. '(q1, 1/4, 0)'"
+        case "COMMA":
+            hint = "the parts of a transition are separated by ';'"
+        case "AND" | "LT" | "LE" | "GT" | "GE":
+            hint = "a guard is e.g. 'insample >= x && insample < y'"
+    message = f"unexpected '{shorten(span.text)}'"
+    token.lexer.problems.report("syntax error", message, span, hint)

@@ -1,0 +1,95 @@
+"""Text of a `.dipa` file (the format of the published DiPAut release) to tokens."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ply import lex
+
+from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
+from dipapprox.language.diagnosis import Diagnosis, shorten
+from dipapprox.language.lexer import begin, check_name, read_number
+from dipapprox.language.tokens import MOST_TOKENS
+from dipapprox.source import SourceFile, Span
+
+KEYWORDS = frozenset(["if", "then", "elseif", "output", "goto", INSAMPLE, INSAMPLE_PRIME])
+
+TOKENS = (
+    "NUMBER", "NAME", "NONINPUT", "LT", "LE", "GT", "GE", "ASSIGN", "AND", "MINUS", "DIVIDE",
+    "LPAREN", "RPAREN", "COLON", "COMMA", "SEMICOLON", *sorted(word.upper() for word in KEYWORDS),
+)  # fmt: skip
+
+
+class _Rules:
+    """The token rules in the form PLY wants them."""
+
+    tokens = TOKENS
+
+    t_ignore = " \t\r\n\f"
+    t_ignore_comment = r"\#[^\n]*"
+    t_LE = "<="
+    t_GE = ">="
+    t_LT = "<"
+    t_GT = ">"
+    t_ASSIGN = ":="
+    t_AND = "&&"
+    t_MINUS = "-"
+    t_DIVIDE = "/"
+    t_LPAREN = r"\("
+    t_RPAREN = r"\)"
+    t_COLON = ":"
+    t_COMMA = ","
+    t_SEMICOLON = ";"
+
+    def t_NUMBER(self, t: Any) -> Any:
+        r"""\d+(\.\d+)?"""
+        read_number(t, t.value)
+        return t
+
+    def t_NONINPUT(self, t: Any) -> Any:
+        r"""non-input\b"""
+        return t
+
+    def t_NAME(self, t: Any) -> Any:
+        r"""[a-zA-Z_][a-zA-Z0-9_]*"""
+        if t.value in KEYWORDS:
+            t.type = t.value.upper()
+        check_name(t)
+        return t
+
+    def t_error(self, t: Any) -> None:
+        start = t.lexer.lexpos
+        t.lexer.skip(1)
+        hint = {
+            "'": f"the second sample is written '{INSAMPLE_PRIME}'",
+            "=": "':=' assigns; comparisons are '<', '<=', '>' and '>='",
+            "&": "conjunctions are written '&&'",
+            "|": "a guard is a conjunction; write two branches",
+        }.get(t.value[0], "")
+        span = Span(t.lexer.source, start, t.lexer.lexpos)
+        t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
+
+
+@cache
+def _blank_lexer() -> Any:
+    return lex.lex(object=_Rules(), optimize=True, lextab="", errorlog=lex.NullLogger())
+
+
+def read_dipa_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
+    """Read the tokens of a `.dipa` text.
+
+    Raises:
+        SourceError: With all that is misspelled, or if the text is too long.
+    """
+    lexer = begin(_blank_lexer(), source, problems)
+    tokens: list[Any] = []
+    while (token := lexer.token()) is not None:
+        token.endlexpos = lexer.lexpos
+        tokens.append(token)
+        if len(tokens) > MOST_TOKENS:
+            span = Span(source, token.lexpos, token.endlexpos)
+            what = f"the automaton has more than {MOST_TOKENS} symbols"
+            raise problems.abort("limit", what, span)
+    problems.finish()
+    return tokens

@@ -1,0 +1,188 @@
+"""Automata of the literature, written here from their published descriptions, and families."""
+
+from __future__ import annotations
+
+from dipapprox.automata.description import automaton_of
+from dipapprox.automata.model import Automaton
+from dipapprox.language.dipa import parse_dipa
+
+
+def automaton(text: str) -> Automaton:
+    return automaton_of(parse_dipa(text))
+
+
+SVT = """
+(q1:non-input, 1/4, 0): x := insample; output oin; goto q2
+(q2, 1/2, 0): if (insample < x) then output obot; goto q2
+              elseif (insample >= x) then output otop; goto q3
+"""
+
+NUM_SPARSE = """
+(q1:non-input, 1/4, 0): x := insample; output oin; goto q2
+(q2, 1/2, 0, 1/2, 0): if (insample < x) then output obot; goto q2
+                      elseif (insample >= x) then output insampleprime; goto q3
+"""
+
+_THRESHOLDS = """
+(q1:non-input, 1/4, 0): low := insample; output ostart; goto q2
+(q2:non-input, 1/4, 1): high := insample; output ostart; goto q3
+"""
+
+DISCLOSING = f"""{_THRESHOLDS}
+(q3, 1/4, 0): if (insample >= low && insample < high) then output insample; goto q3
+              elseif (insample >= low && insample >= high) then output otop; goto q4
+              elseif (insample < low && insample < high) then output obot; goto q4
+"""
+
+NUM_RANGE_1 = f"""{_THRESHOLDS}
+(q3, 1/4, 0): if (insample >= low && insample < high) then output ocont; goto q3
+              elseif (insample >= low && insample >= high) then output insample; goto q4
+"""
+
+NUM_RANGE_2 = f"""{_THRESHOLDS}
+(q3, 1/4, 0, 1/4, 0):
+    if (insample >= low && insample < high) then output ocont; goto q3
+    elseif (insample >= low && insample >= high) then output insampleprime; goto q4
+"""
+
+LEAKING_CYCLE = """
+(q1:non-input, 1/2, 0): x := insample; output obot; goto q2
+(q2:non-input, 1/2, 10): y := insample; output obot; goto q3
+(q3, 1/6, 0): if (insample >= x && insample < y) then output obot; goto q4
+(q4, 1/6, 0): if (insample < y) then y := insample; output obot; goto q3
+"""
+
+LEAKING_CYCLE_OF_THE_PAPER = """
+(q1:non-input, 1/2, 0): x := insample; output obot; goto q2
+(q2:non-input, 1/2, 1): y := insample; output obot; goto q3
+(q3, 1/6, 0): if (insample < x && insample >= y) then output otop; goto q3
+              elseif (insample < y) then y := insample; output obot; goto q3
+"""
+
+
+def _two_range(after: str, resampling: str) -> str:
+    return f"""
+(q1:non-input, 1/4, 0): u := insample; output obot; goto q2
+(q2:non-input, 1/4, 1): v := insample; output obot; goto q3
+(q3:non-input, 1/4, 2): w := insample; output obot; goto q4
+(q4, 1/4, 0):
+    if (insample >= u && insample < v) then output ocont; goto q4
+    elseif (insample < u) then output obot; goto qh
+    elseif (insample >= u && insample >= v && insample < w) then output otop; goto {after}
+    elseif (insample >= u && insample >= v && insample >= w) then output oout; goto qh
+{resampling}
+(q6, 1/4, 0):
+    if (insample >= v && insample < w) then output ocont; goto q6
+    elseif (insample < v) then output obot; goto qh
+    elseif (insample >= v && insample >= w) then output otop; goto qh
+"""
+
+
+TWO_RANGE_1 = _two_range("q6", "")
+TWO_RANGE_2 = _two_range("q5", "(q5:non-input, 1/4, 1): v := insample; output obot; goto q6")
+
+TWO_RANGE_AS_RELEASED = """
+(q1:non-input,1/4,0): u:= insample; output obot; goto q2
+(q2:non-input,1/4,1): v:= insample; output obot; goto q3
+(q3:non-input,1/4,2): w:= insample; output obot; goto q4
+(q4,1/4,0): if (insample >= u && insample < v) then output oc; goto q4
+  elseif (insample < u) then output obot; goto q6
+  elseif (insample > v && insample < w) then output otop; goto q5
+  elseif (insample >v && insample > w) then output otop; goto q6
+(q5,1/4,0): if (insample >= v && insample < w) then output oc; goto q5
+  elseif (insample < v) then output obot; goto q6  elseif (insample > w) then output otop; goto q6
+"""
+
+SILENT = """
+(q0, 1, 0): x := insample; output otop; goto q1
+(q1, 1, 0): if (insample >= x) then output otop; goto q0
+            elseif (insample < x) then output otop; goto q1
+"""
+"""The paper's NWF: a leaking cycle, and yet private, because nothing is ever seen."""
+
+
+def gap(middle: str, first_output: str, after_first: str) -> str:
+    return f"""
+(q0:non-input, 1/10, 0): z := insample; output oa; goto q1
+(q1:non-input, 1/10, 2): y := insample; output {first_output}; goto {after_first}
+{middle}
+(q3:non-input, 1/10, -1): x := insample, y := insample; output oa; goto qs
+(qs, 20, 0): if (insample < x) then output obot; goto qs1
+(qs1, 1/10, 0): if (insample < z) then output obot; goto qs2
+    elseif (insample >= z && insample >= x && insample < w) then output otop; goto qh
+(qs2, 1/10, 0): w := insample; output obot; goto qs
+"""
+
+
+GAP_PV = gap(
+    "(q2, 1/10, 0): if (insample < y) then w := insample; output oa; goto q3", "insample", "q2"
+)
+
+GAP_LP = gap(
+    """
+(qc, 20, 0): if (insample >= y) then output obot; goto qc2
+(qc2, 1/10, 0): if (insample >= y) then output obot; goto qc
+    elseif (insample < y) then w := insample; output otop; goto q3
+""",
+    "oa",
+    "qc",
+)
+
+
+def m_range(m: int) -> str:
+    lines = []
+    for j in range(1, m + 1):
+        following = f"qa{j + 1}" if j < m else "qc1"
+        lines += [
+            f"(qa{j}:non-input, 1/{4 * m}, 0): low{j} := insample; output ob; goto qb{j}",
+            f"(qb{j}:non-input, 1/{4 * m}, 1): high{j} := insample; output ob; goto {following}",
+        ]
+    for j in range(1, m + 1):
+        inside = f"insample >= low{j} && insample < high{j}"
+        over = f"insample >= low{j} && insample >= high{j}"
+        under = f"insample < low{j} && insample < high{j}"
+        lines.append(
+            f"(qc{j}, 1/4, 0): if ({inside}) then output ocont; goto qc{j % m + 1} "
+            f"elseif ({over}) then output otop; goto qh elseif ({under}) then output obot; goto qh"
+        )
+    return "\n".join(lines)
+
+
+def k_min_max(k: int) -> str:
+    rate = f"1/{4 * k}"
+    lines = [f"(q1, {rate}, 0): min := insample, max := insample; output oread; goto q2"]
+    for i in range(2, k + 1):
+        lines.append(
+            f"(q{i}, {rate}, 0): if (insample >= max && insample >= min) then max := insample; "
+            f"output oread; goto q{i + 1} "
+            f"elseif (insample >= min && insample < max) then output oread; goto q{i + 1} "
+            f"elseif (insample < max && insample < min) then min := insample; "
+            f"output oread; goto q{i + 1}"
+        )
+    lines.append(
+        f"(q{k + 1}, 1/4, 0): if (insample >= min && insample < max) then output oc; goto q{k + 1} "
+        "elseif (insample >= max && insample >= min) then output otop; goto qh "
+        "elseif (insample < min && insample < max) then output obot; goto qh"
+    )
+    return "\n".join(lines)
+
+
+def all_pairs(k: int) -> str:
+    lines = []
+    for i in range(k):
+        following = f"qt{i + 1}" if i + 1 < k else "qp0"
+        lines.append(f"(qt{i}:non-input, 1, {i}): x{i} := insample; output ob; goto {following}")
+    pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+    for number, (i, j) in enumerate(pairs):
+        target = f"qp{(number + 1) % len(pairs)}"
+        branches = [
+            (f"insample >= x{i} && insample < x{j}", "oa"),
+            (f"insample >= x{j} && insample < x{i}", "ob"),
+            (f"insample >= x{i} && insample >= x{j}", "oc"),
+            (f"insample < x{i} && insample < x{j}", "od"),
+        ]
+        steps = " elseif ".join(
+            f"({guard}) then output {output}; goto {target}" for guard, output in branches
+        )
+        lines.append(f"(qp{number}, 1, 0): if {steps}")
+    return "\n".join(lines)

@@ -1,0 +1,159 @@
+"""Conditions on automata, each with its message and place, and texts of automata."""
+
+from __future__ import annotations
+
+import pytest
+
+from dipapprox.automata.description import automaton_of, text_of
+from dipapprox.automata.model import Automaton, Sample, members
+from dipapprox.automata.validity import gaps, outputs_distinguish
+from dipapprox.errors import SourceError
+from dipapprox.language.dipa import parse_dipa
+from tests.automata import examples
+from tests.automata.examples import automaton
+
+VALID = {
+    name: getattr(examples, name)
+    for name in (
+        "SVT", "NUM_SPARSE", "DISCLOSING", "NUM_RANGE_1", "NUM_RANGE_2", "LEAKING_CYCLE",
+        "LEAKING_CYCLE_OF_THE_PAPER", "TWO_RANGE_1", "TWO_RANGE_2", "SILENT", "GAP_PV", "GAP_LP",
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_an_automaton_survives_its_text(name: str) -> None:
+    found = automaton(VALID[name])
+    assert automaton_of(text_of(found)) == found
+
+
+def test_masks_and_numbers_of_an_automaton() -> None:
+    found = automaton(examples.NUM_RANGE_2)
+    assert found.variables == ("low", "high")
+    assert [state.name for state in found.states] == ["q1", "q2", "q3", "q4"]
+    assert [state.reads for state in found.states] == [False, False, True, False]
+    inside, over = found.transitions[2:]
+    assert (inside.above, inside.below, inside.output) == (0b01, 0b10, "ocont")
+    assert (over.above, over.below, over.output) == (0b11, 0, Sample.FRESH)
+    assert found.guard_text(inside) == "insample >= low && insample < high"
+    assert found.fresh_cost(over) == found.rate(over)
+    assert not found.fresh_cost(inside)
+    assert list(members(0b1011)) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "states", "transitions", "variables"),
+    [
+        ("SVT", 3, 3, 1), ("NUM_SPARSE", 3, 3, 1), ("DISCLOSING", 4, 5, 2),
+        ("NUM_RANGE_1", 4, 4, 2), ("NUM_RANGE_2", 4, 4, 2), ("LEAKING_CYCLE", 4, 4, 2),
+    ],
+)  # fmt: skip
+def test_sizes_of_the_published_table(
+    name: str, states: int, transitions: int, variables: int
+) -> None:
+    found = automaton(VALID[name])
+    sizes = len(found.states), len(found.transitions), len(found.variables)
+    assert sizes == (states, transitions, variables)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        (
+            "(q1, 1, 0): x := insample; output oa; goto q1\n(q1, 1, 0): output oa; goto q2",
+            "2:2",
+            "the state 'q1' is declared twice",
+        ),
+        (
+            "(q1, 1, 0): x := insample; output oa; goto q2\n"
+            "(q2, 1, 0): if (insample < y) then output oa; goto q1",
+            "2:17",
+            "the variable 'y' is never assigned",
+        ),
+        (
+            "(q1, 1, 0): x := insample; output oa; goto q2\n"
+            "(q2, 1, 0): if (insample < x && insample >= x) then output oa; goto q1",
+            "2:33",
+            "the guard can never hold: it has insample on both sides of 'x'",
+        ),
+        ("(q1, 0, 0): output oa; goto q2", "1:2", "the rate of 'insample' must be positive"),
+        ("(q1, -1/2, 0): output oa; goto q2", "1:2", "must be positive in 'q1', got -1/2"),
+        (
+            "(q1, 1, 0): output insampleprime; goto q2",
+            "1:13",
+            "'insampleprime' is drawn, but the state 'q1' gives it no noise",
+        ),
+        (
+            "(q1, 1, 0, 0, 0): output insampleprime; goto q2",
+            "1:2",
+            "the rate of 'insampleprime' must be positive",
+        ),
+        (
+            "(q1, 1, 0): x := insample; output oa; goto q2\n"
+            "(q2:non-input, 1, 0): if (insample < x) then output oa; goto q1",
+            "2:26",
+            "the state 'q2' reads no input and cannot have the guard 'insample < x'",
+        ),
+        (
+            "(q1, 1, 0): x := insample; output oa; goto q2\n"
+            "(q2, 1, 0): if (insample < x) then output oa; goto q1 "
+            "elseif (insample <= x) then output ob; goto q2",
+            "2:62",
+            "'q2' is not deterministic: 'insample < x' and 'insample < x' can hold together",
+        ),
+        (
+            "(q1, 1, 0): if (insample < x) then output oa; goto q2\n"
+            "(q2, 1, 0): x := insample; output oa; goto q1",
+            "1:16",
+            "'x' may be compared in 'q1' before being assigned",
+        ),
+    ],
+)
+def test_each_condition_has_its_message_and_place(text: str, place: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        automaton_of(parse_dipa(text, "f.dipa"))
+    first = caught.value.render().splitlines()[0]
+    assert first.startswith(f"f.dipa:{place}: "), first
+    assert message in first, first
+
+
+def test_a_variable_may_be_assigned_on_some_paths_only_if_it_is_not_compared() -> None:
+    branches = """
+(q1, 1, 0): x := insample; output oa; goto q2
+(q2, 1, 0): if (insample < x) then y := insample; output oa; goto q3
+            elseif (insample >= x) then output ob; goto q3
+(q3, 1, 0): if (insample < {}) then output oa; goto q4
+"""
+    automaton(branches.format("x"))
+    with pytest.raises(SourceError, match="'y' may be compared in 'q3' before being assigned"):
+        automaton(branches.format("y"))
+
+
+def test_the_release_of_two_range_is_refused_by_its_rule() -> None:
+    with pytest.raises(SourceError) as caught:
+        automaton(examples.TWO_RANGE_AS_RELEASED)
+    messages = [diagnostic.message for diagnostic in caught.value.diagnostics]
+    assert messages == [
+        "'q4' is not deterministic: 'insample < u' and 'insample >= v && insample < w' can hold "
+        "together",
+        "'q4' is not deterministic: 'insample < u' and 'insample >= v && insample >= w' can hold "
+        "together",
+        "'q5' is not deterministic: 'insample < v' and 'insample >= w' can hold together",
+    ]
+
+
+def names(found: Automaton, states: tuple[int, ...]) -> list[str]:
+    return [found.states[state].name for state in states]
+
+
+def test_output_distinction_and_gaps() -> None:
+    svt = automaton(examples.SVT)
+    assert outputs_distinguish(svt)
+    assert gaps(svt) == ()
+    ranges = automaton(examples.m_range(2))
+    assert outputs_distinguish(ranges)
+    assert names(ranges, gaps(ranges)) == ["qc1", "qc2"]
+    assert not outputs_distinguish(automaton(examples.k_min_max(3)))
+    assert not outputs_distinguish(automaton(examples.SILENT))
+    both_real = examples.NUM_SPARSE.replace("obot", "insample")
+    assert not outputs_distinguish(automaton(both_real))

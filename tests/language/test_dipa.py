@@ -1,0 +1,144 @@
+"""The `.dipa` reader: inverse of its printer, messages with places, a grammar without conflicts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox.errors import SourceError
+from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
+from dipapprox.language.dipa import build_dipa_parser, parse_dipa
+from dipapprox.language.dipa_printer import print_dipa
+
+_NAMES = st.text("abcxyz_019", max_size=4)
+_RATIONALS = st.fractions(-3, 3, max_denominator=9)
+
+
+def _named(letter: str) -> st.SearchStrategy[str]:
+    return _NAMES.map(lambda rest: letter + rest)
+
+
+_VARIABLES = st.sampled_from(("x", "low1", "HIGH", "_u"))
+_OUTPUTS = st.one_of(_named("o"), st.sampled_from(("insample", "insampleprime")))
+
+
+@st.composite
+def _steps(draw: st.DrawFn, guarded: bool) -> Step:
+    atoms = st.lists(st.builds(Atom, _VARIABLES, st.booleans()), min_size=1, max_size=3)
+    assigned = draw(st.lists(_VARIABLES, unique=True, max_size=2))
+    guard = tuple(draw(atoms)) if guarded else ()
+    return Step(guard, tuple(assigned), draw(_OUTPUTS), draw(_named("q")))
+
+
+@st.composite
+def _locations(draw: st.DrawFn) -> Location:
+    noise = st.builds(Noise, _RATIONALS, _RATIONALS)
+    branches = st.lists(_steps(True), min_size=1, max_size=3)
+    steps = draw(st.one_of(branches, _steps(False).map(lambda step: [step])))
+    fresh = draw(st.one_of(st.none(), noise))
+    return Location(draw(_named("q")), draw(st.booleans()), draw(noise), fresh, tuple(steps))
+
+
+@given(st.lists(_locations(), min_size=1, max_size=3))
+def test_reading_what_is_printed_gives_it_back(locations: list[Location]) -> None:
+    automaton = AutomatonText(tuple(locations))
+    assert parse_dipa(print_dipa(automaton)) == automaton
+
+
+def test_the_layout_of_the_release_is_read() -> None:
+    text = """(q2,1/2,0, 1/2, 0): if (insample<= x) then v:=insample; output obot; goto q2 \
+elseif (insample >= x) then  output insampleprime; goto q3
+"""
+    (location,) = parse_dipa(text).locations
+    half = Noise(Fraction(1, 2), Fraction(0))
+    assert (location.name, location.reads) == ("q2", True)
+    assert (location.insample, location.insample_prime) == (half, half)
+    assert location.steps == (
+        Step((Atom("x", False),), ("v",), "obot", "q2"),
+        Step((Atom("x", True),), (), "insampleprime", "q3"),
+    )
+    assert location.steps[0].span is not None
+    assert location.steps[0].span.text == "(insample<= x) then v:=insample; output obot; goto q2"
+
+
+def test_numbers_comments_and_mirrored_comparisons() -> None:
+    text = "# SVT\n(q1, 0.25, -3): if (x <= insample && y > insample) then output oa; goto q1 # end"
+    (location,) = parse_dipa(text).locations
+    assert location.insample == Noise(Fraction(1, 4), Fraction(-3))
+    assert location.steps[0].guard == (Atom("x", True), Atom("y", False))
+
+
+GOOD = "(q1, 1, 0): x := insample; output oa; goto q2"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "1:1", "the file declares no states"),
+        ("# nothing", "1:9", "the file declares no states"),
+        ("(q1, 1, 0): x := insample; output oa; goto", "1:42", "unexpected end of the text"),
+        ("(q1, 1): output oa; goto q2", "1:6", "a state has 2 or 4 numbers, got 1"),
+        ("(q1, 1, 0, 1): output oa; goto q2", "1:6", "a state has 2 or 4 numbers, got 3"),
+        ("(q1, 1/0, 0): output oa; goto q2", "1:6", "'1/0' divides by 0"),
+        ("(q1, 1, 0): output a; goto q2", "1:20", "the name of an output symbol begins with 'o'"),
+        ("(s1, 1, 0): output oa; goto q2", "1:2", "the name of a state begins with 'q', got 's1'"),
+        ("(q1, 1, 0): output oa; goto s2", "1:29", "the name of a state begins with 'q', got 's2'"),
+        ("(q1, 1, 0): qx := insample; output oa; goto q2", "1:13", "a variable's name cannot"),
+        ("(q1, 1, 0): x := insampleprime; output oa; goto q2", "1:18", "'insampleprime' cannot be"),
+        ("(q1, 1, 0): x = insample; output oa; goto q2", "1:15", "unexpected '='"),
+        ("(q1, 1, 0): x := insample, output oa; goto q2", "1:28", "unexpected 'output'"),
+        ("(q1, 1, 0): x := insample; goto q2", "1:28", "unexpected 'goto'"),
+        ("(q1, 1, 0): output oa", "1:21", "unexpected end of the text"),
+        ("(q1, 1, 0) output oa; goto q2", "1:12", "unexpected 'output'"),
+        (
+            "(q1, 1, 0): if (insample < x) then output oa; goto q2 else output ob; goto q3",
+            "1:55",
+            "unexpected 'else'",
+        ),
+        (
+            "(q1, 1, 0): if (insample < x | insample > y) then output oa; goto q2",
+            "1:30",
+            "unexpected '|'",
+        ),
+        ("(q1, 1, 0): if () then output oa; goto q2", "1:17", "unexpected ')'"),
+        ("(q1, Lap(1,2), 0): output oa; goto q2", "1:6", "unexpected 'Lap'"),
+        ("(q1, 1e3, 0): output oa; goto q2", "1:7", "unexpected 'e3'"),
+        ("(q1, 1, 0): output insample'; goto q2", "1:28", "unexpected '''"),
+    ],
+)
+def test_errors_name_the_place(text: str, place: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_dipa(text, "f.dipa")
+    first = caught.value.render().splitlines()[0]
+    assert first.startswith(f"f.dipa:{place}: "), first
+    assert message in first, first
+
+
+def test_every_block_reports_its_error() -> None:
+    text = f"(q1 1, 0): output oa; goto q2\n{GOOD}\n(q3, 1, 0): output; goto q2\n"
+    with pytest.raises(SourceError) as caught:
+        parse_dipa(text, "f.dipa")
+    places = [d.span.line for d in caught.value.diagnostics if d.span is not None]
+    assert places == [1, 3]
+
+
+def test_very_long_texts_are_refused() -> None:
+    with pytest.raises(SourceError, match="more than 100000 symbols"):
+        parse_dipa(f"{GOOD}\n" * 7000)
+
+
+class _Collector:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __getattr__(self, level: str) -> object:
+        return lambda message, *args: self.lines.append(f"{level}: {message % args}")
+
+
+def test_the_grammar_has_no_conflicts() -> None:
+    collector = _Collector()
+    build_dipa_parser(debug=False, errorlog=collector)
+    assert not collector.lines
