@@ -40,7 +40,7 @@ def uses_of(body: core.Block) -> list[Use]:
     found = []
     after_exit = False
     for statement in body:
-        use = _use(statement)
+        use = use_of((statement,))
         if after_exit or use.exits:
             use = replace(use, random=True)
         found.append(use)
@@ -48,42 +48,49 @@ def uses_of(body: core.Block) -> list[Use]:
     return found
 
 
-def _use(statement: core.Statement) -> Use:
-    reads = frozenset(used(statement))
-    match statement:
-        case core.Assign(target=target) | core.Draw(target=target) | core.Choose(target=target):
-            cells = frozenset(cells_of(target))
-            sure = cells if isinstance(target, core.Variable) else frozenset[str]()
-            return Use(reads, cells, sure, not isinstance(statement, core.Assign), False)
-        case core.If(then=then, otherwise=otherwise):
-            one, other = _block_use(then), _block_use(otherwise)
-            sure = one.overwrites & other.overwrites
-        case core.While(body=body):
-            one, other = _block_use(body), _block_use(())
-            sure = frozenset()
-        case core.Exit():
-            return Use(reads, frozenset(), frozenset(), True, True)
-        case _:
-            assert_never(statement)
-    return Use(
-        reads | one.reads | other.reads,
-        one.writes | other.writes,
-        sure,
-        one.random or other.random,
-        one.exits or other.exits,
-    )
+def use_of(block: core.Block) -> Use:
+    """Return what statements that follow one another do together."""
+    reads, writes, overwrites = set[str](), set[str](), set[str]()
+    random, exits = _collect(block, reads, writes, overwrites)
+    return Use(frozenset(reads), frozenset(writes), frozenset(overwrites), random, exits)
 
 
-def _block_use(block: core.Block) -> Use:
-    reads, writes, sure = set[str](), set[str](), set[str]()
+def _collect(
+    block: core.Block, reads: set[str], writes: set[str], overwrites: set[str]
+) -> tuple[bool, bool]:
+    """Add what a block does to what was done before it; return `Use.random` and `Use.exits`."""
     random = exits = False
     for statement in block:
-        use = _use(statement)
-        reads |= use.reads - sure
-        writes |= use.writes
-        sure |= use.overwrites
-        random, exits = random or use.random, exits or use.exits
-    return Use(frozenset(reads), frozenset(writes), frozenset(sure), random, exits)
+        reads.update([cell for cell in used(statement) if cell not in overwrites])
+        match statement:
+            case core.Assign(target=target) | core.Draw(target=target) | core.Choose(target=target):
+                random = random or not isinstance(statement, core.Assign)
+                if isinstance(target, core.Variable):
+                    writes.add(target.name)
+                    overwrites.add(target.name)
+                else:
+                    writes.update(cells_of(target))
+            case core.If(then=then, otherwise=otherwise):
+                branches = [_branch(each, reads, writes, overwrites) for each in (then, otherwise)]
+                overwrites |= branches[0].overwrites & branches[1].overwrites
+                random = random or branches[0].random or branches[1].random
+                exits = exits or branches[0].exits or branches[1].exits
+            case core.While(body=body):
+                use = _branch(body, reads, writes, overwrites)
+                random, exits = random or use.random, exits or use.exits
+            case core.Exit():
+                random = exits = True
+            case _:
+                assert_never(statement)
+    return random, exits
+
+
+def _branch(block: core.Block, reads: set[str], writes: set[str], before: set[str]) -> Use:
+    """Add what a block that may not be run reads and writes; return what it does by itself."""
+    use = use_of(block)
+    reads |= use.reads - before
+    writes |= use.writes
+    return use
 
 
 def sources_of(uses: Sequence[Use], ends: Sequence[frozenset[str]]) -> list[frozenset[int]]:
@@ -93,23 +100,27 @@ def sources_of(uses: Sequence[Use], ends: Sequence[frozenset[str]]) -> list[froz
     """
     reaching: Definitions = {}
     ending: Definitions = {}
+    fresh = set[str]()  # cells with definitions that may not be in `ending`
     found = []
     for number, use in enumerate(uses):
         found.append(_reaching(reaching, use.reads))
         if use.exits:
-            ending = _either(ending, reaching)
+            _add(ending, reaching, fresh)
         for cell in use.writes:
             kept = frozenset[int]() if cell in use.overwrites else reaching.get(cell, frozenset())
             reaching[cell] = kept | {number}
+        fresh |= use.writes
         if use.exits:
-            ending = _either(ending, reaching)
-    ending = _either(ending, reaching)
+            _add(ending, reaching, fresh)
+    _add(ending, reaching, fresh)
     return found + [_reaching(ending, cells) for cells in ends]
 
 
-def _either(one: Definitions, other: Definitions) -> Definitions:
-    nothing = frozenset[int]()
-    return {cell: one.get(cell, nothing) | other.get(cell, nothing) for cell in {*one, *other}}
+def _add(ending: Definitions, reaching: Definitions, fresh: set[str]) -> None:
+    """Add the definitions of the fresh cells, which are none afterwards."""
+    for cell in fresh:
+        ending[cell] = ending.get(cell, frozenset()) | reaching[cell]
+    fresh.clear()
 
 
 def _reaching(reaching: Definitions, cells: Iterable[str]) -> frozenset[int]:

@@ -8,7 +8,7 @@ one may read what the other assigned; the outputs belong to the statements that 
     Pr[outputs] = product over the parts of Pr[outputs of the part]      for every input.
 
 Which assignment a read may see is found as usual (reaching definitions), on the statements of the
-program's body: those inside another one belong to it.
+program's body: those inside another one belong to it, and all after the first exit to that.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from itertools import chain
 
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.semantics.cells import assigned, statements_in, used
-from dipapprox.semantics.dataflow import sources_of, uses_of
+from dipapprox.semantics.dataflow import Use, sources_of, use_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
         one that draws, chooses or ends the program in exactly one: so the faults and the laws of
         the parts are those of the program.
     """
-    size = len(program.body)
-    uses = uses_of(program.body)
+    units, uses = _units(program.body)
+    size = len(units)
     sources = sources_of(uses, [frozenset((cell.name,)) for cell in program.outputs])
     random = [use.random for use in uses] + [True] * len(program.outputs)
     for number in range(size):
@@ -62,18 +61,31 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
         for source in needed
         if random[source]
     ]
-    exits = [number for number, use in enumerate(uses) if use.exits]
-    links += ((number, later) for number in exits for later in range(number + 1, size))
     found = []
     idle = set(range(size))
     for group in components(len(sources), links):
         if random[group[0]]:
             chosen = _with_sources(group, sources)
             idle -= chosen
-            found.append(_part(program, chosen))
+            found.append(_part(program, units, uses, chosen))
     if idle:
-        found.append(_part(program, _with_sources(idle, sources)))
+        found.append(_part(program, units, uses, _with_sources(idle, sources)))
     return tuple(found)
+
+
+def _units(body: core.Block) -> tuple[list[core.Block], list[Use]]:
+    """Return what cannot be parted, and what it does: statements; the first exit and all after."""
+    units: list[core.Block] = []
+    uses = []
+    for number, statement in enumerate(body):
+        use = use_of((statement,))
+        if use.exits:
+            units.append(body[number:])
+            uses.append(use_of(body[number:]))
+            break
+        units.append((statement,))
+        uses.append(use)
+    return units, uses
 
 
 def _with_sources(group: Iterable[int], sources: Sequence[frozenset[int]]) -> set[int]:
@@ -86,19 +98,19 @@ def _with_sources(group: Iterable[int], sources: Sequence[frozenset[int]]) -> se
     return found
 
 
-def _part(program: core.Program, chosen: set[int]) -> Part:
-    """Return the part of some statements and, numbered after them, outputs."""
-    size = len(program.body)
-    body = tuple(program.body[number] for number in sorted(chosen) if number < size)
-    names = {name for each in statements_in(body) for name in chain(used(each), assigned((each,)))}
+def _part(
+    program: core.Program, units: Sequence[core.Block], uses: Sequence[Use], chosen: set[int]
+) -> Part:
+    """Return the part of some units and, numbered after them, outputs."""
+    size = len(units)
+    own = [number for number in sorted(chosen) if number < size]
+    names = frozenset[str]().union(*(uses[number].reads for number in own))
     inputs = tuple(k for k, cell in enumerate(program.inputs) if cell.name in names)
     outputs = tuple(number - size for number in sorted(chosen) if number >= size)
-    own = replace(
+    part = replace(
         program,
         inputs=tuple(program.inputs[k] for k in inputs),
         outputs=tuple(program.outputs[k] for k in outputs),
-        body=body,
+        body=tuple(chain.from_iterable(units[number] for number in own)),
     )
-    sure = core.Assign | core.If | core.While
-    random = not all(isinstance(each, sure) for each in statements_in(body))
-    return Part(own, inputs, outputs, random)
+    return Part(part, inputs, outputs, any(uses[number].random for number in own))

@@ -6,6 +6,7 @@ import random
 from dataclasses import fields, replace
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -21,6 +22,7 @@ from tests.semantics.examples import assign, cells, choose, compare, draw, progr
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
 from tests.semantics.test_choices import coin
+from tests.work import calls
 
 BITS = cells("q", 3, (0, 1))
 OUTS = cells("out", 3, (0, 1, 2))
@@ -86,6 +88,11 @@ def test_an_exit_ties_what_comes_after_it() -> None:
 
 def test_sparse_vector_is_one_part() -> None:
     assert len(independent_parts(sparse_vector(4))) == 1
+
+
+def test_twice_the_statements_are_twice_the_work() -> None:
+    small, large = (partial(independent_parts, sparse_vector(size)) for size in (60, 120))
+    assert calls(large) < 2.5 * calls(small)
 
 
 def test_statements_that_no_output_needs_are_kept() -> None:
