@@ -31,9 +31,9 @@ from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute

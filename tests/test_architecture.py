@@ -38,6 +38,7 @@ LAYERS = (
     "integrals",
     "numerics",
     "exact",
+    "pairs",
     "privacy",
     "experiments",
     "checking",

@@ -25,7 +25,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.privacy.selection import select
 
 PROGRAMS = Path(__file__).parent.parent / "programs" / "dipc"
 _LINE = re.compile(

@@ -25,7 +25,7 @@ from dipapprox.language.load import load
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 
 PROGRAMS = Path(__file__).parent.parent / "programs"

@@ -52,9 +52,9 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.certificate import digest, text_hash
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
-from dipapprox.privacy.pairs.scope import Scope, scope_of
+from dipapprox.privacy.scope import Scope, scope_of
 
 
 @sound_arithmetic()

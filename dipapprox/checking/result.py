@@ -14,8 +14,8 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
-from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.result import Result, Word
+from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer
 
 

@@ -18,8 +18,8 @@ from dipapprox.errors import UserError
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.profiles.calibration import calibrate
+from dipapprox.privacy.selection import select
 
 _EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01

@@ -14,11 +14,11 @@ from dipapprox.cli.alarm import stop_watching
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
+from dipapprox.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
 from dipapprox.privacy.decisions.decision import Decision, Ruling
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.verdict import Answer, Verdict
 
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from dipapprox.language.core import Program
-from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.pairs.adjacency import PairSelection, count_selected
+from dipapprox.privacy.selection import select
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
 

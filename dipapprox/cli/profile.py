@@ -23,7 +23,6 @@ from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
@@ -33,6 +32,7 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.profiles.question import OnCurve, Question
+from dipapprox.privacy.selection import select
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for a budget

@@ -14,7 +14,7 @@ from dipapprox.language.domains import AS_DECLARED, Widening
 from dipapprox.language.load import DIP, language_of, load
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_widening
-from dipapprox.privacy.pairs.selection import widening_by_pairs
+from dipapprox.privacy.selection import widening_by_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from dipapprox.cli.report import verdict_report
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.claim_text import (
     AnyClaim,
@@ -27,7 +28,6 @@ from dipapprox.privacy.intervals.claim_text import (
     read_claim,
 )
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 

@@ -46,6 +46,8 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.notation import (
     PlainValue,
     ends,
@@ -54,11 +56,9 @@ from dipapprox.privacy.notation import (
     plain_value,
 )
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.products.program import execute_parts
 from dipapprox.privacy.products.source import MOST_LISTED, ProductSource
-from dipapprox.privacy.search import ProbabilitySource
+from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute

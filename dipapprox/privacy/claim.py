@@ -9,7 +9,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_number
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.growth import Growth
+from dipapprox.pairs.growth import Growth
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from functools import partial
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
 from dipapprox.numerics.enclosure import UNIT, Enclosure
-from dipapprox.privacy.attempt import Attempt
-from dipapprox.privacy.divergence import certain_outputs, difference_over, likely_outputs
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import certain_outputs, difference_over, likely_outputs
+from dipapprox.pairs.search import Search
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import LARGEST_PRECISION
-from dipapprox.privacy.search import Search
 from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
 
 

@@ -18,11 +18,11 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side
-from dipapprox.privacy.attempt import Attempt, ExactSide
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt, ExactSide
+from dipapprox.pairs.divergence import Probabilities, divergence
+from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.decisions.gaps import Distributions, Functions, Obstacle
-from dipapprox.privacy.divergence import Probabilities, divergence
-from dipapprox.privacy.growth import Growth
-from dipapprox.privacy.pairs.adjacency import Pair
 
 _LARGEST_PRECISION = 2**17
 """Bits of enclosures in which an exact violation is looked for; it stays one without them."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dipapprox.language.core import InputRow, Program
 from dipapprox.language.values import exact_rational
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.probabilities import check_row
 
 Number = int | Fraction

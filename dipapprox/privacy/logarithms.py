@@ -25,7 +25,7 @@ from dipapprox.language.formula import (
 )
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined, evaluate
-from dipapprox.privacy.growth import Growth
+from dipapprox.pairs.growth import Growth
 
 _BITS = 64
 _LARGEST_POWER = 1_000

@@ -18,10 +18,10 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
-from dipapprox.privacy.attempt import Attempt, ExactSide
-from dipapprox.privacy.growth import Growth
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.search import ExactPairs
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt, ExactSide
+from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.search import ExactPairs
 from dipapprox.semantics.state import FinalStates
 
 _ARGUMENT = "these outputs are possible, however unlikely, and impossible for the adjacent input"

@@ -16,7 +16,7 @@ from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities, tightened
-from dipapprox.privacy.divergence import Probabilities
+from dipapprox.pairs.divergence import Probabilities
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.products.program import ProductProgram, execute_parts

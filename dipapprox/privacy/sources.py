@@ -21,10 +21,10 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.method import Method
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.divergence import Probabilities
+from dipapprox.pairs.search import ExactPairs, ProbabilitySource
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.divergence import Probabilities
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.search import ExactPairs, ProbabilitySource
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
-from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.result import Result, Word
+from dipapprox.privacy.scope import Scope
 
 
 class Answer(Word):

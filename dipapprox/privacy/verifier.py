@@ -10,15 +10,9 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.pairs.adjacency import PairSelection, count_selected
-from dipapprox.privacy.pairs.roads import check_pairs
-from dipapprox.privacy.pairs.scope import scope_of
-from dipapprox.privacy.products.layout import select_parts
-from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.search import (
+from dipapprox.pairs.adjacency import PairSelection, count_selected
+from dipapprox.pairs.roads import check_pairs
+from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
     Progress,
@@ -26,6 +20,12 @@ from dipapprox.privacy.search import (
     precisions,
     silent,
 )
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
+from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.program import ProductProgram
+from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute

@@ -17,7 +17,7 @@ from dipapprox.language.load import language_of, load, read_text
 from dipapprox.privacy.certificate import ProgramText, certify, digest
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"

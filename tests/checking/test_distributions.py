@@ -19,7 +19,7 @@ from dipapprox.checking.trees import Forest, TreeValues
 from dipapprox.distributions import Distribution, Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.pairs.adjacency import adjacent_pairs
+from dipapprox.pairs.adjacency import adjacent_pairs
 from tests.event_strategies import CONTINUOUS
 
 LIMITS = Limits()

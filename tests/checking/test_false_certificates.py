@@ -15,10 +15,10 @@ from dipapprox.checking.check import check
 from dipapprox.checking.pairs import adjacent_indices, all_rows, are_adjacent
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.language.core import Norm, Within
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.certificate import FORMAT, VERSION, scope_fields, text_hash
 from dipapprox.privacy.decisions.certificate import FORMAT as DECISION_FORMAT
 from dipapprox.privacy.decisions.certificate import VERSION as DECISION_VERSION
-from dipapprox.privacy.pairs.adjacency import AllPairs
 from tests.checking.certified import Fields, replaced, signed
 
 PUBLISHED = """

@@ -14,7 +14,7 @@ from dipapprox.experiments.sweep.case import Case
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
 from dipapprox.language.load import DIP, load
-from dipapprox.privacy.pairs.selection import widening_by_pairs
+from dipapprox.privacy.selection import widening_by_pairs
 from tests.cli.running import run, run_json
 
 DIP_TEXT = """

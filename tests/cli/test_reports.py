@@ -16,8 +16,8 @@ from dipapprox.cli.report import distribution_report, interval, verdict_report
 from dipapprox.language.core import Cell
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 from tests.cli.running import run
 

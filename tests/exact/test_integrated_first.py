@@ -17,9 +17,9 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.linear import LinearForm

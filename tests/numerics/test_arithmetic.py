@@ -31,8 +31,8 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.bounds import discounted_doubles, positive_part
+from dipapprox.pairs.bounds import discounted_doubles, positive_part
+from dipapprox.pairs.divergence import Factor
 
 SOURCE = """
 #include <xmmintrin.h>

@@ -14,12 +14,12 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs
 from dipapprox.privacy.verdict import Answer, Verdict
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema

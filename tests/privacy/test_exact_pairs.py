@@ -17,13 +17,13 @@ from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
+from dipapprox.pairs import largest, roads
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
+from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.search import Search
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
-from dipapprox.privacy.growth import Growth
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
-from dipapprox.privacy.pairs import largest, roads
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
-from dipapprox.privacy.search import Search
 from dipapprox.privacy.sources import open_exact_pairs, open_source
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify

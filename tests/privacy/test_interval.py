@@ -20,12 +20,12 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between, simplest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
-from dipapprox.privacy.pairs.adjacency import AllPairs
 from tests.privacy.interval_programs import BODIES, program
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -345,7 +345,7 @@ def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:
 def test_streams_that_cannot_be_counted_stop_at_the_same_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dipapprox.privacy.pairs.pair_list.MOST_PAIRS", 5)
+    monkeypatch.setattr("dipapprox.pairs.pair_list.MOST_PAIRS", 5)
     monkeypatch.setattr("dipapprox.privacy.intervals.verifier.count_selected", lambda *_: None)
     verdict = decide(
         load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(2)}), "1/10", "1", "2*eps", "1"

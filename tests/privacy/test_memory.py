@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from dipapprox.language.load import load
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs
 from dipapprox.privacy.verifier import verify
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

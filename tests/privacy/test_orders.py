@@ -13,7 +13,7 @@ from scipy import stats
 import dipapprox
 from dipapprox import AtOrders
 from dipapprox.errors import BrokenInvariant
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
 from dipapprox.privacy.profiles import renyi
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.orders import clipped, concentrated

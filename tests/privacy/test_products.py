@@ -27,7 +27,7 @@ from dipapprox import (
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.pairs.adjacency import AllPairs
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.products import program as products
 from dipapprox.privacy.products.envelope import envelope
 from dipapprox.privacy.products.layout import select_parts

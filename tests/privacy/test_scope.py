@@ -23,8 +23,8 @@ from dipapprox import (
     UserError,
 )
 from dipapprox.language.core import InputRow
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, Pair, in_both_orders
-from dipapprox.privacy.pairs.scope import scope_of
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, Pair, in_both_orders
+from dipapprox.privacy.scope import scope_of
 from tests.schemas import check_schema, validator
 
 ONE, ZERO = Fraction(1), Fraction(0)

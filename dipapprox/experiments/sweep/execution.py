@@ -20,7 +20,7 @@ from dipapprox.language.load import DIP, parse_program
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import widening_of
 from dipapprox.limits import Limits
-from dipapprox.privacy.pairs.selection import widening_by_pairs
+from dipapprox.privacy.selection import widening_by_pairs
 
 
 def run_case(case: Case) -> Outcome:

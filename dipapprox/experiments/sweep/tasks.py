@@ -14,6 +14,7 @@ from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_domain
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
@@ -28,12 +29,11 @@ from dipapprox.privacy.intervals.claim_text import (
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.options import FIRST_PRECISION, LAST_PRECISION, Engine, Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
-from dipapprox.privacy.pairs.selection import select
 from dipapprox.privacy.profiles.calibration import DEFAULT_WIDTH as CALIBRATION_WIDTH
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.question import DEFAULT_WIDTH, AtBudget, AtDelta, Question
+from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 
 Fields = Mapping[str, str]

@@ -19,7 +19,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure

@@ -24,6 +24,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.privacy.certificate import (
     Certificate,
     Fields,
@@ -42,7 +43,6 @@ from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.notation import plain_factors, plain_terms
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.privacy.products.program import execute_parts
 from dipapprox.semantics.execution import execute
 

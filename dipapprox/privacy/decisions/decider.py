@@ -10,6 +10,13 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.pairs.adjacency import (
+    Pair,
+    PairSelection,
+    count_selected,
+)
+from dipapprox.pairs.likely import likely_first
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -37,16 +44,9 @@ from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import certain_violation, described
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.pairs.adjacency import (
-    Pair,
-    PairSelection,
-    count_selected,
-)
-from dipapprox.privacy.pairs.likely import likely_first
-from dipapprox.privacy.pairs.scope import scope_of
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.search import Progress, silent
+from dipapprox.privacy.scope import scope_of
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

@@ -14,6 +14,7 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.epsilons import claim_words
@@ -31,9 +32,8 @@ from dipapprox.privacy.notation import (
     valuation,
     valuation_text,
 )
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.result import Result, Word
+from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import WitnessRow
 
 EXACT = "exact"

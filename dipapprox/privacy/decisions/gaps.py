@@ -20,7 +20,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
 
 Terms = tuple[tuple[int, int], ...]
 """The outputs of a gap as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""

@@ -18,11 +18,11 @@ from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.gaps import Count, Gap
 from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
-from dipapprox.privacy.pairs.adjacency import Pair
 
 _COARSE = Fraction(1, 1000)
 """Width of the ends of the ranges in which a supremum is looked for."""

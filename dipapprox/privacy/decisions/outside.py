@@ -20,15 +20,15 @@ from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.divergence import budget_factor
+from dipapprox.pairs.search import Progress
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.divergence import budget_factor
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
-from dipapprox.privacy.search import Progress
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 

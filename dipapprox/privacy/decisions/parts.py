@@ -13,6 +13,7 @@ from dataclasses import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import Pair, PairSelection
 from dipapprox.privacy.decisions.decision import Open, Violation
 from dipapprox.privacy.decisions.gaps import Functions, exponential_factor
 from dipapprox.privacy.decisions.outside import violation_at
@@ -20,7 +21,6 @@ from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.validity import check_program
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import Pair, PairSelection
 from dipapprox.privacy.products.exact import ExactProduct
 from dipapprox.privacy.products.layout import Layout
 from dipapprox.privacy.products.program import ProductProgram

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.decisions.gaps import Count, Functions, Gap, Terms
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 from dipapprox.privacy.decisions.signs import Signs
-from dipapprox.privacy.pairs.adjacency import Pair
 
 _Term = tuple[int, int]
 

@@ -21,13 +21,13 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.pairs.divergence import budget_factor, difference_over
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.gaps import Functions, Gap, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import violated_ranges
 from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.signs import Signs
-from dipapprox.privacy.divergence import budget_factor, difference_over
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.state import FinalStates

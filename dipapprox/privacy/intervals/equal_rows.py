@@ -15,7 +15,7 @@ import numpy as np
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import compared_samples
 from dipapprox.limits import Limits
-from dipapprox.privacy.pairs.pair_list import PairList
+from dipapprox.pairs.pair_list import PairList
 from dipapprox.semantics.state import FinalStates
 
 _BLOCK = 4096

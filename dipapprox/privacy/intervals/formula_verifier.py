@@ -13,13 +13,13 @@ from fractions import Fraction
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.pairs.divergence import budget_factor
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim, Stated
-from dipapprox.privacy.divergence import budget_factor
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import OrderedPairs, PairSelection
-from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 

@@ -13,12 +13,12 @@ from fractions import Fraction
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.pair_list import MOST_PAIRS
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
-from dipapprox.privacy.pairs.pair_list import MOST_PAIRS
 from dipapprox.privacy.verdict import Answer, Verdict
 
 _FEW_PAIRS = 256

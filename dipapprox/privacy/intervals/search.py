@@ -27,10 +27,10 @@ from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.decimals import outward
+from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
 from dipapprox.privacy.intervals.drift import Drift
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
-from dipapprox.privacy.pairs.pair_list import PairList
 
 Tables = Callable[[Fraction, Sequence[InputRow], int], Bounds]
 """Probabilities of many rows at one epsilon, at most 2**-bits wide if possible."""

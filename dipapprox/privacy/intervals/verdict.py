@@ -10,8 +10,8 @@ from typing import ClassVar
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
-from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, Verdict, delta_name
 
 

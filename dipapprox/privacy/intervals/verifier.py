@@ -13,6 +13,14 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import (
+    OrderedPairs,
+    PairSelection,
+    count_selected,
+    select_pairs,
+)
+from dipapprox.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
+from dipapprox.pairs.search import Progress, precisions, silent
 from dipapprox.privacy.intervals.cells import Point
 from dipapprox.privacy.intervals.drift import Drift
 from dipapprox.privacy.intervals.equal_rows import different_pairs
@@ -22,15 +30,7 @@ from dipapprox.privacy.intervals.refutation import refute, trial_points
 from dipapprox.privacy.intervals.search import IntervalSearch
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import (
-    OrderedPairs,
-    PairSelection,
-    count_selected,
-    select_pairs,
-)
-from dipapprox.privacy.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
-from dipapprox.privacy.pairs.scope import scope_of
-from dipapprox.privacy.search import Progress, precisions, silent
+from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute

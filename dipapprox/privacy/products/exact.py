@@ -23,11 +23,11 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.attempt import Attempt
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.products.layout import Kind
 from dipapprox.privacy.products.program import ProductProgram
 

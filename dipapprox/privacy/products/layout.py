@@ -26,9 +26,9 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
 from dipapprox.language.core import InputRow, Listed, Program, Value
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
-from dipapprox.privacy.pairs.walk import Walk, plan_walk
 from dipapprox.privacy.products.program import ProductProgram, execute_parts
 from dipapprox.semantics.parts import Part
 

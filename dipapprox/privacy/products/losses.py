@@ -20,9 +20,9 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.privacy.attempt import Attempt
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.adjacency import Pair, PairSelection, select_pairs
+from dipapprox.pairs.adjacency import Pair, PairSelection, select_pairs
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Factor
 from dipapprox.privacy.products.envelope import envelope
 from dipapprox.privacy.products.layout import (
     Candidate,

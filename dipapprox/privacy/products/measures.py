@@ -37,7 +37,7 @@ from itertools import accumulate
 from math import comb
 
 from dipapprox.errors import LimitReached
-from dipapprox.privacy.divergence import Probabilities
+from dipapprox.pairs.divergence import Probabilities
 
 _MOST_ATOMS = 2**17
 """Most atoms of a power, or of one half of a product."""

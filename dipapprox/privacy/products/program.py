@@ -8,8 +8,8 @@ from math import prod
 
 from dipapprox.errors import SourceError
 from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import Part, independent_parts
 from dipapprox.semantics.state import FinalStates

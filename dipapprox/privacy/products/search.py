@@ -18,10 +18,10 @@ from fractions import Fraction
 
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.privacy.attempt import Attempt
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.search import Search
 from dipapprox.privacy.products.exact import ExactProduct
 from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.search import Search
 
 
 def search_product(

@@ -10,7 +10,7 @@ from math import prod
 
 from dipapprox.language.core import InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import Probabilities
+from dipapprox.pairs.divergence import Probabilities
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.sources import RememberedRows, open_method, open_probabilities

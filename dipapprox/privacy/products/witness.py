@@ -8,10 +8,10 @@ from fractions import Fraction
 from itertools import islice
 
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy.attempt import Attempt
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Factor, difference_over
 from dipapprox.privacy.conclusion import witness_over
-from dipapprox.privacy.divergence import Factor, difference_over
-from dipapprox.privacy.pairs.adjacency import Pair
 from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.source import MOST_LISTED
 from dipapprox.privacy.verdict import Witness, WitnessRow

@@ -22,17 +22,17 @@ from fractions import Fraction
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.divergence import Factor, budget_factor, difference_over
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.divergence import Factor, budget_factor, difference_over
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import PairSelection
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.pair_maxima import PairMaxima
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastBudget
 from dipapprox.privacy.profiles.question import AtDelta
-from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
 

@@ -22,8 +22,8 @@ from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.divergence import Factor, budget_factor
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import Factor, budget_factor
 from dipapprox.privacy.profiles.pair_maxima import PairMaxima
 
 MOST_POINTS = 100_000

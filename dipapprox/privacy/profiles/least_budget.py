@@ -18,8 +18,8 @@ from fractions import Fraction
 
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import Factor
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_factor import LeastFactor
 from dipapprox.privacy.profiles.pair_maxima import Budget, Maximum, PairMaxima

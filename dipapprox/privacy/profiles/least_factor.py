@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.privacy.divergence import Probabilities
+from dipapprox.pairs.divergence import Probabilities
 
 
 @dataclass(frozen=True, slots=True)

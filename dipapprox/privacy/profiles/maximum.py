@@ -22,16 +22,9 @@ from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.divergence import (
-    Factor,
-    Probabilities,
-    difference_over,
-    divergence,
-    likely_outputs,
-)
-from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected
-from dipapprox.privacy.pairs.blocks import Block
-from dipapprox.privacy.pairs.bounds import (
+from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected
+from dipapprox.pairs.blocks import Block
+from dipapprox.pairs.bounds import (
     DOUBLE_BITS,
     Discounted,
     Numbers,
@@ -39,15 +32,22 @@ from dipapprox.privacy.pairs.bounds import (
     enclosure,
     positive_part,
 )
-from dipapprox.privacy.pairs.counters import CounterPlan, plan_counters
-from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.privacy.pairs.symmetry import CellSymmetry
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.pairs.walk import plan_walk
+from dipapprox.pairs.counters import CounterPlan, plan_counters
+from dipapprox.pairs.divergence import (
+    Factor,
+    Probabilities,
+    difference_over,
+    divergence,
+    likely_outputs,
+)
+from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.tables import Tables
+from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
 from dipapprox.privacy.profiles.pair_maxima import Budget, ExcessSet, Maximum, improved
 from dipapprox.privacy.profiles.parts import PairParts, Part
-from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Witness, WitnessRow
 from dipapprox.semantics.state import FinalStates

@@ -10,8 +10,8 @@ from typing import Protocol
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import Factor
 from dipapprox.privacy.profiles.least_factor import LeastFactor
 from dipapprox.privacy.verdict import Witness
 

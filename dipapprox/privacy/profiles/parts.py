@@ -16,10 +16,10 @@ import numpy as np
 from dipapprox.language.core import InputRow, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
-from dipapprox.privacy.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
-from dipapprox.privacy.pairs.blocks import Block, RowNumbers, pair_blocks
-from dipapprox.privacy.pairs.bounds import DOUBLE_BITS
-from dipapprox.privacy.pairs.walk import Walk
+from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.blocks import Block, RowNumbers, pair_blocks
+from dipapprox.pairs.bounds import DOUBLE_BITS
+from dipapprox.pairs.walk import Walk
 
 _LARGEST_TABLE = 2_000_000
 """Most probabilities in a table of all rows."""

@@ -7,15 +7,15 @@ from fractions import Fraction
 from itertools import islice
 
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.privacy.attempt import Attempt
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.measures import ProductAtoms
 from dipapprox.privacy.products.witness import exceeding, product_witness
 from dipapprox.privacy.profiles.least_factor import LeastFactor
 from dipapprox.privacy.profiles.pair_maxima import Budget, ExcessSet, Maximum, improved
-from dipapprox.privacy.search import Progress, silent
 from dipapprox.privacy.verdict import Witness
 
 _FACTOR_BITS = 64

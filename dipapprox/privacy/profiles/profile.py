@@ -12,16 +12,16 @@ from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import (
+from dipapprox.pairs.adjacency import (
     Pair,
     PairSelection,
     count_selected,
     is_symmetric,
     select_pairs,
 )
-from dipapprox.privacy.pairs.scope import scope_of
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.search import Progress, precisions, silent
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.possible import PossibleOutputs
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.losses import Losses
@@ -52,7 +52,7 @@ from dipapprox.privacy.profiles.question import (
     Question,
 )
 from dipapprox.privacy.profiles.renyi import largest_divergence
-from dipapprox.privacy.search import Progress, precisions, silent
+from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute

@@ -11,11 +11,11 @@ from dipapprox.language.core import Cell
 from dipapprox.numerics.decimals import rounded_up
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
-from dipapprox.privacy.pairs.scope import Scope
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Witness
 
 _PLACES = 20

@@ -8,7 +8,7 @@ from typing import Literal
 
 from dipapprox.errors import UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.privacy.growth import Growth
+from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
 

@@ -22,9 +22,9 @@ from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.numerics.rounding import Array
-from dipapprox.privacy.divergence import Probabilities
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.blocks import Block
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.blocks import Block
+from dipapprox.pairs.divergence import Probabilities
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.maximum import Maxima
 from dipapprox.privacy.profiles.parts import Part

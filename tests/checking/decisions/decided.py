@@ -13,7 +13,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.selection import select
+from dipapprox.privacy.selection import select
 from tests.checking.certified import PROGRAMS, Fields
 
 

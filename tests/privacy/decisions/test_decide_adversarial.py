@@ -16,13 +16,13 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
 EXACT = "1 - exp(-eps/2)"

@@ -12,13 +12,13 @@ from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.pairs.adjacency import AllPairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 

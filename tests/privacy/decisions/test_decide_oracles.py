@@ -19,6 +19,7 @@ from dipapprox.language.load import load
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide, decide_with_evidence
 from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
@@ -26,7 +27,6 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.semantics.execution import execute
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"

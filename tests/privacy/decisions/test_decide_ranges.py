@@ -12,13 +12,13 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.load import load
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.intervals import logarithm
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import merged
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
 NMAX4 = PROGRAMS / "nmax4.dpg"

@@ -19,7 +19,7 @@ from dipapprox.language.core import (
     Norm,
     Within,
 )
-from dipapprox.privacy.pairs.adjacency import adjacent_pairs, count_pairs
+from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 
 NUMBERS = st.integers(-4, 4).map(lambda n: Fraction(n, 2))
 

@@ -33,7 +33,7 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
-from dipapprox.privacy.pairs.moves import FREE, Moves, budget_of
+from dipapprox.pairs.moves import FREE, Moves, budget_of
 
 Pair = tuple[InputRow, InputRow]
 

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from dipapprox.language.core import Cell, InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.bounds import Discounted, Numbers, enclosure, positive_part
-from dipapprox.privacy.pairs.counters import CounterPlan, Stage, Weights
-from dipapprox.privacy.pairs.walk import Integers
-from dipapprox.privacy.search import Progress, silent
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.bounds import Discounted, Numbers, enclosure, positive_part
+from dipapprox.pairs.counters import CounterPlan, Stage, Weights
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.walk import Integers
 
 Ask = Callable[[Sequence[int], Sequence[InputRow]], Discounted]
 """Bound the probability of outputs[k] under rows[k], for every k."""

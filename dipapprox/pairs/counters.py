@@ -33,8 +33,8 @@ from math import comb, prod
 import numpy as np
 
 from dipapprox.language.core import Cell, InputRow, Value
-from dipapprox.privacy.pairs.symmetry import CellSymmetry
-from dipapprox.privacy.pairs.walk import Integers, Steps, Walk
+from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.walk import Integers, Steps, Walk
 
 _LARGEST_CODE = 2**52
 

@@ -15,6 +15,8 @@ from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, adjacent_pairs
+from dipapprox.pairs.likely import FEW_PAIRS, likely_first, likely_pairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Ruling
@@ -22,8 +24,6 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DEFAULT_WIDTH, DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import AllPairs, OrderedPairs, adjacent_pairs
-from dipapprox.privacy.pairs.likely import FEW_PAIRS, likely_first, likely_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.numerics.enclosure import Side, compare
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.bounds import enclosure, positive_part
-from dipapprox.privacy.pairs.likely import likely_pairs
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.search import Search
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.bounds import enclosure, positive_part
+from dipapprox.pairs.likely import likely_pairs
+from dipapprox.pairs.search import Search
+from dipapprox.pairs.tables import Tables
 
 _BATCH = 28
 """Pairs of a batch: about those of one input."""

@@ -7,12 +7,12 @@ from functools import partial
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
-from dipapprox.privacy.attempt import Attempt
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.counters import CounterPlan
-from dipapprox.privacy.pairs.largest import largest_delta
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.search import ExactPairs, Progress, Search
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.counters import CounterPlan
+from dipapprox.pairs.largest import largest_delta
+from dipapprox.pairs.search import ExactPairs, Progress, Search
+from dipapprox.pairs.tables import Tables
 
 
 def search_counters(

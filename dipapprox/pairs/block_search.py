@@ -7,18 +7,18 @@ import numpy as np
 from dipapprox.language.core import Program
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.pairs.blocks import Block, RowNumbers, pair_blocks
-from dipapprox.privacy.pairs.bounds import (
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.blocks import Block, RowNumbers, pair_blocks
+from dipapprox.pairs.bounds import (
     Discounted,
     Numbers,
     enclosure,
     positive_part,
     stretch,
 )
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.pairs.walk import Walk
-from dipapprox.privacy.search import Progress, Search
+from dipapprox.pairs.search import Progress, Search
+from dipapprox.pairs.tables import Tables
+from dipapprox.pairs.walk import Walk
 
 _BLOCK = 2**17
 """Most terms (pairs x outputs) of a block: a few arrays of this size stay in the cache."""

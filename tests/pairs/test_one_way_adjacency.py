@@ -13,7 +13,7 @@ from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import SourceError
 from dipapprox.language.core import InputRow, Norm, Within
-from dipapprox.privacy.pairs.adjacency import AllPairs, is_symmetric
+from dipapprox.pairs.adjacency import AllPairs, is_symmetric
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
 from tests.checking.certified import PROGRAMS, certificate, replaced, signed
 

@@ -14,12 +14,12 @@ from scrambled import Scrambled
 
 from dipapprox.language.core import Everyone, InputRow, Listed, Program
 from dipapprox.limits import Limits
-from dipapprox.privacy.divergence import budget_factor, divergence
-from dipapprox.privacy.pairs.counters import plan_counters
-from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.privacy.pairs.symmetry import CellSymmetry
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.pairs.walk import plan_walk
+from dipapprox.pairs.counters import plan_counters
+from dipapprox.pairs.divergence import budget_factor, divergence
+from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.tables import Tables
+from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.privacy.divergence import Factor
-from dipapprox.privacy.pairs.bounds import (
+from dipapprox.pairs.bounds import (
     DOUBLE_BITS,
     Discounted,
     discounted_doubles,
     discounted_integers,
 )
-from dipapprox.privacy.search import ProbabilitySource
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.search import ProbabilitySource
 
 _FACTOR_BITS = 64
 """More than doubles have: e^budget shall not be what makes bounds wide."""

@@ -20,27 +20,27 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.conclusion import conclude
-from dipapprox.privacy.divergence import budget_factor, divergence
-from dipapprox.privacy.growth import Growth
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.pairs.adjacency import (
+from dipapprox.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
     Pair,
     adjacent_pairs,
     count_pairs,
 )
-from dipapprox.privacy.pairs.block_search import search_blocks
-from dipapprox.privacy.pairs.counter_search import search_counters
-from dipapprox.privacy.pairs.counters import plan_counters
-from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.privacy.pairs.roads import check_pairs
-from dipapprox.privacy.pairs.symmetry import CellSymmetry
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.pairs.walk import plan_walk
-from dipapprox.privacy.search import Search, precisions, silent
+from dipapprox.pairs.block_search import search_blocks
+from dipapprox.pairs.counter_search import search_counters
+from dipapprox.pairs.counters import plan_counters
+from dipapprox.pairs.divergence import budget_factor, divergence
+from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.pairs.roads import check_pairs
+from dipapprox.pairs.search import Search, precisions, silent
+from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.tables import Tables
+from dipapprox.pairs.walk import plan_walk
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.conclusion import conclude
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify

@@ -23,14 +23,14 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.domains import domain_text
-from dipapprox.privacy.notation import row_text
-from dipapprox.privacy.pairs.adjacency import (
+from dipapprox.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
     Pair,
     PairSelection,
     is_symmetric,
 )
+from dipapprox.privacy.notation import row_text
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 

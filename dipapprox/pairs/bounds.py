@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.divergence import Factor
+from dipapprox.pairs.divergence import Factor
 
 Numbers = NDArray[Any]
 """Doubles or Python integers."""

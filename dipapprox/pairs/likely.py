@@ -17,8 +17,8 @@ from math import prod
 from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, InputRow, Listed, Program, Value, Within
-from dipapprox.privacy.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
-from dipapprox.privacy.pairs.moves import Moves, budget_of
+from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.moves import Moves, budget_of
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
 
 Array = NDArray[np.float64]
 

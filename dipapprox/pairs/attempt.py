@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dipapprox.numerics.enclosure import Enclosure, Side
-from dipapprox.privacy.divergence import Factor, Probabilities
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import Factor, Probabilities
 
 
 @dataclass(frozen=True, slots=True)

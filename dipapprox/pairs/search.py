@@ -26,10 +26,10 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.privacy.attempt import Attempt
-from dipapprox.privacy.divergence import Factor, Probabilities, divergence
-from dipapprox.privacy.growth import Growth
-from dipapprox.privacy.pairs.adjacency import Pair
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Factor, Probabilities, divergence
+from dipapprox.pairs.growth import Growth
 
 
 class ProbabilitySource(Protocol):

@@ -15,19 +15,19 @@ from __future__ import annotations
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Everyone, Listed, Within
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.privacy.pairs.adjacency import AllPairs, PairSelection
-from dipapprox.privacy.pairs.block_search import search_blocks
-from dipapprox.privacy.pairs.blocks import RowNumbers
-from dipapprox.privacy.pairs.bounds import DOUBLE_BITS
-from dipapprox.privacy.pairs.counter_search import search_counters
-from dipapprox.privacy.pairs.counters import CounterPlan, plan_counters
-from dipapprox.privacy.pairs.first_look import look_first
-from dipapprox.privacy.pairs.largest import MOST_EXPANSIONS
-from dipapprox.privacy.pairs.likely import FEW_PAIRS, likely_first
-from dipapprox.privacy.pairs.symmetry import CellSymmetry
-from dipapprox.privacy.pairs.tables import Tables
-from dipapprox.privacy.pairs.walk import Walk, plan_walk
-from dipapprox.privacy.search import Progress, Search
+from dipapprox.pairs.adjacency import AllPairs, PairSelection
+from dipapprox.pairs.block_search import search_blocks
+from dipapprox.pairs.blocks import RowNumbers
+from dipapprox.pairs.bounds import DOUBLE_BITS
+from dipapprox.pairs.counter_search import search_counters
+from dipapprox.pairs.counters import CounterPlan, plan_counters
+from dipapprox.pairs.first_look import look_first
+from dipapprox.pairs.largest import MOST_EXPANSIONS
+from dipapprox.pairs.likely import FEW_PAIRS, likely_first
+from dipapprox.pairs.search import Progress, Search
+from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.tables import Tables
+from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.state import FinalStates
 
 _LARGEST_TABLE = 2_000_000

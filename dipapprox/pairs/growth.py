@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.numerics.exponential import exponential
-from dipapprox.privacy.divergence import Factor, budget_factor
+from dipapprox.pairs.divergence import Factor, budget_factor
 
 
 @dataclass(frozen=True, slots=True)

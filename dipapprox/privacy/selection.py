@@ -12,14 +12,14 @@ from dipapprox.language.core import Cell, InputRow, Program, Value
 from dipapprox.language.declarations import LARGEST_DOMAIN
 from dipapprox.language.domains import AS_DECLARED, Widening
 from dipapprox.language.values import parse_rational, parse_row
-from dipapprox.privacy.notation import row_text
-from dipapprox.privacy.pairs.adjacency import (
+from dipapprox.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
     Pair,
     PairSelection,
     in_both_orders,
 )
+from dipapprox.privacy.notation import row_text
 
 _USAGE = 'use all, single, "0,0~0,1; 0,0~1,0" or the name of a JSON file [[[0,0],[0,1]], …]'
 _LARGEST_FILE = 2**28

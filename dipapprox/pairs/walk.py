@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.language.core import Cell, Everyone, Value, Within
-from dipapprox.privacy.pairs.moves import FREE, Moves, budget_of
+from dipapprox.pairs.moves import FREE, Moves, budget_of
 
 _MOST_STEPS = 10_000
 """Most steps of one cell; a domain that allows more is not worked on cell by cell."""

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from dipapprox.language.core import Cell, InputRow
-from dipapprox.privacy.pairs.walk import Integers, Walk
+from dipapprox.pairs.walk import Integers, Walk
 
 
 @dataclass(frozen=True, slots=True)

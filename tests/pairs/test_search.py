@@ -14,11 +14,11 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import budget_factor, divergence
+from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.search import Search, precisions
 from dipapprox.privacy.conclusion import Conclusion, conclude
-from dipapprox.privacy.divergence import budget_factor, divergence
-from dipapprox.privacy.growth import Growth
-from dipapprox.privacy.pairs.adjacency import Pair
-from dipapprox.privacy.search import Search, precisions
 from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Answer
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.numerics.decimals import outward, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.exponential import exponential
-from dipapprox.privacy.divergence import (
+from dipapprox.pairs.divergence import (
     Factor,
     budget_factor,
     certain_outputs,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.divergence import Factor, budget_factor, divergence
-from dipapprox.privacy.pairs.bounds import (
+from dipapprox.pairs.bounds import (
     Discounted,
     discounted_doubles,
     discounted_integers,
@@ -22,6 +21,7 @@ from dipapprox.privacy.pairs.bounds import (
     positive_part,
     stretch,
 )
+from dipapprox.pairs.divergence import Factor, budget_factor, divergence
 
 TINY = 2.0**-1074
 DOUBLES = st.one_of(
