@@ -29,7 +29,7 @@ from dipapprox.numerics.elimination.bench import forget_grids
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.methods import Method
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
@@ -166,7 +166,8 @@ def _enclosing(make: Callable[[], Method], chain: Chain) -> Run:
     event, bits = chain.event(), chain.bits()
 
     def run(cap: float) -> None:
-        check_chain(chain, make().enclose(event, bits, Limits(seconds=cap)))
+        (found,) = make().enclose((event,), bits, Limits(seconds=cap))
+        check_chain(chain, found)
 
     return run
 
@@ -217,7 +218,7 @@ def certified(events: Sequence[Connected]) -> Answers:
     Raises:
         NoAnswer: If it does not enclose some.
     """
-    found = Eliminated(Tier.FLOAT64).enclose_many(events, FIRST_PRECISION, Limits())
+    found = Eliminated(Tier.FLOAT64).enclose(events, FIRST_PRECISION, Limits())
     if any(isinstance(answer, NotEnclosed) for answer in found.others.values()):
         raise NoAnswer("an event without enclosure")
     return found

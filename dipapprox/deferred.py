@@ -1,11 +1,11 @@
 """Modules that are loaded when something in them is first used: starting takes a while.
 
     if TYPE_CHECKING:
-        from dipapprox.exact import method as exact_method
+        from dipapprox.exact import methods as exact
     else:
-        exact_method = Deferred("dipapprox.exact.method")
+        exact = Deferred("dipapprox.exact.methods")
 
-    exact_method.Exact()        # loads it, if nobody has
+    exact.Exact()        # loads it, if nobody has
 
 For what most runs never need. Who annotates with a deferred class or matches on one needs the
 first branch alone, or the module itself.

@@ -245,7 +245,7 @@ class DistributionBounds:
         event = Event(general.laws, guards)
         # The paper's order of integration, where runs take the order of least nesting.
         method = Nested(Strategy.PAPER)
-        return self._bounds(method.enclose(event, self.bits + 8, self._limits))
+        return self._bounds(method.enclose((event,), self.bits + 8, self._limits)[0])
 
     def _reduced(self, sums: tuple[Planted, ...], errors: int) -> Bounds:
         low = high = 1 << self.unit

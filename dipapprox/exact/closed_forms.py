@@ -15,8 +15,8 @@ from dipapprox.exact.integers.discrete import discrete_probability
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.continuous import is_discrete
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.kinds import is_discrete
 
 _REMEMBERED = 20_000
 """Most events whose closed forms are kept."""

@@ -67,6 +67,34 @@ class Answers:
         self.lower[places], self.upper[places] = lower, upper
         self._given[places] = True
 
+    def update(self, places: Sequence[int], part: Answers, source: str) -> None:
+        """Learn the answers to some events: enclosures meet, a reason does not undo one.
+
+        Args:
+            places: Positions of these events here.
+            part: Their answers.
+            source: Says who answers, for the message of a contradiction.
+
+        Raises:
+            BrokenInvariant: If two enclosures of the same probability are disjoint.
+        """
+        chosen = np.asarray(places, np.int64)
+        known = self._given[chosen]
+        if not known.any():
+            self.bound(chosen, part.lower, part.upper)
+            self.others.update((places[k], answer) for k, answer in part.others.items())
+            return
+        for place, answer in zip(places, part, strict=True):
+            old = self[place] if self._given[place] else answer
+            if not isinstance(old, Enclosure):
+                self[place] = answer
+            elif isinstance(answer, Enclosure):
+                self[place] = old.intersect(answer, source)
+
+    def encloses(self, place: int) -> bool:
+        """Whether an event has been enclosed, however widely."""
+        return bool(self._given[place]) and not isinstance(self.others.get(place), NotEnclosed)
+
     def unanswered(self) -> list[int]:
         """The places of events without any answer."""
         places: list[int] = np.flatnonzero(~self._given).tolist()

@@ -24,48 +24,50 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import TypeGuard
 
 from flint import arb
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event
 from dipapprox.limits import Limits
-from dipapprox.numerics.delegation import Delegating
-from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.numerics.answers import Answers
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
 
 _ATTEMPTS = 4
 
 
-class ClosedForms(Delegating):
-    """A method that answers what it can in closed form and leaves the rest to another.
+class ClosedForms:
+    """The method `closed form`."""
 
-    Args:
-        method: For all other events; the reports name it, unless it was never asked.
-    """
+    name = "closed form"
 
-    @property
-    def name(self) -> str:
-        """The word in reports: what has answered."""
-        return "closed form" if self._answered and not self._asked else self._method.name
-
-    def _own(self, event: Connected, bits: int, limits: Limits) -> Enclosure | None:
-        return enclose_closed_form(event, bits)
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one, each in microseconds; see `Method.enclose`."""
+        return Answers.of([enclose_closed_form(event, bits) for event in events])
 
 
-def enclose_closed_form(event: Connected, bits: int) -> Enclosure | None:
-    """Enclose Pr[event] to 2**-bits if it has a closed form; None if it has none here."""
+def is_half_space(event: Connected) -> TypeGuard[Event]:
+    """Whether an event is one comparison of Gaussians, or of one or two exponential samples."""
     if not isinstance(event, Event) or len(event.guards) != 1:
-        return None
-    (guard,) = event.guards
+        return False
     families = {law.family for law in event.samples}
     if any(family.is_discrete for family in families):
-        return None
-    if families == {Family.GAUSSIAN}:
+        return False
+    return families == {Family.GAUSSIAN} or (
+        Family.GAUSSIAN not in families and len(event.samples) <= 2
+    )
+
+
+def enclose_closed_form(event: Connected, bits: int) -> Enclosure | NotEnclosed:
+    """Enclose Pr[event] to 2**-bits if it has a closed form here."""
+    if not is_half_space(event):
+        return NotEnclosed("not one comparison of Gaussians or of two exponential samples")
+    (guard,) = event.guards
+    if event.samples[0].family is Family.GAUSSIAN:
         return _narrowed(partial(_gaussian, event.samples, guard), bits)
-    if Family.GAUSSIAN in families or len(event.samples) > 2:
-        return None
     terms = exponential_comparison(event.samples, guard)
     return _narrowed(lambda: sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0)), bits)
 
@@ -133,11 +135,11 @@ def _gaussian(samples: Sequence[Distribution], guard: LinearForm) -> arb:
     return tail if offset >= 0 else arb(1) - tail
 
 
-def _narrowed(value: Callable[[], arb], bits: int) -> Enclosure | None:
+def _narrowed(value: Callable[[], arb], bits: int) -> Enclosure | NotEnclosed:
     """Evaluate with more and more bits until the width is at most 2**-bits."""
     for attempt in range(_ATTEMPTS):
         with precision(bits + 32 << attempt):
             found = to_enclosure(value())
         if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
             return found.intersect(UNIT)
-    return None
+    return NotEnclosed("scales nearly equal, or too far from the mean for its precision")

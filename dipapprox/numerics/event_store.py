@@ -15,7 +15,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.methods import Method
 from dipapprox.numerics.rounding import Array, above, below
 
 
@@ -75,7 +75,7 @@ class EventStore:
             return
         batch = [events[number] for number in missing]
         try:
-            found = self._method.enclose_many(batch, bits, self._limits)
+            found = self._method.enclose(batch, bits, self._limits)
         except LimitReached as reached:
             if reached.event not in batch:
                 raise

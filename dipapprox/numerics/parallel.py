@@ -25,8 +25,7 @@ from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.methods import Method
 from dipapprox.processes import deaf_to_interrupts, end_with
 
 _PATIENCE = 1.0
@@ -63,12 +62,8 @@ class Parallel:
         """The words of the methods that have answered, here and in the workers."""
         return " + ".join(dict.fromkeys((self._own.name, *self._elsewhere)))
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event] in this process."""
-        return self._own.enclose(event, bits, limits)
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose_many`."""
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every event; see `Method.enclose`."""
         found: list[tuple[range, Answers]] = []
         started, done, count = monotonic(), 0, len(events)
         while done < count:
@@ -77,7 +72,7 @@ class Parallel:
                 found.append((range(done, count), rest))
                 break
             places = range(done, min(done + _SLICE, count))
-            own = self._own.enclose_many(events[places.start : places.stop], bits, limits)
+            own = self._own.enclose(events[places.start : places.stop], bits, limits)
             found.append((places, own))
             done = places.stop
         return Answers.joined(found, count)
@@ -153,4 +148,4 @@ def _enclose(events: Sequence[Connected], bits: int, limits: Limits) -> tuple[An
     if _method is None:
         raise BrokenInvariant("a worker was asked before it was prepared")
     with sound_arithmetic():
-        return _method.enclose_many(events, bits, limits), _method.name
+        return _method.enclose(events, bits, limits), _method.name

@@ -31,7 +31,7 @@ from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.event_store import EventStore
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.methods import Method
 from dipapprox.numerics.rounding import Array
 from dipapprox.semantics.state import FinalStates
 

@@ -1,44 +1,33 @@
-"""Sources of output distributions: the chosen engine, and a memory for rows."""
+"""Final states and options in, sources of output distributions out; a memory for rows."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
-from dipapprox.exact.discrete_first import DiscreteFirst
-from dipapprox.exact.integrated_first import IntegratedFirst
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow
-from dipapprox.numerics.cascade import Cascade
-from dipapprox.numerics.closed_form import ClosedForms
-from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.method import Method
-from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.search import ExactPairs, ProbabilitySource
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.methods import open_method
+from dipapprox.privacy.options import Options
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.exact import distributions, method
+    from dipapprox.exact import distributions
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval
-    from dipapprox.numerics import parallel
     from dipapprox.privacy import exact_pairs, possible
 else:
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
     interval = Deferred("dipapprox.exact.signs.interval")
-    method = Deferred("dipapprox.exact.method")
-    parallel = Deferred("dipapprox.numerics.parallel")
     possible = Deferred("dipapprox.privacy.possible")
     validity = Deferred("dipapprox.exact.choices.validity")
 
@@ -110,34 +99,6 @@ def open_probabilities(
         point = interval.EpsilonInterval(epsilon, epsilon, True, True)
         validity.check_choices(states.laws, point, options.limits)
     return OutputProbabilities(states, epsilon, method or open_method(options), options.limits)
-
-
-def open_method(options: Options) -> Method:
-    """Put the engine together that `options` ask for, on as many processes."""
-    if options.jobs == 1:
-        return _one_process(options)
-    return parallel.Parallel(partial(_one_process, options), options.jobs)
-
-
-def _one_process(options: Options) -> Method:
-    nested = Nested(options.strategy)
-    match options.engine:
-        case Engine.EXACT:
-            return method.Exact()
-        case Engine.NESTED:
-            engine: Method = nested
-        case Engine.ELIMINATION:
-            engine = Eliminated(options.tier)
-        case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
-            # Who asks for doubles only gets their widths.
-            again = options.tier is not Tier.FLOAT64
-            engine = Cascade(Eliminated(options.tier), IntegratedFirst(nested), again=again)
-        case Engine.AUTO:
-            engine = nested
-        case _:
-            assert_never(options.engine)
-    # Without optimisation the integrals are evaluated as they stand: the published shape.
-    return DiscreteFirst(engine if options.strategy is Strategy.NONE else ClosedForms(engine))
 
 
 def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:

@@ -20,6 +20,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.checking.test_distributions import probability
+from tests.numerics.alone import alone
 
 Q = Fraction
 ONE = Q(1)
@@ -47,7 +48,9 @@ def test_half_spaces_are_as_in_closed_form(
     assert len(found.general.laws) == 1
     enclosure = probability(list(found.general.laws), list(found.general.lines), 60)
     closed = enclose_closed_form(event(laws, [line]), 80)
-    assert closed is not None and enclosure.meets(closed) and enclosure.width < Q(1, 2**50)
+    assert (
+        isinstance(closed, Enclosure) and enclosure.meets(closed) and enclosure.width < Q(1, 2**50)
+    )
 
 
 @settings(deadline=None, max_examples=12)
@@ -69,7 +72,7 @@ def test_wedges_are_those_of_quadrature(
         each = probability(list(found.general.laws), list(found.general.lines), 60)
         low, high = low + each.lower, high + each.upper
         if a == b == 1:
-            numerical = Nested(Strategy.PAPER).enclose(event(laws, part), 16, Limits())
+            numerical = alone(Nested(Strategy.PAPER), event(laws, part), 16, Limits())
             assert isinstance(numerical, Enclosure) and numerical.meets(each)
     assert low <= 1 <= high and high - low < Q(1, 2**45)
 

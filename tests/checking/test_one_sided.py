@@ -21,6 +21,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.linear import LinearForm
 from tests.checking.test_distributions import less, probability
 from tests.event_strategies import CONTINUOUS
+from tests.numerics.alone import alone
 
 ONE = Fraction(1)
 
@@ -57,7 +58,7 @@ def test_trees_agree_with_the_engine_and_their_mirror_images(
     mirrored = [Line(line.constant, line.times(-ONE).terms) for line in lines]
     assert found.meets(probability(flipped, mirrored, 50))
     guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in lines)
-    engine = Eliminated().enclose(Event(tuple(samples), guards), 40, Limits())
+    engine = alone(Eliminated(), Event(tuple(samples), guards), 40, Limits())
     assert isinstance(engine, Enclosure) and found.meets(engine)
 
 
@@ -69,7 +70,7 @@ def test_comparisons_of_two_have_closed_forms(d: Fraction) -> None:
     assert abs(found.lower - Fraction(math.exp(-d) / 2)) < Fraction(1, 10**14)
     event = Event((plus(0), plus(0)), (LinearForm.of({1: ONE, 0: -ONE}, d),))
     closed = enclose_closed_form(event, 80)
-    assert closed is not None and found.meets(closed)
+    assert isinstance(closed, Enclosure) and found.meets(closed)
     whole = probability([plus(d)], [Line(d, ((0, -ONE),))], 60)
     assert 1 in whole and whole.width < Fraction(1, 2**50)
 

@@ -28,6 +28,7 @@ from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.checking.test_discrete import integers, pmf
 from tests.checking.test_distributions import less, probability
+from tests.numerics.alone import alone
 
 LIMITS = Limits()
 Q = Fraction
@@ -69,7 +70,7 @@ def test_halves_of_space_add_up_and_agree_with_quadrature(
         total = total.plus(exact_probability(part, LIMITS).as_quotient())
     assert total == constant(1)
     guard = LinearForm.of(dict(first.terms), first.constant)
-    numerical = Nested(Strategy.PAPER).enclose(Event(samples, (guard,)), 20, LIMITS)
+    numerical = alone(Nested(Strategy.PAPER), Event(samples, (guard,)), 20, LIMITS)
     assert isinstance(numerical, Enclosure) and numerical.meets(enclosed(samples, (first,)))
 
 

@@ -90,15 +90,15 @@ class _Failing:
     def __init__(self, *, limit: bool) -> None:
         self._limit = limit
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         if not isinstance(event, Star):
             return UNIT
         if self._limit:
             raise LimitReached("time limit: 0 s", event)
         return NotEnclosed("too deep")
 
-    def enclose_many(self, events: list[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.enclose(event, bits, limits) for event in events])
+    def enclose(self, events: list[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.one(event, bits, limits) for event in events])
 
 
 def test_a_limit_says_where_it_was_reached() -> None:

@@ -18,8 +18,8 @@ from dipapprox.exact.integers.systems import IntegerSystem, integer_system
 from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.continuous import is_discrete
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.kinds import is_discrete
 from dipapprox.semantics.linear import LinearForm
 from exact.integer_events import (
     STEPS,

@@ -15,7 +15,7 @@ import dipapprox
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue, StateColumn
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
-from dipapprox.exact.method import Exact
+from dipapprox.exact.methods import Exact
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exact.solved_rows import SolvedRows
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -23,7 +23,7 @@ from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

@@ -25,6 +25,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm, Symbol
 from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
+from tests.numerics.alone import alone
 
 Q = Fraction
 
@@ -75,7 +76,7 @@ def value_at(function: ExponentialPolynomial, epsilon: Fraction) -> Enclosure:
 @given(event=events(sums=False, most=6), epsilon=epsilons)
 @settings(deadline=None, max_examples=60)
 def test_trees_lie_in_the_enclosures_of_elimination(event: Event, epsilon: Fraction) -> None:
-    found = Eliminated().enclose(at(event, epsilon), 40, Limits())
+    found = alone(Eliminated(), at(event, epsilon), 40, Limits())
     value = value_at(closed_form(event), epsilon)
     assert isinstance(found, Enclosure) and found.width < Q(1, 2**40)
     assert found.lower <= value.upper and value.lower <= found.upper
@@ -85,7 +86,7 @@ def test_trees_lie_in_the_enclosures_of_elimination(event: Event, epsilon: Fract
 @given(event=events(sums=True, most=3), epsilon=epsilons)
 @settings(deadline=None, max_examples=8)
 def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, epsilon: Fraction) -> None:
-    found = Nested(Strategy.LEAST_NESTING).enclose(at(event, epsilon), 12, Limits())
+    found = alone(Nested(Strategy.LEAST_NESTING), at(event, epsilon), 12, Limits())
     assert isinstance(found, Enclosure)
     assert found.meets(value_at(closed_form(event), epsilon))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import Enclosure
 
 
 class Recording:
@@ -19,9 +19,6 @@ class Recording:
         self.asked: list[Connected] = []
         self._answer = answer
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        return self.enclose_many((event,), bits, limits)[0]
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         self.asked += events
         return Answers.of([self._answer for _ in events])

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -94,10 +93,7 @@ class Scripted:
     def __init__(self, *batches: Answers) -> None:
         self._batches = list(batches)
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        raise AssertionError("a store asks for batches")
-
-    def enclose_many(self, events: object, bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: object, bits: int, limits: Limits) -> Answers:
         return self._batches.pop(0)
 
 

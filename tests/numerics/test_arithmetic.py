@@ -33,6 +33,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
 from dipapprox.pairs.bounds import discounted_doubles, positive_part
 from dipapprox.pairs.divergence import Factor
+from tests.numerics.alone import alone
 
 SOURCE = """
 #include <xmmintrin.h>
@@ -237,10 +238,10 @@ def test_engines_enclose_where_subnormals_are_flushed(control: ctypes.CDLL, bits
         far = Distribution(Family.GAUSSIAN, Fraction(distance), Fraction(1))
         star = Star(far, ((near, 30), (far, 1)), ((far, 2),))
         with modes(control, bits):
-            found = Eliminated(Tier.FLOAT64).enclose_many([star] * 20, 40, Limits())
+            found = Eliminated(Tier.FLOAT64).enclose([star] * 20, 40, Limits())
             low, high = found.lower.tolist(), found.upper.tolist()
-            one = Eliminated(Tier.FLOAT64).enclose(star, 40, Limits())
-        truth = Eliminated(Tier.BALLS).enclose(star, 120, Limits())
+            one = alone(Eliminated(Tier.FLOAT64), star, 40, Limits())
+        truth = alone(Eliminated(Tier.BALLS), star, 120, Limits())
         assert isinstance(one, Enclosure) and isinstance(truth, Enclosure)
         assert all(Fraction(end) <= truth.upper for end in low)
         assert all(truth.lower <= Fraction(end) for end in high)

@@ -25,10 +25,11 @@ from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.numerics.closed_form import ClosedForms
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.methods import open_method
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.strategies import programs
@@ -110,7 +111,7 @@ def source_of(name: str, **parameters: int) -> tuple[FinalStates, OutputProbabil
     exact = {key: Fraction(value) for key, value in parameters.items()}
     path = next(path for path in PROGRAMS if path.stem == name)
     states = execute(load(path, exact), True, Limits())
-    method = ClosedForms(Nested(Strategy.LEAST_NESTING))
+    method = open_method(Options(engine=Engine.NESTED))
     return states, OutputProbabilities(states, HALF, method, Limits())
 
 
@@ -186,10 +187,7 @@ class Failing:
         self.answer = answer
         self.batches: list[int] = []
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        return self.answer
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         assert len(set(events)) == len(events)
         self.batches.append(len(events))
         return Answers.of([self.answer for _ in events])

@@ -13,11 +13,13 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form
+from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form, is_half_space
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.methods import InOrder, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
+from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 
 SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=5)
@@ -41,7 +43,7 @@ def mirrored(event: Event) -> Event:
 def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     found = enclose_closed_form(event, bits)
     other = enclose_closed_form(mirrored(event), bits)
-    assert found is not None and other is not None
+    assert isinstance(found, Enclosure) and isinstance(other, Enclosure)
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
     assert 1 in found + other
     (guard,) = event.guards
@@ -58,8 +60,8 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
 def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
     event = data.draw(half_spaces(family, 2))
     found = enclose_closed_form(event, 60)
-    by_quadrature = Nested(Strategy.LEAST_NESTING).enclose(event, 30, Limits())
-    assert found is not None and isinstance(by_quadrature, Enclosure)
+    by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 30, Limits())
+    assert isinstance(found, Enclosure) and isinstance(by_quadrature, Enclosure)
     assert found.meets(by_quadrature)
     assert found.width < by_quadrature.width or found.width <= Fraction(1, 2**60)
 
@@ -71,7 +73,7 @@ def test_tiny_probabilities_and_many_bits() -> None:
         (standard, standard), (LinearForm.of({0: Fraction(-1), 1: Fraction(-1)}, Fraction(60)),)
     )
     found = enclose_closed_form(far, 2000)
-    assert found is not None and found.width <= Fraction(1, 2**2000)
+    assert isinstance(found, Enclosure) and found.width <= Fraction(1, 2**2000)
     assert Fraction(1, 10**394) < found.lower < found.upper < Fraction(1, 10**392)
 
 
@@ -86,8 +88,9 @@ def test_everything_else_goes_to_the_other_method_in_order() -> None:
     )
     simple = Event((gauss, gauss), (below,))
     method = Recording(Enclosure(Fraction(0), Fraction(1, 2)))
-    closed = ClosedForms(method)
-    found = closed.enclose_many((mixed, simple, two, box), 50, Limits())
+    rest = Step(lambda: method, lambda event: True)
+    closed = InOrder([Step(ClosedForms, is_half_space, trivial=True), rest], "both")
+    found = closed.enclose((mixed, simple, two, box), 50, Limits())
     assert method.asked == [mixed, two, box]
     assert isinstance(found[1], Enclosure) and Fraction(1, 2) in found[1]
     assert found[1].width <= Fraction(1, 2**50)
@@ -104,4 +107,4 @@ def test_a_laplace_tail(offset: Fraction) -> None:
     # x >= 1 + offset/2, i.e. offset/4 scales above the mean
     tail = math.exp(-abs(offset) / 4) / 2
     expected = Fraction(tail if offset > 0 else 1 - tail)
-    assert found is not None and abs(found.lower - expected) < Fraction(1, 2**39)
+    assert isinstance(found, Enclosure) and abs(found.lower - expected) < Fraction(1, 2**39)

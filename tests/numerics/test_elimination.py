@@ -21,6 +21,7 @@ from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
+from tests.numerics.alone import alone
 
 Q = Fraction
 NO_SHIFT = Q(0)
@@ -34,7 +35,7 @@ def below(i: int, j: int, shift: Fraction = NO_SHIFT) -> LinearForm:
 
 
 def enclose(event: Event, bits: int = 40) -> Enclosure:
-    found = ENGINE.enclose(event, bits, Limits())
+    found = alone(ENGINE, event, bits, Limits())
     assert isinstance(found, Enclosure), found
     assert UNIT.lower <= found.lower and found.upper <= UNIT.upper
     return found
@@ -97,7 +98,7 @@ def test_agrees_with_nested(data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         guards.append(LinearForm.of({0: data.draw(numbers)}, data.draw(shifts)))
     event = Event(samples, tuple(guards))
-    nested = Nested(Strategy.LEAST_NESTING).enclose(event, 20, Limits())
+    nested = alone(Nested(Strategy.LEAST_NESTING), event, 20, Limits())
     assert isinstance(nested, Enclosure)
     value = enclose(event)
     assert value.meets(nested)
@@ -137,7 +138,7 @@ def test_stars_are_what_they_spell(family: Family) -> None:
 
 
 def enclose_star(star: Star) -> Enclosure:
-    (found,) = ENGINE.enclose_many([star], 40, Limits())
+    (found,) = ENGINE.enclose([star], 40, Limits())
     assert isinstance(found, Enclosure)
     return found
 
@@ -165,8 +166,8 @@ def test_like_samples_between_two_others_are_collected() -> None:
 def test_what_is_not_an_order_is_handed_over() -> None:
     samples = equal(Family.GAUSSIAN, 3)
     three = LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}, Q(0))
-    found = ENGINE.enclose(Event(samples, (three,)), 30, Limits())
+    found = alone(ENGINE, Event(samples, (three,)), 30, Limits())
     assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
     band = (below(0, 1), below(1, 0, Q(-1)))
-    found = ENGINE.enclose(Event(samples[:2], band), 30, Limits())
+    found = alone(ENGINE, Event(samples[:2], band), 30, Limits())
     assert isinstance(found, NotEnclosed) and "cycle" in found.reason

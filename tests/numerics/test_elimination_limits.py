@@ -21,12 +21,13 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from tests.event_strategies import gauss, laplace, less
+from tests.numerics.alone import alone
 
 Q = Fraction
 
 
 def enclose(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
-    found = Eliminated(tier).enclose(event, bits, Limits())
+    found = alone(Eliminated(tier), event, bits, Limits())
     assert isinstance(found, Enclosure), found
     assert found.lower >= 0 and found.upper <= 1
     return found
@@ -151,7 +152,7 @@ def test_tiers_use_what_they_are_named_after() -> None:
         (Tier.BALLS, 20, "balls"),
     ):
         engine = Eliminated(tier)
-        assert isinstance(engine.enclose(star, bits, Limits()), Enclosure)
+        assert isinstance(alone(engine, star, bits, Limits()), Enclosure)
         assert word in engine.name
 
 
@@ -164,14 +165,14 @@ def grid(side: int) -> Event:
 
 
 def test_too_many_pieces_are_refused_with_a_reason() -> None:
-    found = Eliminated().enclose(grid(5), 40, Limits(pieces=300))
+    found = alone(Eliminated(), grid(5), 40, Limits(pieces=300))
     assert isinstance(found, NotEnclosed)
     assert "25 samples and 40 comparisons" in found.reason and "300 pieces" in found.reason
 
 
 def test_a_time_limit_names_the_component() -> None:
     with pytest.raises(LimitReached, match=r"time limit: 0.2 s") as reached:
-        Eliminated().enclose(grid(5), 40, Limits(seconds=0.2))
+        alone(Eliminated(), grid(5), 40, Limits(seconds=0.2))
     assert reached.value.event == grid(5)
 
 
@@ -182,7 +183,7 @@ def test_batches_answer_in_order_whatever_they_share() -> None:
         grid(3),
         *HARD.values(),
     ]
-    together = Eliminated().enclose_many(events, 40, Limits())
+    together = Eliminated().enclose(events, 40, Limits())
     for event, found in zip(events, together, strict=True):
         assert isinstance(found, Enclosure)
         assert found.meets(enclose(event)) and found.width <= Q(1, 2**40)
@@ -204,7 +205,7 @@ def test_events_of_all_inputs_share_grids(bits: int, monkeypatch: pytest.MonkeyP
         for a in range(-5, 6)
         for b in range(-5, 6)
     ]
-    found = Eliminated().enclose_many(events, bits, Limits())
+    found = Eliminated().enclose(events, bits, Limits())
     assert all(isinstance(each, Enclosure) and each.width <= Q(1, 2**bits) for each in found)
     # One for every level of refinement that is worth trying: coarse, finer, balls.
     assert len(built) <= 3

@@ -26,6 +26,7 @@ from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
+from tests.numerics.alone import alone
 
 FAMILIES = [family for family in Family if not family.is_discrete]
 SEEDS = 12
@@ -93,8 +94,8 @@ def test_doubles_balls_and_nested_agree(seed: int) -> None:
     chance = random.Random(seed)
     size = 2 + seed % (LARGEST - 1)
     events = [part for _ in range(3) for part in parts_of(random_event(chance, size, FAMILIES))]
-    doubles = Eliminated(Tier.FLOAT64).enclose_many(events, 40, Limits())
-    balls = Eliminated(Tier.BALLS).enclose_many(events, 70, Limits())
+    doubles = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
+    balls = Eliminated(Tier.BALLS).enclose(events, 70, Limits())
     for event, fast, slow in zip(events, doubles, balls, strict=True):
         assert isinstance(fast, Enclosure) and isinstance(slow, Enclosure)
         assert fast.meets(slow), event
@@ -110,7 +111,7 @@ def test_doubles_balls_and_nested_agree(seed: int) -> None:
 def nested(event: Connected) -> Enclosure | NotEnclosed:
     try:
         limits = Limits(seconds=PATIENCE if deep(event) else None)
-        return Nested(Strategy.LEAST_NESTING).enclose(event, 20, limits)
+        return alone(Nested(Strategy.LEAST_NESTING), event, 20, limits)
     except LimitReached as reached:
         return NotEnclosed(reached.reason)
 
@@ -126,7 +127,7 @@ def test_scipy_is_near_the_enclosures_of_gaussian_events(seed: int) -> None:
     chance = random.Random(1000 + seed)
     event = random_event(chance, 2 + seed % (LARGEST - 1), [Family.GAUSSIAN])
     lower = upper = 1.0
-    for enclosure in Eliminated().enclose_many(parts_of(event), 60, Limits()):
+    for enclosure in Eliminated().enclose(parts_of(event), 60, Limits()):
         assert isinstance(enclosure, Enclosure)
         lower, upper = lower * float(enclosure.lower), upper * float(enclosure.upper)
     assert lower - 2e-5 <= by_scipy(event) <= upper + 2e-5

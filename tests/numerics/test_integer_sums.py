@@ -20,16 +20,17 @@ from dipapprox import Answer, Claim
 from dipapprox.checking.integers import IntegerRange
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
-from dipapprox.exact.discrete_first import DiscreteFirst
-from dipapprox.exact.method import Exact
+from dipapprox.exact.methods import Exact
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import combined, law_masses
 from dipapprox.numerics.integers.sums import IntegerSums
-from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.privacy.methods import open_method
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.semantics.linear import LinearForm
+from tests.numerics.alone import alone
 
 Q = Fraction
 
@@ -40,7 +41,7 @@ def dgauss(mean: int, sigma: Fraction | int) -> Distribution:
 
 
 def enclosed(event: Event, bits: int = 40) -> Enclosure:
-    found = IntegerSums().enclose(event, bits, Limits())
+    found = alone(IntegerSums(), event, bits, Limits())
     assert isinstance(found, Enclosure)
     assert found.width <= Q(1, 2**bits)
     return found
@@ -96,8 +97,8 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
 @given(integer_events(most=3))
 @settings(deadline=None, max_examples=30)
 def test_discrete_laplace_events_agree_with_closed_forms(event: Event) -> None:
-    exact = Exact().enclose(event, 60, Limits())
-    sums = IntegerSums().enclose(event, 50, Limits())
+    exact = alone(Exact(), event, 60, Limits())
+    sums = alone(IntegerSums(), event, 50, Limits())
     if isinstance(exact, Enclosure) and isinstance(sums, Enclosure):
         assert sums.width <= Q(1, 2**50)
         assert sums.meets(exact)
@@ -168,15 +169,15 @@ def test_a_long_star_and_a_long_chain() -> None:
 
 def test_limits_and_reasons() -> None:
     wide = Event((dgauss(0, 10**7),), (at_most(0, z0=1),))
-    found = IntegerSums().enclose(wide, 30, Limits())
+    found = alone(IntegerSums(), wide, 30, Limits())
     assert isinstance(found, NotEnclosed)
     assert "more than 1048576 values" in found.reason
     rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
     system = Event((dgauss(0, 9),) * 3, tuple(at_most(0, **row) for row in rows))
-    found = IntegerSums().enclose(system, 30, Limits(pieces=50))
+    found = alone(IntegerSums(), system, 30, Limits(pieces=50))
     assert isinstance(found, NotEnclosed)
     assert found.reason == "integration-budget: more than 50 parts of one sum"
-    reason = Exact().enclose(wide, 30, Limits())
+    reason = alone(Exact(), wide, 30, Limits())
     assert isinstance(reason, NotEnclosed)
     assert "discrete Gaussian noise has no closed form" in reason.reason
 
@@ -185,9 +186,9 @@ def test_what_is_too_long_for_a_closed_form_is_summed() -> None:
     rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
     event = Event((dlap(0, Q(1, 8)),) * 3, tuple(at_most(0, **row) for row in rows))
     limits = Limits(pieces=50)
-    assert isinstance(Exact().enclose(event, 30, limits), NotEnclosed)
-    method = DiscreteFirst(Nested(Strategy.PAPER))
-    found = method.enclose(event, 30, limits)
+    assert isinstance(alone(Exact(), event, 30, limits), NotEnclosed)
+    method = open_method(Options(engine=Engine.NESTED, strategy=Strategy.PAPER))
+    found = alone(method, event, 30, limits)
     assert isinstance(found, Enclosure)
     assert found.width <= Q(1, 2**30)
     assert abs(found.lower - added(event, 4)) < Q(1, 2**29)

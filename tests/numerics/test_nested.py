@@ -22,6 +22,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.nested.plans import enclose_plan
 from dipapprox.semantics.linear import LinearForm
+from tests.numerics.alone import alone
 
 ENGINE = Nested(Strategy.LEAST_NESTING)
 BITS = 40
@@ -52,7 +53,7 @@ def chain(family: Family, length: int) -> Event:
 
 
 def enclose(event: Event, bits: int = BITS, engine: Nested = ENGINE) -> Enclosure:
-    found = engine.enclose(event, bits, Limits())
+    found = alone(engine, event, bits, Limits())
     assert isinstance(found, Enclosure)
     assert 0 <= found.lower <= found.upper <= 1
     return found
@@ -279,4 +280,4 @@ def test_a_star_of_many_equal_leaves(family: Family) -> None:
 
 def test_limits_stop_the_quadrature() -> None:
     with pytest.raises(LimitReached, match="time limit"):
-        ENGINE.enclose(chain(Family.GAUSSIAN, 6), 100, Limits(seconds=0.02))
+        alone(ENGINE, chain(Family.GAUSSIAN, 6), 100, Limits(seconds=0.02))

@@ -17,15 +17,15 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.cascade import Cascade
-from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form, exponential_comparison
+from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.method import Method
+from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
+from tests.numerics.alone import alone
 
 Q = Fraction
 BALLS, NESTED = Eliminated(Tier.BALLS), Nested(Strategy.LEAST_NESTING)
@@ -42,7 +42,7 @@ def minus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
 
 
 def enclose(engine: Method, event: Event | Star, bits: int = 40) -> Enclosure:
-    found = engine.enclose(event, bits, Limits())
+    found = alone(engine, event, bits, Limits())
     assert isinstance(found, Enclosure), found
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Q(1, 2**bits)
     return found
@@ -69,7 +69,7 @@ def test_private_argmax_with_one_sided_noise(engine: Method, d: Fraction) -> Non
     expected = math.exp(-d * epsilon / 2) / 2
     assert_near(enclose(engine, event), expected)
     closed = enclose_closed_form(event, 200)
-    assert closed is not None and closed.width <= Q(1, 2**200)
+    assert isinstance(closed, Enclosure) and closed.width <= Q(1, 2**200)
     assert_near(closed, expected)
     coefficients = exponential_comparison(event.samples, event.guards[0])
     assert sum(c for c, q in coefficients if q == -d * epsilon / 2) == Q(1, 2)
@@ -92,7 +92,7 @@ def test_closed_forms_agree_with_the_engines(
     guard = LinearForm.of(dict(enumerate(slopes[: len(laws)])), shift)
     event = Event(tuple(laws), (guard,))
     closed, mirror = enclose_closed_form(event, 60), enclose_closed_form(mirrored(event), 60)
-    assert closed is not None and mirror is not None
+    assert isinstance(closed, Enclosure) and isinstance(mirror, Enclosure)
     assert closed.width <= Q(1, 2**60) and closed.meets(mirror)
     for engine in ENGINES:
         assert enclose(engine, event).meets(closed)
@@ -105,7 +105,7 @@ def test_nearly_equal_scales_cost_bits_only() -> None:
         )
         # E + E' <= 3: the gamma law of shape 2
         found = enclose_closed_form(event, 100)
-        assert found is not None and found.width <= Q(1, 2**100)
+        assert isinstance(found, Enclosure) and found.width <= Q(1, 2**100)
         assert_near(found, 1 - 4 * math.exp(-3))
 
 
@@ -118,7 +118,7 @@ def test_engines_and_mirror_images_agree(event: Event) -> None:
             found
             for engine in ENGINES
             for each in (part, mirrored(part))
-            if isinstance(found := engine.enclose(each, 24, Limits()), Enclosure)
+            if isinstance(found := alone(engine, each, 24, Limits()), Enclosure)
         ]
         assert len(enclosures) >= 2  # not all guards are orders, but `nested` takes them all
         for found in enclosures:
@@ -185,9 +185,10 @@ def test_what_has_no_density_is_refused_with_the_reason() -> None:
         Event((integer,), (LinearForm.of({0: Q(1)}, Q(-1, 2)),)): "integer samples",
         Star(integer, (), ((integer, 2),)): "integer samples",
     }
-    for engine in (*ENGINES, Cascade(ENGINES[0], NESTED), ClosedForms(ENGINES[0])):
+    steps = [Step(lambda each=each: each, lambda event: True) for each in (ENGINES[0], NESTED)]
+    for engine in (*ENGINES, InOrder(steps, "both")):
         plain = Event((gauss(0), laplace(0)), (less(0, 1),))
-        *found, last = engine.enclose_many([*cases, plain], 30, Limits())
+        *found, last = engine.enclose([*cases, plain], 30, Limits())
         assert isinstance(last, Enclosure)
         for answer, reason in zip(found, cases.values(), strict=True):
             assert isinstance(answer, NotEnclosed) and reason in answer.reason

@@ -46,19 +46,19 @@ class Slow:
 
     name = "slow"
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         while True:
             time.sleep(0.02)
             limits.check()
 
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.enclose(event, bits, limits) for event in events])
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.one(event, bits, limits) for event in events])
 
 
 class Stubborn(Slow):
     """Does not even ask the limits."""
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         while True:
             signal.pause()
 
@@ -66,43 +66,43 @@ class Stubborn(Slow):
 class Dying(Slow):
     """Takes its process with it."""
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         os._exit(1)
 
 
 def test_workers_answer_as_one_process_does() -> None:
-    alone = NESTED().enclose_many(EVENTS, 40, Limits())
+    alone = NESTED().enclose(EVENTS, 40, Limits())
     shared = Parallel(NESTED, 2, patience=0.0)
-    assert shared.enclose_many(EVENTS, 40, Limits()) == alone
+    assert shared.enclose(EVENTS, 40, Limits()) == alone
     assert shared.name == "nested"
     assert active_children() == []
 
 
 def test_short_batches_start_no_process() -> None:
     patient = Parallel(NESTED, 2, patience=1000.0)
-    assert len(patient.enclose_many(EVENTS, 40, Limits())) == len(EVENTS)
-    assert patient.enclose_many([], 40, Limits()) == Answers(0)
+    assert len(patient.enclose(EVENTS, 40, Limits())) == len(EVENTS)
+    assert patient.enclose([], 40, Limits()) == Answers(0)
 
 
 @pytest.mark.parametrize("make", [Slow, Stubborn])
 def test_the_time_limit_holds(make: type[Slow]) -> None:
     with pytest.raises(LimitReached, match="time limit"):
-        Parallel(make, 2, patience=0.0).enclose_many(EVENTS, 40, Limits(seconds=1.0))
+        Parallel(make, 2, patience=0.0).enclose(EVENTS, 40, Limits(seconds=1.0))
     assert active_children() == []
 
 
 def test_a_worker_that_dies_is_a_limit() -> None:
     with pytest.raises(LimitReached, match="worker process"):
-        Parallel(Dying, 1, patience=0.0).enclose_many(EVENTS, 40, Limits())
+        Parallel(Dying, 1, patience=0.0).enclose(EVENTS, 40, Limits())
     assert active_children() == []
 
 
 class Announced(Stubborn):
     """Says that it has begun."""
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         os.write(1, b"begun\n")  # in one piece, whoever else writes
-        return super().enclose(event, bits, limits)
+        return super().one(event, bits, limits)
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
@@ -112,7 +112,7 @@ def test_no_worker_outlives_the_process(end: signal.Signals) -> None:
         "from test_parallel import EVENTS, Announced, Limits, Parallel\n"
         "if __name__ == '__main__':\n"
         "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "    Parallel(Announced, 2, patience=0.0).enclose_many(EVENTS, 40, Limits())\n"
+        "    Parallel(Announced, 2, patience=0.0).enclose(EVENTS, 40, Limits())\n"
     )
     paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     process = subprocess.Popen(

@@ -25,6 +25,7 @@ from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates
+from tests.numerics.alone import alone
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 HALF = Fraction(1, 2)
@@ -40,12 +41,12 @@ class Counting:
         self.answer = answer
         self.engine = Nested(Strategy.LEAST_NESTING)
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         self.calls += 1
-        return self.answer or self.engine.enclose(event, bits, limits)
+        return self.answer or alone(self.engine, event, bits, limits)
 
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.enclose(event, bits, limits) for event in events])
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.one(event, bits, limits) for event in events])
 
 
 def states_of(name: str, merge: bool = True, **parameters: int) -> FinalStates:
@@ -183,8 +184,8 @@ def test_failures_are_values_and_lies_are_noticed() -> None:
 
 def test_what_is_too_fine_does_not_hinder_what_is_coarser() -> None:
     class Limited(Counting):
-        def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-            return NotEnclosed("too fine") if bits > 45 else super().enclose(event, bits, limits)
+        def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+            return NotEnclosed("too fine") if bits > 45 else super().one(event, bits, limits)
 
     states = states_of("svt_gauss", N=1)
     row = rows_of(states)[0]

@@ -21,6 +21,7 @@ from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.elimination.stars import read_star
 from dipapprox.numerics.enclosure import Enclosure
 from tests.event_strategies import less
+from tests.numerics.alone import alone
 
 FAMILIES = tuple(family for family in Family if not family.is_discrete)
 
@@ -112,8 +113,8 @@ def test_stars_in_bulk_agree_with_balls_one_by_one(seed: int) -> None:
         Star(chance.choice(laws), leaves(chance, laws, 9), ((chance.choice(laws), 2),))
         for _ in range(40)
     ]
-    bulk = Eliminated(Tier.FLOAT64).enclose_many(stars, 40, Limits())
-    balls = Eliminated(Tier.BALLS).enclose_many(stars, 60, Limits())
+    bulk = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
+    balls = Eliminated(Tier.BALLS).enclose(stars, 60, Limits())
     for fast, slow in zip(bulk, balls, strict=True):
         assert isinstance(fast, Enclosure) and isinstance(slow, Enclosure)
         assert fast.meets(slow)
@@ -129,7 +130,7 @@ def test_many_laws_are_shared_out_over_several_grids() -> None:
         for law in [Distribution(Family.GAUSSIAN, Fraction(mean), Fraction(1, 2))]
         for n, m in ((1, 1), (3, 5))
     ]
-    found = Eliminated(Tier.FLOAT64).enclose_many(stars, 40, Limits())
+    found = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
     for star, enclosure in zip(stars, found, strict=True):
         n, m = star.below[0][1], star.above[0][1]
         assert isinstance(enclosure, Enclosure)
@@ -142,7 +143,7 @@ def test_far_tails_are_sound() -> None:
     low, high = far
     stars = [Star(low, ((high, k),), ((low, 1),)) for k in range(1, 20)]
     stars += [Star(low, ((low, 1),), ((high, k),)) for k in range(1, 20)]
-    found = Eliminated(Tier.FLOAT64).enclose_many(stars, 40, Limits())
+    found = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
     for star, enclosure in zip(stars, found, strict=True):
         assert isinstance(enclosure, Enclosure)
         if star.below[0][0] is high:
@@ -160,8 +161,8 @@ def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
     second = Distribution(family, Fraction(0), Fraction(1))
     events: list[Connected] = [Event((first, second), (less(0, 1),))] * 10
     events += [Event((first, second), (less(1, 0),))] * 10
-    found = Eliminated(Tier.FLOAT64).enclose_many(events, 40, Limits())
-    one_by_one = [Eliminated(Tier.BALLS).enclose(event, 60, Limits()) for event in events[::10]]
+    found = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
+    one_by_one = [alone(Eliminated(Tier.BALLS), event, 60, Limits()) for event in events[::10]]
     for place, enclosure in enumerate(found):
         slow = one_by_one[place // 10]
         assert isinstance(enclosure, Enclosure) and isinstance(slow, Enclosure)
@@ -176,7 +177,7 @@ def test_laws_that_are_listed_twice_count_twice() -> None:
     """Normal stars list a law once; a factor that got lost would go unnoticed."""
     law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
     twice, once = (
-        Eliminated(Tier.FLOAT64).enclose_many([Star(law, leaves, ())] * 20, 40, Limits())
+        Eliminated(Tier.FLOAT64).enclose([Star(law, leaves, ())] * 20, 40, Limits())
         for leaves in (((law, 30), (law, 1)), ((law, 31),))
     )
     assert (twice.lower == once.lower).all()

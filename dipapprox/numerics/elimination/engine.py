@@ -22,7 +22,6 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.elimination.bench import Bench, Planned, new_bench
 from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, is_small
 from dipapprox.numerics.elimination.order_event import order_event
@@ -36,6 +35,7 @@ from dipapprox.numerics.elimination.rungs import (
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.kinds import as_continuous
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are
@@ -87,12 +87,8 @@ class Eliminated:
             case _:
                 assert_never(self._furthest)
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event]; the batch of one."""
-        return self.enclose_many((event,), bits, limits)[0]
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose_many`."""
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
         asked: dict[int, Asked] = {}
         self._enclose_stars(events, bits, limits, found)

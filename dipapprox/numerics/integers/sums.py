@@ -19,12 +19,14 @@ from math import gcd
 
 from dipapprox.distributions import law_order
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.events.event import Connected, spelled_out
 from dipapprox.graphs import leaves_first
 from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.integers.forests import Below, Forests, Link, Untabled, Variable
 from dipapprox.numerics.integers.inequalities import Inequality, integer_inequality
+from dipapprox.numerics.kinds import is_sum
 
 _GUARD_BITS = 32
 _STEP = 32
@@ -43,20 +45,24 @@ class IntegerSums:
     def __init__(self) -> None:
         self._forests: dict[int, Forests] = {}
 
-    def enclose(self, event: Event | Star, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event] to 2**-bits, inside [0, 1].
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one; see `Method.enclose`.
 
         Args:
-            event: All samples discrete.
+            events: All samples discrete.
             bits: Wanted width.
             limits: `pieces` bounds the values that variables take in turn.
 
         Raises:
             LimitReached: If the time or the memory of `limits` runs out.
         """
-        spelled = spelled_out(event)
-        if not all(law.family.is_discrete for law in spelled.samples):
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        limits.check()
+        if not is_sum(event):
             return NotEnclosed("integer-sums: not all samples are integers")
+        spelled = spelled_out(event)
         variables, inequalities = _compounded(
             [Variable(((1, law),)) for law in spelled.samples],
             [integer_inequality(guard) for guard in spelled.guards],

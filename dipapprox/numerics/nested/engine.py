@@ -18,8 +18,8 @@ from dipapprox.events.event import Connected, spelled_out
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.continuous import as_continuous
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.kinds import as_continuous
 
 if TYPE_CHECKING:
     from dipapprox.integrals import optimizer
@@ -44,8 +44,11 @@ class Nested:
         """The word in reports."""
         return "nested"
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event]; see `Method.enclose_many`."""
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one, nests share nothing; see `Method.enclose`."""
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
             return continuous
@@ -53,7 +56,3 @@ class Nested:
         found = optimizer.plan(plain, self.strategy, limits)
         literal = self.strategy is Strategy.NONE
         return plans.enclose_plan(plain, found, bits, limits, literal=literal)
-
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose them one by one: nests share nothing."""
-        return Answers.of([self.enclose(event, bits, limits) for event in events])

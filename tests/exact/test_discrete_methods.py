@@ -8,11 +8,15 @@ import pytest
 
 from dipapprox.distributions import Distribution, Family, FiniteLaw
 from dipapprox.events.event import Chosen, Event
-from dipapprox.exact.discrete_first import DiscreteFirst
+from dipapprox.exact.methods import Exact
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.integers.sums import IntegerSums
+from dipapprox.numerics.kinds import has_density, is_ratio, is_sum
+from dipapprox.numerics.methods import InOrder, Method, Step
 from exact.integer_events import at_most, dlap
+from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 
 HALF = Enclosure.exact(Fraction(1, 2))
@@ -29,11 +33,17 @@ RESPONSE = FiniteLaw(
 )
 
 
+def before(engine: Method) -> InOrder:
+    """Choices and integers by the methods for them, all else by an engine."""
+    steps = [Step(Exact, is_ratio), Step(IntegerSums, is_sum), Step(lambda: engine, has_density)]
+    return InOrder(steps, engine.name)
+
+
 @pytest.mark.parametrize("bits", [10, 60, 300])
 def test_values_are_as_narrow_as_wanted(bits: int) -> None:
-    method = DiscreteFirst(Recording(HALF))
-    tie = method.enclose(TIE, bits, Limits())
-    yes = method.enclose(Chosen(RESPONSE, frozenset({0}), Fraction(2)), bits, Limits())
+    method = before(Recording(HALF))
+    tie = alone(method, TIE, bits, Limits())
+    yes = alone(method, Chosen(RESPONSE, frozenset({0}), Fraction(2)), bits, Limits())
     for found, value in ((tie, 0.279602), (yes, 0.880797)):
         assert isinstance(found, Enclosure)
         assert found.width <= Fraction(1, 2**bits)
@@ -42,8 +52,8 @@ def test_values_are_as_narrow_as_wanted(bits: int) -> None:
 
 
 def test_more_bits_agree_with_fewer() -> None:
-    method = DiscreteFirst(Recording(HALF))
-    wide, narrow = (method.enclose(TIE, bits, Limits()) for bits in (20, 200))
+    method = before(Recording(HALF))
+    wide, narrow = (alone(method, TIE, bits, Limits()) for bits in (20, 200))
     assert isinstance(wide, Enclosure)
     assert isinstance(narrow, Enclosure)
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper or wide.meets(narrow)
@@ -51,9 +61,9 @@ def test_more_bits_agree_with_fewer() -> None:
 
 def test_the_engine_gets_the_rest_in_one_batch_and_in_order() -> None:
     engine = Recording(HALF)
-    method = DiscreteFirst(engine)
+    method = before(engine)
     assert method.name == "recording"
-    found = method.enclose_many((LAPLACE, TIE, LAPLACE), 30, Limits())
+    found = method.enclose((LAPLACE, TIE, LAPLACE), 30, Limits())
     assert engine.asked == [LAPLACE, LAPLACE]
     assert found[0] == found[2] == HALF
     assert isinstance(found[1], Enclosure)
@@ -62,15 +72,15 @@ def test_the_engine_gets_the_rest_in_one_batch_and_in_order() -> None:
 
 
 def test_certain_outcomes_are_points() -> None:
-    method = DiscreteFirst(Recording(HALF))
+    method = before(Recording(HALF))
     certain = Chosen(RESPONSE, frozenset({0, 1}), Fraction(1, 3))
-    assert method.enclose(certain, 30, Limits()) == Enclosure.exact(1)
+    assert alone(method, certain, 30, Limits()) == Enclosure.exact(1)
 
 
 def test_reasons_come_through() -> None:
     rows = [{0: 3, 1: 5, 2: -7}, {0: -7, 1: 3, 2: 5}]
     guards = tuple(at_most(0, **{f"z{i}": a for i, a in row.items()}) for row in rows)
     event = Event((dlap(0), dlap(0), dlap(0)), guards)
-    found = DiscreteFirst(Recording(HALF)).enclose(event, 30, Limits(pieces=50))
+    found = alone(before(Recording(HALF)), event, 30, Limits(pieces=50))
     assert isinstance(found, NotEnclosed)
     assert "integration-budget" in found.reason

@@ -8,14 +8,16 @@ import pytest
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
-from dipapprox.exact.integrated_first import IntegratedFirst
 from dipapprox.exact.laplace import polyhedra
+from dipapprox.exact.methods import BoundedIntegration
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.kinds import has_density, is_laplace_type
+from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
@@ -24,6 +26,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace
+from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 
 HALF = Enclosure.exact(Fraction(1, 2))
@@ -53,11 +56,17 @@ def wide_laplace(scale: int) -> Distribution:
 THREE = sum_below(laplace(0), wide_laplace(2), wide_laplace(3))
 
 
+def before(engine: Method) -> InOrder:
+    """Exact integration before an engine."""
+    steps = [Step(BoundedIntegration, is_laplace_type), Step(lambda: engine, has_density)]
+    return InOrder(steps, engine.name)
+
+
 @pytest.mark.parametrize("bits", [20, 60, 200])
 def test_sums_of_three_are_as_narrow_as_wanted(bits: int) -> None:
-    method = IntegratedFirst(Recording(HALF))
+    method = before(Recording(HALF))
     assert method.name == "recording"
-    found = method.enclose(THREE, bits, Limits())
+    found = alone(method, THREE, bits, Limits())
     assert isinstance(found, Enclosure)
     assert found.width <= Fraction(1, 2**bits)
     assert method.name == "exact"
@@ -88,19 +97,19 @@ def test_quadrature_agrees() -> None:
         LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, Fraction(-2)),
     )
     event = Event((laplace(1), wide_laplace(2)), guards)
-    found = IntegratedFirst(Recording(HALF)).enclose(event, 40, Limits())
-    other = nested.enclose(event, 30, Limits())
+    found = alone(before(Recording(HALF)), event, 40, Limits())
+    other = alone(nested, event, 30, Limits())
     assert isinstance(found, Enclosure) and isinstance(other, Enclosure)
     assert found.meets(other)
 
 
 def test_gaussian_noise_is_the_engines() -> None:
     engine = Recording(HALF)
-    method = IntegratedFirst(engine)
+    method = before(engine)
     event = sum_below(gauss(0), laplace(0), laplace(0))
-    assert method.enclose(event, 40, Limits()) == HALF
+    assert alone(method, event, 40, Limits()) == HALF
     assert engine.asked == [event]
-    assert isinstance(method.enclose(THREE, 40, Limits()), Enclosure)
+    assert isinstance(alone(method, THREE, 40, Limits()), Enclosure)
     assert method.name == "exact + recording"
 
 
@@ -116,19 +125,19 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
 
     monkeypatch.setattr(polyhedra, "integrate", counted)
     engine = Recording(HALF)
-    method = IntegratedFirst(engine)
+    method = before(engine)
     larger = sum_below(*(wide_laplace(k) for k in range(1, 5)))
     for event in (THREE, THREE, larger):
-        assert method.enclose(event, 40, Limits(pieces=5)) == HALF
+        assert alone(method, event, 40, Limits(pieces=5)) == HALF
     assert engine.asked == [THREE, THREE, larger]
     assert begun == [THREE]
 
 
 def test_closed_forms_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    method = IntegratedFirst(Recording(HALF))
-    wide = method.enclose(THREE, 20, Limits())
+    method = before(Recording(HALF))
+    wide = alone(method, THREE, 20, Limits())
     monkeypatch.setattr(polyhedra, "integrate", None)
-    narrow = method.enclose(THREE, 200, Limits())
+    narrow = alone(method, THREE, 200, Limits())
     assert isinstance(wide, Enclosure) and isinstance(narrow, Enclosure)
     assert wide.meets(narrow) and narrow.width <= Fraction(1, 2**200)
 

@@ -1,4 +1,4 @@
-"""Two engines in turn: who answers, what is said when none does, and within which time."""
+"""Methods in order: who answers, what is said when none does, and within which time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.cascade import Cascade
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace, less
+from tests.numerics.alone import alone
 
 Q = Fraction
 CHAIN = Event((gauss(0), gauss(1), laplace(0)), (less(0, 1), less(1, 2)))
@@ -28,28 +29,38 @@ WIDE = Event(
 )
 
 
-def both() -> Cascade:
-    return Cascade(Eliminated(), Nested(Strategy.LEAST_NESTING))
+def everything(event: Connected) -> bool:
+    return True
+
+
+def in_turn(first: Method, second: Method, *, narrows: bool = True) -> InOrder:
+    """A quick method, and a slow one for what it leaves open."""
+    slow = Step(lambda: second, everything, narrows, slow=True)
+    return InOrder([Step(lambda: first, everything), slow], first.name)
+
+
+def both() -> InOrder:
+    return in_turn(Eliminated(), Nested(Strategy.LEAST_NESTING))
 
 
 def test_the_name_says_who_answered() -> None:
     engine = both()
     assert engine.name == "elimination"
-    assert isinstance(engine.enclose(CHAIN, 40, Limits()), Enclosure)
+    assert isinstance(alone(engine, CHAIN, 40, Limits()), Enclosure)
     assert engine.name == "elimination (float64)"
-    assert isinstance(engine.enclose(BAND, 40, Limits()), Enclosure)
+    assert isinstance(alone(engine, BAND, 40, Limits()), Enclosure)
     assert engine.name == "elimination (float64) + nested"
-    assert isinstance(engine.enclose(CHAIN, 80, Limits()), Enclosure)
+    assert isinstance(alone(engine, CHAIN, 80, Limits()), Enclosure)
     assert engine.name == "elimination (balls, 128 bits) + nested"
-    alone = both()
-    assert isinstance(alone.enclose(BAND, 40, Limits()), Enclosure)
-    assert alone.name == "nested"
+    second = both()
+    assert isinstance(alone(second, BAND, 40, Limits()), Enclosure)
+    assert second.name == "nested"
 
 
 @pytest.mark.usefixtures("work_clock")
 def test_answers_keep_their_places() -> None:
     limits = Limits(seconds=1.0, started=0.0)
-    answers = both().enclose_many([BAND, CHAIN, WIDE, BAND], 30, limits)
+    answers = both().enclose([BAND, CHAIN, WIDE, BAND], 30, limits)
     first, chain, wide, last = answers
     assert isinstance(first, Enclosure) and isinstance(last, Enclosure)
     # x0 ~ N(0, 1), x1 ~ N(1, 1), x0 <= x1 <= x0 + 1: half of a centred band of x1 - x0.
@@ -61,7 +72,7 @@ def test_answers_keep_their_places() -> None:
 @pytest.mark.usefixtures("work_clock")
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
     limits = Limits(seconds=1.5, started=0.0)
-    found, _ = both().enclose_many([WIDE, BAND], 30, limits)
+    found, _ = both().enclose([WIDE, BAND], 30, limits)
     assert isinstance(found, NotEnclosed)
     assert "elimination: a guard compares 3 samples" in found.reason
     assert "nested: its part of the time limit of 1.5 s was too short" in found.reason
@@ -76,13 +87,13 @@ class _Patient:
     def __init__(self) -> None:
         self.had: list[float | None] = []
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         self.had.append(limits.seconds)
         while True:
             limits.check()
 
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.enclose(event, bits, limits) for event in events])
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.one(event, bits, limits) for event in events])
 
 
 @pytest.mark.usefixtures("work_clock")
@@ -90,7 +101,7 @@ def test_the_only_event_of_the_second_engine_has_all_the_time() -> None:
     patient = _Patient()
     with pytest.raises(LimitReached) as reached:
         limits = Limits(seconds=0.5, started=0.0)
-        Cascade(Eliminated(), patient).enclose_many([CHAIN, WIDE], 30, limits)
+        in_turn(Eliminated(), patient).enclose([CHAIN, WIDE], 30, limits)
     assert patient.had == [0.5]
     assert reached.value.reason.startswith("time limit: 0.5 s (elimination (float64): a guard")
     assert reached.value.event == WIDE
@@ -104,25 +115,25 @@ class _Late:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         self.asked.append(bits)
         raise LimitReached("time limit: 0 s")
 
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.enclose(event, bits, limits) for event in events])
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        return Answers.of([self.one(event, bits, limits) for event in events])
 
 
 def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
     late = _Late()
-    engine = Cascade(Eliminated(), late)
+    engine = in_turn(Eliminated(), late)
     for bits in (80, 40, 60, 40):
-        assert isinstance(engine.enclose(BAND, bits, Limits()), NotEnclosed)
+        assert isinstance(alone(engine, BAND, bits, Limits()), NotEnclosed)
     assert late.asked == [80, 40]
 
 
 def test_limits_of_the_run_are_not_swallowed() -> None:
     with pytest.raises(LimitReached, match="time limit"):
-        both().enclose(WIDE, 30, Limits(seconds=0.0))
+        alone(both(), WIDE, 30, Limits(seconds=0.0))
 
 
 class _Coarse:
@@ -133,24 +144,21 @@ class _Coarse:
     def __init__(self, quarters: int = 1) -> None:
         self.answer = Enclosure(Q(quarters, 4), Q(3, 4))
 
-    def enclose_many(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         return Answers.of([self.answer for _ in events])
-
-    def enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        return self.answer
 
 
 def test_wide_enclosures_get_a_second_chance() -> None:
     nested = Nested(Strategy.LEAST_NESTING)
-    found = Cascade(_Coarse(), nested).enclose(BAND, 40, Limits())
+    found = alone(in_turn(_Coarse(), nested), BAND, 40, Limits())
     assert isinstance(found, Enclosure) and found.width <= Q(1, 2**40)
-    alone = Cascade(_Coarse(), nested, again=False)
-    assert alone.enclose(BAND, 40, Limits()) == _Coarse().answer
-    assert alone.name == "coarse"
-    late = Cascade(_Coarse(), _Late())
-    assert late.enclose(BAND, 40, Limits()) == _Coarse().answer
+    given = in_turn(_Coarse(), nested, narrows=False)
+    assert alone(given, BAND, 40, Limits()) == _Coarse().answer
+    assert given.name == "coarse"
+    late = in_turn(_Coarse(), _Late())
+    assert alone(late, BAND, 40, Limits()) == _Coarse().answer
 
 
 def test_engines_that_contradict_each_other_are_noticed() -> None:
     with pytest.raises(BrokenInvariant, match="disjoint"):
-        Cascade(_Coarse(2), Nested(Strategy.LEAST_NESTING)).enclose(BAND, 40, Limits())
+        alone(in_turn(_Coarse(2), Nested(Strategy.LEAST_NESTING)), BAND, 40, Limits())

@@ -1,0 +1,96 @@
+"""The methods `exact`: events in, closed forms evaluated to any width out.
+
+Closed forms are functions of a formal ε', taken at 1 in balls; exact rationals come out as points.
+Both methods remember closed forms: more bits cost an evaluation only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dipapprox.events.event import Chosen, Connected, Event, spelled_out
+from dipapprox.exact.closed_forms import EventForms
+from dipapprox.exact.laplace import polyhedra
+from dipapprox.exact.signs.values import enclose_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answers
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.kinds import is_laplace_type
+
+_NAME = "exact"
+
+
+class Exact:
+    """Everything that has a closed form, at whatever cost."""
+
+    name = _NAME
+
+    def __init__(self) -> None:
+        self._forms = EventForms()
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one; see `Method.enclose`."""
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        limits.check()
+        form = self._forms.closed_form_of(event, limits)
+        return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
+
+
+_SHALLOW = 3
+"""Quadrature nests of so many samples end within seconds; deeper ones rarely end."""
+
+_PIECES = 2_000
+"""Most pieces of shallow events: a few seconds of work. Deeper ones may have all there may be."""
+
+_REMEMBERED = 10_000
+"""Most events whose closed forms are kept."""
+
+
+class BoundedIntegration:
+    """Laplace-type events of any guards, as far as the work is bounded: before quadrature."""
+
+    name = _NAME
+
+    def __init__(self) -> None:
+        self._forms: dict[Event, ExponentialPolynomial] = {}
+        self._failures: list[tuple[int, int]] = []  # samples, guards
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one; see `Method.enclose`."""
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        if isinstance(event, Chosen) or not is_laplace_type(event):
+            return NotEnclosed("not all samples are of Laplace type")
+        form = self._form(spelled_out(event), limits)
+        return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
+
+    def _form(self, event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+        """Return the closed form as a function of ε', to be taken at 1."""
+        known = self._forms.get(event)
+        if known is not None:
+            return known
+        size = len(event.samples), len(event.guards)
+        if any(size[0] >= samples and size[1] >= guards for samples, guards in self._failures):
+            return NotEnclosed("not tried, a component no larger was too much work")
+        pieces = _PIECES if size[0] <= _SHALLOW else limits.pieces
+        form = polyhedra.integrate(event, replace(limits, pieces=min(pieces, limits.pieces)))
+        if isinstance(form, NotEnclosed):
+            self._failures.append(size)
+            return form
+        if len(self._forms) >= _REMEMBERED:
+            self._forms.clear()
+        self._forms[event] = form
+        return form
+
+
+def _value(
+    form: ExponentialPolynomial | ExponentialRatio, bits: int, limits: Limits
+) -> Enclosure | NotEnclosed:
+    found = enclose_at(form, Fraction(1), bits, limits)
+    return found if isinstance(found, NotEnclosed) else found.intersect(UNIT, _NAME)

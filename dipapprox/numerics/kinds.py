@@ -1,0 +1,69 @@
+"""Which kind of event is for which method: integrals, sums, closed forms."""
+
+from __future__ import annotations
+
+from typing import TypeGuard, assert_never
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.numerics.enclosure import NotEnclosed
+
+CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
+INTEGERS = NotEnclosed("integer samples have no density: their probabilities are sums")
+
+
+def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
+    """Return an event that has densities as it is, or say why it is for the exact layer only.
+
+    Guards between integers are cut between two values: integrating densities instead would give a
+    confident wrong number.
+    """
+    match event:
+        case Chosen():
+            return CHOICE
+        case Event() | Star():
+            return INTEGERS if any(law.family.is_discrete for law in _laws(event)) else event
+        case _:
+            assert_never(event)
+
+
+def is_discrete(event: Connected) -> bool:
+    """Whether an event is a choice, or all its samples are integers."""
+    return isinstance(event, Chosen) or all(law.family.is_discrete for law in _laws(event))
+
+
+def is_sum(event: Connected) -> TypeGuard[Event | Star]:
+    """Whether all samples of an event are integers: its probability is a sum."""
+    return not isinstance(event, Chosen) and is_discrete(event)
+
+
+def is_ratio(event: Connected) -> bool:
+    """Whether an event is discrete, and its probability a ratio of exponential polynomials."""
+    return isinstance(event, Chosen) or (
+        is_discrete(event) and not any(law.family.is_gaussian for law in _laws(event))
+    )
+
+
+def has_density(event: Connected) -> bool:
+    """Whether some sample of an event is continuous."""
+    return not is_discrete(event)
+
+
+def is_laplace_type(event: Connected) -> bool:
+    """Whether all samples of an event are Laplace or one-sided exponential ones."""
+    return not isinstance(event, Chosen) and all(
+        law.family in _LAPLACE_TYPE for law in _laws(event)
+    )
+
+
+_LAPLACE_TYPE = {Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL}
+
+
+def _laws(event: Event | Star) -> tuple[Distribution, ...]:
+    match event:
+        case Event():
+            return event.samples
+        case Star(centre, below, above):
+            return (centre, *(law for law, _ in (*below, *above)))
+        case _:
+            assert_never(event)

@@ -1,0 +1,230 @@
+"""Methods: events in, enclosures of their probabilities out; several of them tried in order.
+
+    batch -> first method -> what it does not cover or leaves too wide -> the next -> … -> answers
+
+What no method encloses gets the reasons of all that were tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Protocol
+
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Chosen, Connected, spelled_out
+from dipapprox.limits import Limits
+from dipapprox.numerics.answers import Answer, Answers
+from dipapprox.numerics.enclosure import NotEnclosed
+
+
+class Method(Protocol):
+    """A way to enclose the probabilities of connected, reduced events."""
+
+    @property
+    def name(self) -> str:
+        """The word in reports: "nested", "elimination", …"""
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every event; a batch may share work.
+
+        Args:
+            events: Normal forms (`events.canonical`), distinct.
+            bits: Wanted width: at most 2**-bits (best effort; the enclosures are proved anyway).
+            limits: Asked at least every few milliseconds.
+
+        Returns:
+            For every event, in order, an enclosure inside [0, 1] or the reason why there is none;
+            in bulk as doubles.
+
+        Raises:
+            LimitReached: If `limits` run out.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A method among others.
+
+    Attributes:
+        make: Makes the method, when its first event comes.
+        covers: Whether an event is for it.
+        narrows: Whether it also gets events that are enclosed already, but too widely.
+        slow: Whether it gets events one by one, each within a share of the time that is left: an
+            event out of reach does not take the time of all others.
+        trivial: Whether reports leave it out as soon as another method has answered.
+    """
+
+    make: Callable[[], Method]
+    covers: Callable[[Connected], bool]
+    narrows: bool = True
+    slow: bool = False
+    trivial: bool = False
+
+
+class InOrder:
+    """Methods tried one after the other: each gets what those before it left open.
+
+    Args:
+        steps: In this order.
+        name: The word in reports as long as nothing has answered.
+    """
+
+    def __init__(self, steps: Sequence[Step], name: str) -> None:
+        self._steps = [_Trying(step) for step in steps]
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The words of what has answered."""
+        answered = [each for each in self._steps if each.answered]
+        telling = [each for each in answered if not each.step.trivial] or answered
+        return " + ".join(dict.fromkeys(each.method.name for each in telling)) or self._name
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every event; see `Method.enclose`."""
+        found = Answers(len(events))
+        reasons: dict[int, dict[str, str]] = {}
+        left: Sequence[int] = range(len(events))
+        for trying in self._steps:
+            places = [
+                place
+                for place in left
+                if trying.step.covers(events[place])
+                and (trying.step.narrows or not found.encloses(place))
+            ]
+            if not places:
+                continue
+            if trying.step.slow:
+                _one_by_one(trying, events, places, bits, limits, found, reasons)
+            else:
+                part = trying.method.enclose([events[k] for k in places], bits, limits)
+                _learn(trying, places, part, found, reasons)
+            left = found.wide(bits)
+            if not left:
+                break
+        for place in left:
+            if not found.encloses(place):
+                found[place] = _obstacle(reasons.get(place, {}))
+        return found
+
+
+class _Trying:
+    """A step and what has become of it.
+
+    Attributes:
+        answered: Whether the method has enclosed anything.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.answered = False
+        self._method: Method | None = None
+        self._failures: list[tuple[int, int, float]] = []  # samples, bits, most seconds
+
+    @property
+    def method(self) -> Method:
+        """The method, made now or before."""
+        if self._method is None:
+            self._method = self.step.make()
+        return self._method
+
+    def alone(
+        self, event: Connected, bits: int, limits: Limits, longest: float, share: float
+    ) -> Answer:
+        """Enclose one event within a share of the time, unless one no harder took too long."""
+        limits.check()
+        samples = 0 if isinstance(event, Chosen) else len(spelled_out(event).samples)
+        tried = ((n, b) for n, b, seconds in self._failures if seconds >= longest)
+        if any(samples >= n and bits >= b for n, b in tried):
+            return NotEnclosed("not tried, a component no larger took too long")
+        own = _part(limits, longest, share)
+        try:
+            return self.method.enclose((event,), bits, own)[0]
+        except LimitReached as reached:
+            limits.check()  # all of the time or the memory is gone
+            self._failures.append((samples, bits, longest))
+            late = own.seconds is not None and own.elapsed() > own.seconds
+            if late and limits.seconds is not None:
+                # Nobody asked for the share: name the limit that it is a part of.
+                return NotEnclosed(
+                    f"its part of the time limit of {limits.seconds:g} s was too short"
+                )
+            return NotEnclosed(reached.reason)
+
+
+_LONGEST = 600.0
+"""Most seconds for one event of a slow method."""
+
+_LONGEST_AGAIN = 20.0
+"""Most seconds for one event of a slow method if it is enclosed already, but too widely."""
+
+_SHARE = 0.5
+"""Of the time that is left, for one event of a slow method if others wait for it too."""
+
+
+def _one_by_one(
+    trying: _Trying,
+    events: Sequence[Connected],
+    places: Sequence[int],
+    bits: int,
+    limits: Limits,
+    found: Answers,
+    reasons: dict[int, dict[str, str]],
+) -> None:
+    """Ask a slow method; the last event without any enclosure has all the time."""
+    waiting = sum(not found.encloses(place) for place in places)
+    for place in places:
+        longest, share = _LONGEST_AGAIN, _SHARE
+        if not found.encloses(place):
+            waiting -= 1
+            longest, share = _LONGEST, _SHARE if waiting else 1.0
+        try:
+            answer = trying.alone(events[place], bits, limits, longest, share)
+        except LimitReached as reached:
+            before = _listed(reasons.get(place, {}))
+            reason = f"{reached.reason} ({before})" if before else reached.reason
+            raise LimitReached(reason, events[place]) from None
+        _learn(trying, (place,), Answers.of((answer,)), found, reasons)
+
+
+def _learn(
+    trying: _Trying,
+    places: Sequence[int],
+    part: Answers,
+    found: Answers,
+    reasons: dict[int, dict[str, str]],
+) -> None:
+    name = trying.method.name
+    found.update(places, part, name)
+    failed = 0
+    for k, answer in part.others.items():
+        if isinstance(answer, NotEnclosed):
+            failed += 1
+            reasons.setdefault(places[k], {})[name] = answer.reason
+    trying.answered = trying.answered or failed < len(part)
+
+
+def _obstacle(reasons: dict[str, str]) -> NotEnclosed:
+    match [*dict.fromkeys(reasons.values())]:
+        case []:
+            return NotEnclosed("no engine covers it")
+        case [reason]:
+            return NotEnclosed(reason)
+        case _:
+            return NotEnclosed(f"no engine gives an enclosure ({_listed(reasons)})")
+
+
+def _listed(reasons: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+
+
+def _part(limits: Limits, longest: float, share: float) -> Limits:
+    """Return limits whose clock begins now, with a share of the time left, at most `longest`."""
+    if limits.seconds is None:
+        return replace(limits, seconds=longest, started=monotonic())
+    left = max(limits.seconds - limits.elapsed(), 0.0)
+    if share == 1 and left <= longest:
+        return limits
+    return replace(limits, seconds=min(longest, share * left), started=monotonic())

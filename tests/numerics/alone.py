@@ -1,0 +1,14 @@
+"""One event: a batch of its own."""
+
+from __future__ import annotations
+
+from dipapprox.events.event import Connected
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.methods import Method
+
+
+def alone(method: Method, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    """Enclose Pr[event]."""
+    (found,) = method.enclose((event,), bits, limits)
+    return found
