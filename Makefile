@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check grammar soundness bench tables docs clean
+.PHONY: run test check grammar soundness bench tables schemas docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -27,6 +27,10 @@ bench: $(VENV)/.tested
 # The papers' tables, published numbers beside ours: into results/tables/, about a minute.
 tables: $(VENV)/.installed
 	$(BIN)/dipapprox tables --out results/tables
+
+# The JSON Schemas, made from the types of certificates and answers: into dipapprox/schemas/.
+schemas: $(VENV)/.installed
+	$(BIN)/python -m dipapprox.schemas
 
 # The documentation, into site/.
 docs: export NO_MKDOCS_2_WARNING = 1

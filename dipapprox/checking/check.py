@@ -3,13 +3,14 @@
     file -> digest, hash -> program -> paths of each concrete input -> trees of comparisons
          -> messages on panels -> distributions -> sums over pairs -> confirmed?
 
-What is trusted: the reader and elaborator of programs (`language`), flint's ball arithmetic and
-the module that converts to and from it (`numerics.precision`), Python's and numpy's integers, and
-the modules of this folder. What is not used: symbolic execution, merging, events, canonical forms,
-integrals, the engines, their caches, the enumeration of adjacent pairs and the divergence of
-`privacy`. The one exception: inequalities of Gaussian samples in three or more directions, or of
-Gaussian among other samples beyond comparisons of two sums, go to the engine `nested` in another
-order of integration and at higher precision; `CheckResult.shared` says so when it happens.
+What is trusted: the reader and elaborator of programs (`language`), that of certificates
+(`certificates`, json and msgspec), flint's ball arithmetic and the module that converts to and from
+it (`numerics.precision`), Python's and numpy's integers, and the modules of this folder. What is
+not used: symbolic execution, merging, events, canonical forms, integrals, the engines, their
+caches, the enumeration of adjacent pairs and the divergence of `privacy`. The one exception:
+inequalities of Gaussian samples in three or more directions, or of Gaussian among other samples
+beyond comparisons of two sums, go to the engine `nested` in another order of integration and at
+higher precision; `CheckResult.shared` says so when it happens.
 
 Decisions for all ε of an interval rest on closed forms. Those are derived again from the same paths
 and trees, by exact integration; every inequality that the claim needs is looked for among those
@@ -37,12 +38,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from dipapprox.certificates.decisions import (
+    CertificateOfPrivacy,
+    CertificateOfViolation,
+    DecisionClaimed,
+)
+from dipapprox.certificates.digest import text_hash
+from dipapprox.certificates.reading import AnyCertificate, read_certificate
+from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP, Claimed
+from dipapprox.checking.decisions.claim import DecisionClaim, Interval
 from dipapprox.checking.decisions.examine import examine_decision
-from dipapprox.checking.decisions.record import DecisionRecord, is_decision, read_decision
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.findings import Findings
-from dipapprox.checking.record import Record, read_fields, read_json
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.checking.rows import listed_pairs
 from dipapprox.checking.values import Stuck
@@ -53,8 +61,9 @@ from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
-from dipapprox.privacy.certificate import digest, text_hash
+from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.scope import Scope, scope_of
+from dipapprox.privacy.verdict import Answer
 
 
 @sound_arithmetic()
@@ -69,17 +78,17 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         UserError: If it is no certificate, of another version, or malformed.
     """
     limits = Limits() if limits is None else limits
-    content = read_json(certificate) if isinstance(certificate, str) else dict(certificate)
-    record = read_decision(content) if is_decision(content) else read_fields(content)
+    record, own_digest = read_certificate(certificate)
+    claim = _claim(record.claim)
     findings = Findings()
     scope: Scope | None = None
     reason: str | None = None
     try:
-        program = _program(record, findings)
+        program = _program(record, own_digest, findings)
         if program is not None:
             scope = _scope(record, program, findings)
         if program is not None and scope is not None:
-            _examine(record, program, findings, limits)
+            _examine(record, claim, program, findings, limits)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:
@@ -96,10 +105,10 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         differences=tuple(findings.differences),
         reason=reason,
         program=record.program.name,
-        parameters=record.parameters,
+        parameters=record.params,
         scope=scope,
-        claim=record.claim,
-        answer=record.answer,
+        claim=claim,
+        answer=_ANSWERS[record.verdict],
         pairs=findings.pairs,
         rows=findings.rows,
         inequalities=findings.inequalities,
@@ -110,34 +119,52 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     )
 
 
+_ANSWERS = {each.value: each for words in (Answer, Ruling) for each in words}
+
+
+def _claim(claim: Claimed | DecisionClaimed) -> Claimed | DecisionClaim:
+    match claim:
+        case Claimed():
+            return claim
+        case DecisionClaimed():
+            return DecisionClaim(Interval(*claim.ends), claim.budget, claim.delta)
+        case _:
+            assert_never(claim)
+
+
 def _examine(
-    record: Record | DecisionRecord, program: Program, findings: Findings, limits: Limits
+    record: AnyCertificate,
+    claim: Claimed | DecisionClaim,
+    program: Program,
+    findings: Findings,
+    limits: Limits,
 ) -> None:
     match record:
-        case Record():
+        case CertificateOfDP() | CertificateOfNotDP():
             examine(record, program, findings, limits)
-        case DecisionRecord():
-            examine_decision(record, program, findings, limits)
+        case CertificateOfPrivacy() | CertificateOfViolation():
+            assert isinstance(claim, DecisionClaim)
+            examine_decision(record, claim, program, findings, limits)
         case _:
             assert_never(record)
 
 
-def _program(record: Record | DecisionRecord, findings: Findings) -> Program | None:
+def _program(record: AnyCertificate, own_digest: str, findings: Findings) -> Program | None:
     """Compare the digest and the hash, and read the program; None if that is not possible."""
-    if digest(record.fields) != record.digest:
+    if own_digest != record.digest:
         findings.differ("digest", "the file was changed after it was written")
         return None
-    if text_hash(record.program.text) != record.sha256:
+    if text_hash(record.program.text) != record.program.sha256:
         findings.differ("program.sha256", "it is not the hash of the program's text")
         return None
     source = record.program
     try:
         parsed = parse_program(source.text, source.language, source.name)
-        program = elaborate(parsed, record.parameters, source.name, record.widening)
+        program = elaborate(parsed, record.params, source.name, record.widening)
     except UserError as error:
         findings.differ("program.text", f"it is not a program: {error.message}")
         return None
-    if dict(program.parameters) != dict(record.parameters):
+    if dict(program.parameters) != dict(record.params):
         findings.differ("params", "they are not those of the program")
         return None
     if program.declared.keys() != record.widening.named.keys():
@@ -146,7 +173,7 @@ def _program(record: Record | DecisionRecord, findings: Findings) -> Program | N
     return program
 
 
-def _scope(record: Record | DecisionRecord, program: Program, findings: Findings) -> Scope | None:
+def _scope(record: AnyCertificate, program: Program, findings: Findings) -> Scope | None:
     """Say what the certificate is about, and compare what it says itself; None if it lists rows
     that are none."""
     try:
@@ -155,8 +182,8 @@ def _scope(record: Record | DecisionRecord, program: Program, findings: Findings
         findings.differ("pairs.list", error.message)
         return None
     scope = scope_of(program, AllPairs() if listed is None else OrderedPairs(tuple(listed)))
-    if record.scope.text != scope.text:
+    if record.scope != scope.text:
         findings.differ("scope", f"the certificate is {scope.text}")
-    if record.scope.caveat != scope.caveat:
+    if record.caveat != scope.caveat:
         findings.differ("caveat", scope.caveat or "there is none")
     return scope

@@ -7,17 +7,17 @@ from fractions import Fraction
 from math import prod
 from typing import assert_never
 
+from dipapprox.certificates.verdicts import (
+    CertificateOfDP,
+    CertificateOfNotDP,
+    RecordedDistributions,
+    Summary,
+)
 from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.findings import Findings, interval_text
 from dipapprox.checking.pairs import Distribution
-from dipapprox.checking.record import (
-    Record,
-    RecordedDistributions,
-    RecordedWitness,
-    Summary,
-)
 from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
@@ -29,23 +29,28 @@ _FEWEST_BITS, _MOST_BITS = 60, 700
 _SPARE_BITS = 10
 
 
-def examine(record: Record, program: Program, findings: Findings, limits: Limits) -> None:
+def examine(
+    record: CertificateOfDP | CertificateOfNotDP,
+    program: Program,
+    findings: Findings,
+    limits: Limits,
+) -> None:
     """Derive again what the record states about its program, and compare.
 
     Raises:
         Stuck, NoBounds: If the checker cannot follow or enclose something.
         LimitReached: If `limits` run out.
     """
-    derived = Distributions(program, record.claim.epsilon, limits)
+    derived = Distributions(program, record.claim.eps, limits)
     try:
         listed = listed_pairs(record.pairs, program)
-        match record.evidence:
-            case RecordedWitness() as witness:
-                _examine_witness(record, witness, listed, derived, findings)
-            case RecordedDistributions() | Summary():
+        match record:
+            case CertificateOfNotDP():
+                _examine_witness(record, listed, derived, findings)
+            case CertificateOfDP():
                 _examine_rows(record, listed, derived, findings, limits)
             case _:
-                assert_never(record.evidence)
+                assert_never(record)
     except UserError as error:  # a row that is none
         findings.differ("rows", error.message)
     if derived.leaning:
@@ -59,13 +64,12 @@ def examine(record: Record, program: Program, findings: Findings, limits: Limits
 
 
 def _examine_witness(
-    record: Record,
-    witness: RecordedWitness,
+    record: CertificateOfNotDP,
     listed: list[pairs.Pair] | None,
     derived: Distributions,
     findings: Findings,
 ) -> None:
-    program = derived.program
+    program, witness = derived.program, record.evidence
     pair = row_of(witness.input, program.inputs), row_of(witness.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
@@ -76,11 +80,12 @@ def _examine_witness(
         findings.differ("evidence.outputs", "an output is listed twice")
         return
     recorded = [e for w in witness.outputs for e in (w.probability, w.adjacent_probability)]
-    bits = _bits([*recorded, witness.delta, record.delta], record.precision)
+    stated = [*recorded, witness.delta_enclosure, record.delta_enclosure]
+    bits = _bits((each.enclosure for each in stated), record.computed.precision)
     while True:
         bounds = derived.at(bits)
         first, second = (bounds.row(row) for row in pair)
-        factor = factor_of(record.claim.budget, bits)
+        factor = factor_of(record.claim.eps_prv, bits)
         difference = pairs.difference_of(first, outputs, second, bounds.unit, factor)
         findings.rows, findings.pairs, findings.bits = 2, 1, bits
         findings.delta = pairs.delta_of(first, second, bounds.unit, factor)
@@ -93,11 +98,10 @@ def _examine_witness(
             ("probability", each.probability, first),
             ("adjacent_probability", each.adjacent_probability, second),
         ):
-            findings.compare(
-                f"{where} of {row_text(output)}", said, _as_enclosure(row.get(output), bounds)
-            )
-    findings.compare("evidence.delta_enclosure", witness.delta, difference)
-    findings.compare("delta_enclosure", record.delta, findings.delta)
+            own = _as_enclosure(row.get(output), bounds)
+            findings.compare(f"{where} of {row_text(output)}", said.enclosure, own)
+    findings.compare("evidence.delta_enclosure", witness.delta_enclosure.enclosure, difference)
+    findings.compare("delta_enclosure", record.delta_enclosure.enclosure, findings.delta)
     if below:
         findings.differ(
             "verdict", f"the difference over the witness is {interval_text(difference)}"
@@ -110,7 +114,7 @@ def _examine_witness(
 
 
 def _examine_rows(
-    record: Record,
+    record: CertificateOfDP,
     listed: list[pairs.Pair] | None,
     derived: Distributions,
     findings: Findings,
@@ -127,13 +131,14 @@ def _examine_rows(
         rows = pairs.all_rows(program)
     else:
         rows = list(dict.fromkeys(row for pair in listed for row in pair))
-    claim = record.claim
+    claim, stated_delta = record.claim, record.delta_enclosure.enclosure
     recorded = evidence.probabilities if isinstance(evidence, RecordedDistributions) else ()
-    bits = _bits([*recorded, record.delta], record.precision)
+    stated = [each.enclosure for each in recorded]
+    bits = _bits([*stated, stated_delta], record.computed.precision)
     while True:
         bounds = derived.at(bits)
         found = [bounds.row(row) for row in rows]
-        factor = factor_of(claim.budget, bits)
+        factor = factor_of(claim.eps_prv, bits)
         largest = pairs.largest(
             rows, found, bounds.unit, factor, neighbours(program, rows, listed), limits
         )
@@ -143,9 +148,9 @@ def _examine_rows(
         if above or below or bits >= _MOST_BITS:
             break
         bits = min(2 * bits, _MOST_BITS)
-    findings.compare("delta_enclosure", record.delta, largest.delta)
-    if record.count is not None and record.count != largest.pairs:
-        findings.differ("pairs.count", f"there are {largest.pairs}, not {record.count}")
+    findings.compare("delta_enclosure", stated_delta, largest.delta)
+    if record.pairs.count not in (None, largest.pairs):
+        findings.differ("pairs.count", f"there are {largest.pairs}, not {record.pairs.count}")
     if above:
         assert largest.pair is not None
         findings.differ("verdict", f"{pair_text(largest.pair)} has a larger delta")
@@ -155,28 +160,28 @@ def _examine_rows(
         if evidence.rows != len(rows):
             findings.differ("evidence.rows", f"there are {len(rows)}, not {evidence.rows}")
         return
-    assert isinstance(evidence, RecordedDistributions)
-    said = _compare_rows(evidence, rows, found, bounds, program, findings)
+    said = _compare_rows(evidence, stated, rows, found, bounds, program, findings)
     if findings.differences or findings.reason is not None or said is None:
         return
     implied = pairs.largest(
         rows, said, bounds.unit, factor, neighbours(program, rows, listed), limits
     )
-    if implied.delta.upper > claim.delta or record.delta.upper > claim.delta:
+    if implied.delta.upper > claim.delta or stated_delta.upper > claim.delta:
         findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
 
 
 def _compare_rows(
     evidence: RecordedDistributions,
+    stated: Sequence[Enclosure],
     rows: Sequence[InputRow],
     found: Sequence[Distribution],
     bounds: DistributionBounds,
     program: Program,
     findings: Findings,
 ) -> list[Distribution] | None:
-    """Compare every recorded probability; return the recorded distributions in order of `rows`."""
+    """Compare every stated probability; return the recorded distributions in order of `rows`."""
     outputs = [row_of(output, program.outputs) for output in evidence.outputs]
-    said = {row_of(row, program.inputs): indices for row, indices in evidence.rows}
+    said = {row_of(row.input, program.inputs): row.probabilities for row in evidence.rows}
     if len(said) < len(evidence.rows) or set(said) != set(rows):
         findings.differ("evidence.rows", f"they are not the {len(rows)} inputs of the pairs")
         return None
@@ -184,7 +189,7 @@ def _compare_rows(
         findings.differ("evidence.outputs", "an output is listed twice")
         return None
     known = set(outputs)
-    rounded = [_as_bounds(each, bounds.unit) for each in evidence.probabilities]
+    rounded = [_as_bounds(each, bounds.unit) for each in stated]
     agreed: set[tuple[int, Bounds | None]] = set()
     distributions: list[Distribution] = []
     for row, own in zip(rows, found, strict=True):
@@ -206,7 +211,7 @@ def _compare_rows(
                 agreed.add(key)
                 findings.compare(
                     f"probability of {row_text(output)} for {row_text(row)}",
-                    evidence.probabilities[index],
+                    stated[index],
                     _as_enclosure(own.get(output), bounds),
                 )
         distributions.append(dict(zip(outputs, (rounded[i] for i in indices), strict=True)))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, assert_never
 
+from dipapprox.certificates.verdicts import Claimed
 from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
@@ -54,7 +54,7 @@ class CheckResult(Result):
     program: str
     parameters: Mapping[str, Fraction]
     scope: Scope | None
-    claim: Claim | DecisionClaim
+    claim: Claimed | DecisionClaim
     answer: Answer | Ruling
     pairs: int | None
     rows: int
@@ -103,11 +103,11 @@ class CheckResult(Result):
         return html_table(rows.items())
 
 
-def claim_text(claim: Claim | DecisionClaim) -> str:
+def claim_text(claim: Claimed | DecisionClaim) -> str:
     """Write a claim for people."""
     match claim:
-        case Claim():
-            return f"({claim.budget}, {claim.delta})-DP at ε = {claim.epsilon}"
+        case Claimed():
+            return f"({claim.eps_prv}, {claim.delta})-DP at ε = {claim.eps}"
         case DecisionClaim():
             epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
             return claim_words(claim.budget, claim.delta, epsilons)
@@ -115,12 +115,12 @@ def claim_text(claim: Claim | DecisionClaim) -> str:
             assert_never(claim)
 
 
-def _claim_fields(claim: Claim | DecisionClaim) -> dict[str, object]:
+def _claim_fields(claim: Claimed | DecisionClaim) -> dict[str, object]:
     match claim:
-        case Claim():
+        case Claimed():
             return {
-                "eps": exact_text(claim.epsilon),
-                "eps_prv": exact_text(claim.budget),
+                "eps": exact_text(claim.eps),
+                "eps_prv": exact_text(claim.eps_prv),
                 "delta": exact_text(claim.delta),
             }
         case DecisionClaim():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import assert_never
 
+from dipapprox.certificates.statement import AdjacentPairs, ListedPairs, Pairs, PlainRow
 from dipapprox.checking import pairs
-from dipapprox.checking.json_values import PlainRow
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Program, Value
 from dipapprox.language.values import parse_rational
@@ -25,18 +26,20 @@ def neighbours(
     return pairs.listed_indices(listed, rows)
 
 
-def listed_pairs(
-    plain: Sequence[tuple[PlainRow, PlainRow]] | None, program: Program
-) -> list[pairs.Pair] | None:
+def listed_pairs(recorded: Pairs, program: Program) -> list[pairs.Pair] | None:
     """Read listed pairs; None: all adjacent ones.
 
     Raises:
         UserError: If a row is no input of the program.
     """
-    if plain is None:
-        return None
-    cells = program.inputs
-    return [(row_of(u, cells), row_of(v, cells)) for u, v in plain]
+    match recorded:
+        case AdjacentPairs():
+            return None
+        case ListedPairs(list=listed):
+            cells = program.inputs
+            return [(row_of(u, cells), row_of(v, cells)) for u, v in listed]
+        case _:
+            assert_never(recorded)
 
 
 def row_of(plain: PlainRow, cells: Sequence[Cell]) -> tuple[Value, ...]:

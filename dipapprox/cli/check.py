@@ -116,6 +116,6 @@ def _statement(result: CheckResult) -> str:
     if isinstance(claim, DecisionClaim):
         return f"{result.answer.value}{result.restriction}: {claim_text(claim)}"
     return (
-        f"{result.answer.value}{result.restriction}: (ε_prv, δ) = ({claim.budget}, {claim.delta}), "
-        f"program run at ε = {claim.epsilon}"
+        f"{result.answer.value}{result.restriction}: "
+        f"(ε_prv, δ) = ({claim.eps_prv}, {claim.delta}), program run at ε = {claim.eps}"
     )

@@ -10,11 +10,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dipapprox.certificates.digest import digest
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
 from dipapprox.language.load import language_of, load, read_text
-from dipapprox.privacy.certificate import ProgramText, certify, digest
+from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import select

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.certificates import decisions, verdicts
+from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.pairs import adjacent_indices, all_rows, are_adjacent
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.language.core import Norm, Within
 from dipapprox.pairs.adjacency import AllPairs
-from dipapprox.privacy.certificate import FORMAT, VERSION, scope_fields, text_hash
-from dipapprox.privacy.decisions.certificate import FORMAT as DECISION_FORMAT
-from dipapprox.privacy.decisions.certificate import VERSION as DECISION_VERSION
+from dipapprox.privacy.scope import scope_of
 from tests.checking.certified import Fields, replaced, signed
 
 PUBLISHED = """
@@ -31,26 +31,35 @@ if q = FIRST then out <- 1 end
 """Whether the input is the first value: δ = 1 for every pair."""
 
 
+COMPUTED = dict.fromkeys(("engine", "python", "dipapprox", "python-flint", "numpy"), "none")
+
+
 def _about(text: str) -> Fields:
     """The fields that say what is claimed to be private."""
     source = {"name": "forged", "language": "dpg", "text": text, "sha256": text_hash(text)}
-    scope = scope_fields(dipapprox.parse(text), AllPairs())
-    return {"program": source, "params": {}, "widened": {}, **scope}
+    scope = scope_of(dipapprox.parse(text), AllPairs())
+    return {
+        "program": source,
+        "params": {},
+        "widened": {},
+        "scope": scope.text,
+        "caveat": scope.caveat,
+    }
 
 
 def private(text: str, rows: int, pairs: int) -> Fields:
     """A summary that says DP with δ = 0 at ε = 1."""
     return signed(
         {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": verdicts.FORMAT,
+            "version": verdicts.VERSION,
             **_about(text),
             "claim": {"eps": "1", "eps_prv": "1", "delta": "0"},
             "pairs": {"selection": "adjacent", "count": pairs, "list": None},
             "verdict": "DP",
             "delta_enclosure": ["0", "0"],
             "evidence": {"kind": "summary", "rows": rows},
-            "computed": {"engine": "none", "precision": 40},
+            "computed": {**COMPUTED, "precision": 40},
             "digest": "",
         }
     )
@@ -159,8 +168,8 @@ def decision(text: str, delta: str = "0", interval: tuple[str, str] = ("0", "inf
     """A decision "private" that knows only that e^ε >= 1."""
     return signed(
         {
-            "format": DECISION_FORMAT,
-            "version": DECISION_VERSION,
+            "format": decisions.FORMAT,
+            "version": decisions.VERSION,
             **_about(text),
             "claim": {"interval": list(interval), "budget": "1", "delta": delta},
             "pairs": {"selection": "adjacent", "count": 2, "list": None},
@@ -168,7 +177,7 @@ def decision(text: str, delta: str = "0", interval: tuple[str, str] = ("0", "inf
             "evidence": {
                 "kind": "inequalities", "delta_below": None, "signs": [GROWTH], "inequalities": [],
             },
-            "computed": {},
+            "computed": COMPUTED,
             "digest": "",
         }
     )  # fmt: skip

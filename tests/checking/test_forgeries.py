@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 import dipapprox
+from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits
-from dipapprox.privacy.certificate import text_hash
 from tests.checking.certified import Fields, at, signed
 from tests.checking.test_loops import RACE
 

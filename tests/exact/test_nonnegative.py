@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from dipapprox.certificates.writing import fields_of
 from dipapprox.exact.signs.evidence import (
     DerivativeChain,
+    Evidence,
     NoNegativeTerm,
     SignAtPoint,
-    evidence_json,
 )
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
@@ -21,10 +23,18 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from dipapprox.privacy.decisions.proof_records import proof_of
 from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
 
 LIMITS = Limits()
 F = Fraction
+
+
+def recorded(evidence: Evidence) -> dict[str, Any]:
+    """The evidence as a certificate has it."""
+    found: dict[str, Any] = json.loads(json.dumps(fields_of(proof_of(evidence))))
+    return found
+
 
 TRUE = {
     "zero function": constant(0),
@@ -57,7 +67,7 @@ FALSE = {
 def test_nonnegative(name: str) -> None:
     answer = is_nonnegative(TRUE[name], ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Nonnegative)
-    assert json.loads(json.dumps(evidence_json(answer.evidence)))
+    assert recorded(answer.evidence)
 
 
 @pytest.mark.parametrize("name", FALSE)
@@ -186,7 +196,7 @@ def test_evidence_as_json() -> None:
     double = (EPS - constant(F(1, 3))) ** 2 * OMEGA**2
     answer = is_nonnegative(double, ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Nonnegative)
-    found = evidence_json(answer.evidence)
+    found = recorded(answer.evidence)
     # Even exponents need no cover: the sign does not depend on where the zeros are.
     assert found == {
         "kind": "factors",
@@ -199,7 +209,7 @@ def test_evidence_as_json() -> None:
     inside = EpsilonInterval(F(2), F(3))
     bounded = is_nonnegative(exp(1) - ONE - EPS - EPS * EPS, inside, LIMITS)
     assert isinstance(bounded, Nonnegative)
-    (factor,) = json.loads(json.dumps(evidence_json(bounded.evidence)))["factors"]
+    (factor,) = recorded(bounded.evidence)["factors"]
     assert factor["cover"]["near_zero"] is None
     assert factor["cover"]["far_away"] is None
     assert factor["cover"]["boxes"][0][0] == "2"

@@ -5,7 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.checking.decisions.proofs import Interval
+from dipapprox.digits import exact_text
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The ε > 0 from `lower` to `upper`, both included; None: no upper end."""
+
+    lower: Fraction
+    upper: Fraction | None
+
+    @property
+    def is_point(self) -> bool:
+        """Whether there is one ε."""
+        return self.lower == self.upper
+
+    @property
+    def inner_point(self) -> Fraction:
+        """Some ε of the interval."""
+        return self.lower + 1 if self.upper is None else (self.lower + self.upper) / 2
+
+    def __contains__(self, epsilon: Fraction) -> bool:
+        return (
+            epsilon > 0 and self.lower <= epsilon and (self.upper is None or epsilon <= self.upper)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +46,4 @@ class DecisionClaim:
     def interval_text(self) -> tuple[str, str]:
         """Return both ends as JSON has them."""
         upper = self.interval.upper
-        return str(self.interval.lower), "inf" if upper is None else str(upper)
+        return exact_text(self.interval.lower), "inf" if upper is None else exact_text(upper)

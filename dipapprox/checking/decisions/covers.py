@@ -11,16 +11,8 @@ from typing import assert_never
 
 from flint import arb, arb_poly
 
-from dipapprox.checking.decisions.proofs import (
-    Argument,
-    Box,
-    Cover,
-    FarAway,
-    Interval,
-    NearZero,
-    Part,
-    Refuted,
-)
+from dipapprox.certificates.proofs import Argument, Box, Cover, Factor, FarAway, NearZero
+from dipapprox.checking.decisions.claim import Interval
 from dipapprox.checking.values import Stuck
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -38,7 +30,11 @@ _MOST_BITS = 2**14
 _EVEN, _ODD = arb(0.5, 0.5), arb(0, 1)
 
 
-def examine(part: Part, cover: Cover, interval: Interval, limits: Limits) -> tuple[int, bool]:
+class Refuted(Exception):
+    """Something that is recorded is false; the message says what."""
+
+
+def examine(part: Factor, cover: Cover, interval: Interval, limits: Limits) -> tuple[int, bool]:
     """Go through a cover of an interval that is no point.
 
     Returns:
@@ -53,11 +49,11 @@ def examine(part: Part, cover: Cover, interval: Interval, limits: Limits) -> tup
     signs: list[int] = []
     position = interval.lower
     if not position:
-        if cover.near is None:
+        if cover.near_zero is None:
             raise Refuted("nothing is said of ε near 0")
-        _near_zero(terms, part.rate, cover.near, limits)
-        position = cover.near.upper
-        signs.append(cover.near.sign)
+        _near_zero(terms, part.rate, cover.near_zero, limits)
+        position = cover.near_zero.upper
+        signs.append(cover.near_zero.sign)
     for box in cover.boxes:
         if box.lower != position or box.upper <= position:
             raise Refuted(f"a box begins at {box.lower}, not at {position}")
@@ -65,22 +61,22 @@ def examine(part: Part, cover: Cover, interval: Interval, limits: Limits) -> tup
         position = box.upper
         signs.append(box.sign)
     if interval.upper is None:
-        if cover.far is None or cover.far.lower != position:
+        if cover.far_away is None or cover.far_away.lower != position:
             raise Refuted(f"nothing is said of ε beyond {position}")
-        _far_away(terms, part.rate, cover.far)
-        signs.append(cover.far.sign)
+        _far_away(terms, part.rate, cover.far_away)
+        signs.append(cover.far_away.sign)
     elif position != interval.upper:
         raise Refuted(f"the boxes end at {position}, not at {interval.upper}")
     return signs[0], any(box.argument is Argument.CROSSING for box in cover.boxes)
 
 
-def terms_of(part: Part) -> Terms:
+def terms_of(part: Factor) -> Terms:
     """Return the terms of a factor.
 
     Raises:
         Refuted: If they are not in order: an exponent twice, a coefficient 0, a rate <= 0.
     """
-    terms = {(n, j): c for c, n, j in part.terms}
+    terms = {(n, j): c.numerator for c, n, j in part.terms}
     if len(terms) < len(part.terms) or not all(terms.values()) or not terms or part.rate <= 0:
         raise Refuted("a factor is malformed")
     return terms

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.checking.decisions import private, violated
-from dipapprox.checking.decisions.record import (
-    DecisionRecord,
-    RecordedInequalities,
-    RecordedViolation,
-)
+from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.checking.findings import Findings
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -17,7 +14,11 @@ from dipapprox.limits import Limits
 
 
 def examine_decision(
-    record: DecisionRecord, program: Program, findings: Findings, limits: Limits
+    record: CertificateOfPrivacy | CertificateOfViolation,
+    claim: DecisionClaim,
+    program: Program,
+    findings: Findings,
+    limits: Limits,
 ) -> None:
     """Derive again what the record states about its program, and compare.
 
@@ -26,12 +27,12 @@ def examine_decision(
         LimitReached: If `limits` run out.
     """
     try:
-        match record.evidence:
-            case RecordedInequalities() as evidence:
-                private.examine(record, evidence, program, findings, limits)
-            case RecordedViolation() as evidence:
-                violated.examine(record, evidence, program, findings, limits)
+        match record:
+            case CertificateOfPrivacy():
+                private.examine(record, claim, program, findings, limits)
+            case CertificateOfViolation():
+                violated.examine(record, claim, program, findings, limits)
             case _:
-                assert_never(record.evidence)
+                assert_never(record)
     except UserError as error:  # a row that is none, or a delta
         findings.differ("rows, delta", error.message)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dipapprox.certificates.proofs import Proof
 from dipapprox.checking.chances import Chance
-from dipapprox.checking.decisions.proofs import Interval, Proof, Refuted
+from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import (
     Canonical,
     Quotient,

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations
 
+from dipapprox.certificates.decisions import CertificateOfPrivacy, Inequality
 from dipapprox.checking import pairs
 from dipapprox.checking.chains import require_ending
+from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.checking.decisions.delta import Delta, read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.known_signs import KnownSigns
@@ -25,11 +28,6 @@ from dipapprox.checking.decisions.quotients import (
     canonical,
     constant,
     numerator_of_sum,
-)
-from dipapprox.checking.decisions.record import (
-    DecisionRecord,
-    RecordedInequalities,
-    RecordedInequality,
 )
 from dipapprox.checking.findings import Findings
 from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
@@ -47,8 +45,8 @@ _Term = tuple[int, int]
 
 
 def examine(
-    record: DecisionRecord,
-    evidence: RecordedInequalities,
+    record: CertificateOfPrivacy,
+    claim: DecisionClaim,
     program: Program,
     findings: Findings,
     limits: Limits,
@@ -60,6 +58,7 @@ def examine(
         UserError: If a row is none of the program's.
         LimitReached: If `limits` run out.
     """
+    evidence = record.evidence
     listed = listed_pairs(record.pairs, program)
     if listed is None:
         rows = pairs.all_rows(program)
@@ -67,22 +66,22 @@ def examine(
         rows = list(dict.fromkeys(row for pair in listed for row in pair))
     if len(rows) > MOST_ROWS:
         raise Stuck(f"{len(rows)} inputs would have to be derived again; the limit is {MOST_ROWS}")
-    signs = KnownSigns(record.claim.interval, limits)
+    signs = KnownSigns(claim.interval, limits)
     for k, sign in enumerate(evidence.signs):
-        signs.learn(sign.form, sign.proof, f"evidence.signs[{k}]", findings)
+        signs.learn(sign.function, sign.proof, f"evidence.signs[{k}]", findings)
     for k, each in enumerate(evidence.inequalities):
         where = f"evidence.inequalities[{k}]"
-        signs.learn(each.sign.form, each.sign.proof, where, findings)
+        signs.learn(each.function, each.proof, where, findings)
     findings.inequalities = len(evidence.inequalities)
     forms = Forms(program, rows, limits)
     for chance in forms.chances:
         signs.require_choice(chance)
     for chain in forms.chains:
         require_ending(chain, forms.is_possible, signs.surely_happens)
-    delta = _delta(record, evidence, signs, findings)
+    delta = _delta(claim, evidence.delta_below, signs, findings)
     if delta is None:
         return
-    needed = _Needed(program, rows, forms, record, delta, signs, limits)
+    needed = _Needed(program, rows, forms, claim.budget, delta, signs, limits)
     findings.rows = len(rows)
     findings.pairs = 0
     for first, mask in neighbours(program, rows, listed):
@@ -93,17 +92,17 @@ def examine(
                 if not signs.shows(function):
                     where = f"{pair_text((rows[first], rows[second]))}, outputs {outputs}"
                     findings.differ("evidence.inequalities", f"none is recorded for {where}")
-    if record.count is not None and record.count != findings.pairs:
-        findings.differ("pairs.count", f"there are {findings.pairs}, not {record.count}")
+    if record.pairs.count not in (None, findings.pairs):
+        findings.differ("pairs.count", f"there are {findings.pairs}, not {record.pairs.count}")
     for k, each in enumerate(evidence.inequalities):
         _compare(each, f"evidence.inequalities[{k}]", needed, listed, findings)
 
 
 def _delta(
-    record: DecisionRecord, evidence: RecordedInequalities, signs: KnownSigns, findings: Findings
+    claim: DecisionClaim, below: Fraction | None, signs: KnownSigns, findings: Findings
 ) -> Quotient | None:
     """Return the δ that inequalities are about; None if it is not below the claimed one."""
-    claimed, below = read_delta(record.claim.delta), evidence.delta_below
+    claimed = read_delta(claim.delta)
     if below is None:
         if claimed.exact is None:
             findings.differ("evidence.delta_below", "delta is no rational number")
@@ -128,7 +127,7 @@ def _is_below(bound: Quotient, claimed: Delta, signs: KnownSigns) -> bool:
 
 
 def _compare(
-    recorded: RecordedInequality,
+    recorded: Inequality,
     where: str,
     needed: _Needed,
     listed: Sequence[pairs.Pair] | None,
@@ -145,7 +144,7 @@ def _compare(
     if len(set(outputs)) < len(outputs):
         findings.differ(where, "an output is listed twice")
         return
-    if needed.function(pair, outputs) != canonical(recorded.sign.form):
+    if needed.function(pair, outputs) != canonical(recorded.function):
         findings.differ(where, "the form is not that of its pair and outputs")
 
 
@@ -157,7 +156,7 @@ class _Needed:
         program: Program,
         rows: Sequence[InputRow],
         forms: Forms,
-        record: DecisionRecord,
+        budget: Fraction,
         delta: Quotient,
         signs: KnownSigns,
         limits: Limits,
@@ -166,7 +165,7 @@ class _Needed:
         self._limits = limits
         self._signs = signs
         self._delta = delta
-        self._budget = record.claim.budget
+        self._budget = budget
         found = [forms.row(row) for row in rows]
         self._outputs = list(dict.fromkeys(output for each in found for output in each))
         self._known: dict[Quotient, int] = {constant(0): 0}

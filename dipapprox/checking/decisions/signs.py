@@ -9,17 +9,17 @@ from typing import assert_never
 
 from flint import arb
 
-from dipapprox.checking.decisions import covers
-from dipapprox.checking.decisions.proofs import (
+from dipapprox.certificates.proofs import (
     DerivativesAtZero,
+    Factor,
     Factors,
-    Interval,
     NoNegativeTerm,
-    Part,
     Point,
     Proof,
-    Refuted,
 )
+from dipapprox.checking.decisions import covers
+from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import Canonical, as_function, canonical
 from dipapprox.checking.values import Stuck
 from dipapprox.exponentials import ExponentialPolynomial
@@ -49,7 +49,7 @@ def is_positive(function: Canonical, proof: Proof, interval: Interval, limits: L
             if not grows_from_zero(function, limits):
                 raise Refuted("derivatives at 0 do not prove it")
             return True
-        case Point(epsilon, sign):
+        case Point(eps=epsilon, sign=sign):
             if not interval.is_point or epsilon != interval.lower:
                 raise Refuted("the interval is not that point")
             if sign_at(as_function(function), epsilon, limits) != sign or sign < 0:
@@ -91,12 +91,13 @@ def grows_from_zero(function: Canonical, limits: Limits) -> bool:
 
 
 def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits: Limits) -> bool:
-    """See `proofs`. No factor with an odd exponent may change its sign inside the interval."""
+    """No factor with an odd exponent may change its sign inside the interval."""
     if interval.is_point:
         raise Refuted("the interval is a point")
     product = ExponentialPolynomial.constant(proof.sign)
     whole = _extents(as_function(function))
-    sign, positive = proof.sign, True
+    sign: int = proof.sign
+    positive = True
     for zero, multiplicity in proof.rational_zeros:
         linear = ExponentialPolynomial.of({(1, _ZERO): Fraction(1), (0, _ZERO): -zero})
         product = product * linear**multiplicity
@@ -106,7 +107,7 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
         if multiplicity % 2 and below:
             sign = -sign
         positive = positive and zero not in interval
-    for part in proof.parts:
+    for part in proof.factors:
         limits.check()
         factor = _function(part)
         # Extents of products add up: what exceeds the whole is no factor, and may be huge.
@@ -117,7 +118,7 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
         product = product * factor**part.exponent
     if canonical(product) != function:
         raise Refuted("the product of the factors is another function")
-    for part in proof.parts:
+    for part in proof.factors:
         if part.cover is None:
             if part.exponent % 2:
                 raise Refuted("a factor with an odd exponent has no cover")
@@ -141,7 +142,7 @@ def _extents(function: ExponentialPolynomial) -> tuple[Fraction, Fraction]:
     return Fraction(max(powers) - min(powers)), max(rates) - min(rates)
 
 
-def _function(part: Part) -> ExponentialPolynomial:
+def _function(part: Factor) -> ExponentialPolynomial:
     return ExponentialPolynomial.of(
         {(n, -j * part.rate): Fraction(c) for (n, j), c in covers.terms_of(part).items()}
     )

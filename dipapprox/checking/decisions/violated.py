@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 
+from dipapprox.certificates.decisions import (
+    CertificateOfViolation,
+    RecordedViolation,
+    ViolationOutput,
+)
+from dipapprox.certificates.proofs import Ratio, function_of
 from dipapprox.checking import pairs
 from dipapprox.checking.chains import require_ending
+from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.checking.decisions.delta import read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import Quotient, constant
-from dipapprox.checking.decisions.record import (
-    DecisionRecord,
-    RecordedForm,
-    RecordedProbability,
-    RecordedViolation,
-)
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.findings import Findings, interval_text
@@ -37,8 +38,8 @@ _Output = tuple[Value, ...]
 
 
 def examine(
-    record: DecisionRecord,
-    evidence: RecordedViolation,
+    record: CertificateOfViolation,
+    claim: DecisionClaim,
     program: Program,
     findings: Findings,
     limits: Limits,
@@ -50,40 +51,41 @@ def examine(
         UserError: If a row is none of the program's.
         LimitReached: If `limits` run out.
     """
+    evidence = record.evidence
     listed = listed_pairs(record.pairs, program)
     pair = row_of(evidence.input, program.inputs), row_of(evidence.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
         findings.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
         return
-    if evidence.epsilon not in record.claim.interval:
+    if evidence.eps not in claim.interval:
         findings.differ("evidence.eps", "it is not in the interval")
         return
     outputs = [row_of(each.output, program.outputs) for each in evidence.outputs]
     if len(set(outputs)) < len(outputs):
         findings.differ("evidence.outputs", "an output is listed twice")
         return
-    if all(form is None for each in evidence.outputs for form in each.forms):
-        _by_bounds(record, evidence, program, pair, outputs, findings, limits)
+    if all(form is None for each in evidence.outputs for form in (each.form, each.adjacent_form)):
+        _by_bounds(evidence, claim, program, pair, outputs, findings, limits)
         return
     try:
-        _by_forms(record, evidence, program, pair, outputs, findings, limits)
+        _by_forms(evidence, claim, program, pair, outputs, findings, limits)
     except Stuck as obstacle:
         # The forms cannot be compared, but what is said about this ε can.
-        _by_bounds(record, evidence, program, pair, outputs, findings, limits)
+        _by_bounds(evidence, claim, program, pair, outputs, findings, limits)
         findings.reason = findings.reason or f"the violation is true, but {obstacle}"
 
 
 def _by_forms(
-    record: DecisionRecord,
     evidence: RecordedViolation,
+    claim: DecisionClaim,
     program: Program,
     pair: pairs.Pair,
     outputs: Sequence[_Output],
     findings: Findings,
     limits: Limits,
 ) -> None:
-    epsilon = evidence.epsilon
+    epsilon = evidence.eps
     forms = Forms(program, list(dict.fromkeys(pair)), limits)
     for chance in forms.chances:
         require_distribution(chance, epsilon, limits)
@@ -93,13 +95,16 @@ def _by_forms(
     nothing = constant(0)
     first, second = ([forms.row(row).get(output, nothing) for output in outputs] for row in pair)
     for output, each, p, q in zip(outputs, evidence.outputs, first, second, strict=True):
-        for where, said, own in zip(("form", "adjacent_form"), each.forms, (p, q), strict=True):
-            if said is None or not own.equals(said[0], _product(said)):
+        for where, said, own in (
+            ("form", each.form, p),
+            ("adjacent_form", each.adjacent_form, q),
+        ):
+            if said is None or not own.equals(function_of(said.numerator), _denominator(said)):
                 findings.differ(
                     f"{where} of {row_text(output)}", "it is not the probability's closed form"
                 )
-    growth = Quotient(ExponentialPolynomial.monomial(1, rate=record.claim.budget))
-    delta = read_delta(record.claim.delta)
+    growth = Quotient(ExponentialPolynomial.monomial(1, rate=claim.budget))
+    delta = read_delta(claim.delta)
     total, adjacent = (reduce(Quotient.plus, each, nothing) for each in (first, second))
     for bits in _BITS:
         left = _enclose(total, epsilon, bits)
@@ -115,8 +120,8 @@ def _by_forms(
 
 
 def _by_bounds(
-    record: DecisionRecord,
     evidence: RecordedViolation,
+    claim: DecisionClaim,
     program: Program,
     pair: pairs.Pair,
     outputs: Sequence[_Output],
@@ -124,9 +129,9 @@ def _by_bounds(
     limits: Limits,
 ) -> None:
     """Without closed forms: by the check's enclosures at this ε."""
-    epsilon = evidence.epsilon
+    epsilon = evidence.eps
     derived = Distributions(program, epsilon, limits)
-    delta = read_delta(record.claim.delta)
+    delta = read_delta(claim.delta)
     for bits in _NUMERICAL_BITS:
         bounds = derived.at(bits)
         scale = 1 << bounds.unit
@@ -137,7 +142,7 @@ def _by_bounds(
             ]
             for row in pair
         )
-        factor = factor_of(record.claim.budget * epsilon, bits)
+        factor = factor_of(claim.budget * epsilon, bits)
         if factor.upper is None:
             raise Stuck("e^(budget * eps) is too large to be enclosed")
         left, below = (reduce(Enclosure.__add__, each, _NOTHING) for each in (first, second))
@@ -167,20 +172,19 @@ _NOTHING = Enclosure(Fraction(0), Fraction(0))
 
 
 def _compare_probabilities(
-    recorded: RecordedProbability, own: tuple[Enclosure, Enclosure], findings: Findings
+    recorded: ViolationOutput, own: tuple[Enclosure, Enclosure], findings: Findings
 ) -> None:
-    for said, found, name in zip(
-        recorded.enclosures, own, ("probability", "adjacent_probability"), strict=True
-    ):
-        findings.compare(f"{name} of {recorded.output}", said, found)
+    said = recorded.probability, recorded.adjacent_probability
+    for each, found, name in zip(said, own, ("probability", "adjacent_probability"), strict=True):
+        findings.compare(f"{name} of {recorded.output}", each.enclosure, found)
 
 
 def _compare_sides(
     evidence: RecordedViolation, left: Enclosure, right: Enclosure, findings: Findings
 ) -> None:
     findings.rows, findings.pairs = 2, 1
-    findings.compare("evidence.lhs_enclosure", evidence.left, left)
-    findings.compare("evidence.rhs_enclosure", evidence.right, right)
+    findings.compare("evidence.lhs_enclosure", evidence.lhs_enclosure.enclosure, left)
+    findings.compare("evidence.rhs_enclosure", evidence.rhs_enclosure.enclosure, right)
     if left.upper <= right.lower:
         findings.differ(
             "verdict",
@@ -188,14 +192,13 @@ def _compare_sides(
         )
     elif left.lower <= right.upper:
         findings.reason = f"the two sides cannot be told apart at {findings.bits} bits"
-    elif evidence.left.lower <= evidence.right.upper:
+    elif evidence.lhs_enclosure.lower <= evidence.rhs_enclosure.upper:
         findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
 
 
-def _product(form: RecordedForm) -> ExponentialPolynomial:
-    return reduce(
-        ExponentialPolynomial.__mul__, (factor**exponent for factor, exponent in form[1]), ONE
-    )
+def _denominator(ratio: Ratio) -> ExponentialPolynomial:
+    factors = (function_of(form) ** exponent for form, exponent in ratio.denominator)
+    return reduce(ExponentialPolynomial.__mul__, factors, ONE)
 
 
 def _enclose(quotient: Quotient, epsilon: Fraction, bits: int) -> Enclosure:

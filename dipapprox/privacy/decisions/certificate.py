@@ -1,53 +1,47 @@
-"""Certificates of decisions: what was decided, and all that an independent check needs.
+"""Certificates of decisions are written: what was decided, and all that a check needs.
 
-In: a decision, its program and the program's text. Out: one JSON object. Text, pairs, digest and
-spellings are those of `privacy.certificate`; the claim is an interval of ε, a budget t and δ.
-
-Evidence of "private" is every distinct inequality as the exact form that is >= 0, with one pair of
-inputs and the outputs that it stands for, and the proof of its sign (`exact.signs.evidence`); the
-reader enumerates all pairs himself. "signs" are further functions that are >= 0: `inequalities`
-says what they are for. Evidence of "violated" is the witness: exact forms of both probabilities of
-every output, and both sides of the inequality enclosed at one rational ε.
-
-A form is a list of [power, rate, coefficient]: the sum of coefficient * ε^power * e^(rate ε).
+In: a decision, its program and the program's text. Out: the JSON object that
+`certificates.decisions` defines. Unknown, and what rests on enclosures, has no certificate.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.certificates.decisions import (
+    FORMAT,
+    VERSION,
+    CertificateOfPrivacy,
+    CertificateOfViolation,
+    DecisionClaimed,
+    Inequalities,
+    Inequality,
+    NonNegative,
+    RecordedViolation,
+    ViolationOutput,
+)
+from dipapprox.certificates.proofs import Ratio, form_of
+from dipapprox.certificates.statement import Computed, Ends
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
-from dipapprox.exact.signs.evidence import Evidence, evidence_json
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.privacy.certificate import (
     Certificate,
-    Fields,
     ProgramText,
-    digest,
-    pair_fields,
     plain_row,
-    program_fields,
-    recorded_ends,
-    scope_fields,
+    statement,
     versions,
 )
 from dipapprox.privacy.decisions.decision import EXACT, Decision, Ruling, Violation
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.inequalities import find_inequalities
+from dipapprox.privacy.decisions.proof_records import proof_of
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.notation import plain_factors, plain_terms
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.program import execute_parts
 from dipapprox.semantics.execution import execute
-
-FORMAT = "dipapprox decision certificate"
-VERSION = 2
 
 
 @sound_arithmetic()
@@ -78,22 +72,23 @@ def certify_decision(
     if decision.epsilons != closed_interval(lower, upper):
         raise UserError("only decisions about closed intervals have certificates")
     private = decision.ruling is Ruling.PRIVATE
-    fields: Fields = {
+    interval = exact_text(lower), "inf" if upper is None else exact_text(upper)
+    stated = {
+        **statement(program, source, selection, decision.pairs if private else None),
         "format": FORMAT,
         "version": VERSION,
-        **program_fields(program, source, decision.parameters),
-        **scope_fields(program, selection),
-        "claim": {
-            "interval": [exact_text(lower), "inf" if upper is None else exact_text(upper)],
-            "budget": exact_text(decision.budget),
-            "delta": decision.delta.text,
-        },
-        "pairs": pair_fields(selection, decision.pairs if private else None),
-        "verdict": decision.ruling.value,
-        "evidence": _evidence(program, decision, selection, options),
-        "computed": {"engine": decision.engine, **versions()},
+        "claim": DecisionClaimed(
+            interval=interval, budget=decision.budget, delta=decision.delta.text
+        ),
+        "computed": Computed(engine=decision.engine, **versions()),
     }
-    return Certificate({**fields, "digest": digest(fields)})
+    if decision.violation is not None:
+        witness = _witness(decision.violation)
+        return Certificate.of(
+            CertificateOfViolation(**stated, verdict="violated", evidence=witness)
+        )
+    evidence = _inequalities(program, decision, selection, options)
+    return Certificate.of(CertificateOfPrivacy(**stated, verdict="private", evidence=evidence))
 
 
 def without_evidence(decision: Decision) -> str | None:
@@ -109,17 +104,9 @@ def without_evidence(decision: Decision) -> str | None:
             assert_never(decision.ruling)
 
 
-def _evidence(
-    program: Program, decision: Decision, selection: PairSelection, options: Options
-) -> Fields:
-    if decision.violation is not None:
-        return _witness(decision.violation)
-    return _inequalities(program, decision, selection, options)
-
-
 def _inequalities(
     program: Program, decision: Decision, selection: PairSelection, options: Options
-) -> Fields:
+) -> Inequalities:
     if execute_parts(program, options) is not None:
         raise UserError(
             "the outputs of independent parts are decided together: there is no certificate of it"
@@ -129,56 +116,45 @@ def _inequalities(
     pairs = select_pairs(program, selection)
     found = find_inequalities(states, question, pairs, options.limits)
     outputs = states.outputs()
-    return {
-        "kind": "inequalities",
-        "delta_below": None if found.delta_below is None else exact_text(found.delta_below),
-        "signs": [_proved(function, evidence) for function, evidence in found.signs],
-        "inequalities": [
-            {
-                "input": plain_row(each.pair[0]),
-                "adjacent": plain_row(each.pair[1]),
-                "outputs": [plain_row(tuple(outputs[o])) for o in each.outputs],
-                **_proved(each.function, each.evidence),
-            }
-            for each in found.inequalities
-        ],
-    }
+    signs = [
+        NonNegative(form=form_of(function), proof=proof_of(evidence))
+        for function, evidence in found.signs
+    ]
+    inequalities = [
+        Inequality(
+            input=plain_row(each.pair[0]),
+            adjacent=plain_row(each.pair[1]),
+            outputs=tuple([plain_row(outputs[o]) for o in each.outputs]),
+            form=form_of(each.function),
+            proof=proof_of(each.evidence),
+        )
+        for each in found.inequalities
+    ]
+    return Inequalities(
+        kind="inequalities",
+        delta_below=found.delta_below,
+        signs=tuple(signs),
+        inequalities=tuple(inequalities),
+    )
 
 
-def _proved(function: ExponentialPolynomial, evidence: Evidence) -> Fields:
-    return {"form": plain_terms(function), "proof": evidence_json(evidence)}
-
-
-def _witness(violation: Violation) -> Fields:
-    return {
-        "kind": "witness",
-        "eps": exact_text(violation.epsilon),
-        "input": plain_row(violation.input),
-        "adjacent": plain_row(violation.adjacent),
-        "outputs": [
-            {
-                "output": plain_row(row.output),
-                "form": _ratio(row.form),
-                "adjacent_form": _ratio(row.adjacent_form),
-                "probability": recorded_ends(row.probability),
-                "adjacent_probability": recorded_ends(row.adjacent_probability),
-            }
-            for row in violation.rows
-        ],
-        "lhs_enclosure": recorded_ends(violation.left),
-        "rhs_enclosure": recorded_ends(_not_negative(violation.right)),
-    }
-
-
-def _not_negative(value: Enclosure | None) -> Enclosure | None:
-    """Cut off what rounding put below 0."""
-    return None if value is None else Enclosure(max(value.lower, Fraction(0)), value.upper)
-
-
-def _ratio(form: ExponentialRatio | None) -> Fields | None:
-    if form is None:
-        return None
-    return {
-        "numerator": plain_terms(form.numerator),
-        "denominator": plain_factors(form),
-    }
+def _witness(violation: Violation) -> RecordedViolation:
+    outputs = [
+        ViolationOutput(
+            output=plain_row(row.output),
+            form=None if row.form is None else Ratio.of(row.form),
+            adjacent_form=None if row.adjacent_form is None else Ratio.of(row.adjacent_form),
+            probability=Ends.of(row.probability),
+            adjacent_probability=Ends.of(row.adjacent_probability),
+        )
+        for row in violation.rows
+    ]
+    return RecordedViolation(
+        kind="witness",
+        eps=violation.epsilon,
+        input=plain_row(violation.input),
+        adjacent=plain_row(violation.adjacent),
+        outputs=tuple(outputs),
+        lhs_enclosure=Ends.of(violation.left),
+        rhs_enclosure=Ends.of(violation.right),
+    )

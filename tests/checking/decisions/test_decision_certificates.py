@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import dipapprox
+from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
-from dipapprox.privacy.certificate import text_hash
 from tests.checking.certified import (
     PROGRAMS,
     Fields,

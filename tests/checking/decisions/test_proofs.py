@@ -10,17 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.checking.decisions.proofs import Interval, Proof, Refuted
+from dipapprox.certificates.decisions import NonNegative
+from dipapprox.certificates.proofs import Proof
+from dipapprox.certificates.reading import convert
+from dipapprox.certificates.writing import fields_of
+from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import canonical
-from dipapprox.checking.decisions.read_proofs import read_proof
 from dipapprox.checking.decisions.signs import grows_from_zero, is_positive
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import UserError
-from dipapprox.exact.signs.evidence import evidence_json
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.epsilons import closed_interval
+from dipapprox.privacy.decisions.proof_records import proof_of as recorded_proof
 from tests.checking.certified import at, places, replaced
 
 E = ExponentialPolynomial.monomial
@@ -59,9 +63,14 @@ def proof_of(
     if isinstance(found, Negative):
         return None
     assert isinstance(found, Nonnegative)
-    fields = json.loads(json.dumps(evidence_json(found.evidence)))
+    fields = json.loads(json.dumps(fields_of(recorded_proof(found.evidence))))
     assert isinstance(fields, dict)
     return fields
+
+
+def read_proof(fields: dict[str, Any]) -> Proof:
+    """Read a proof as a certificate has it."""
+    return convert({"form": [], "proof": fields}, NonNegative).proof
 
 
 def holds(
@@ -78,7 +87,7 @@ def test_proofs_of_hard_functions_are_confirmed(
     function = FUNCTIONS[name]
     fields = proof_of(function, lower, upper)
     assert fields is not None
-    positive = holds(function, read_proof(fields, "proof"), lower, upper)
+    positive = holds(function, read_proof(fields), lower, upper)
     assert positive == (name not in WITH_ZEROS)
 
 
@@ -99,7 +108,7 @@ def test_every_proof_of_the_engine_is_confirmed_and_none_of_the_opposite(
         fields = proof_of(each, *ends)
         if fields is None:
             continue
-        proof = read_proof(fields, "proof")
+        proof = read_proof(fields)
         positive = holds(each, proof, *ends)
         assert positive or each is function
         if each:
@@ -131,7 +140,7 @@ def test_a_proof_with_another_number_is_not_confirmed(name: str) -> None:
         else:
             other = -value if "sign" in place or "boxes" in place else value + 1
         try:
-            proof = read_proof(replaced(fields, place, other), "proof")
+            proof = read_proof(replaced(fields, place, other))
         except UserError:  # malformed is as good as refuted
             continue
         with pytest.raises((Refuted, Stuck)):
@@ -162,4 +171,4 @@ def test_what_is_said_of_a_box_is_examined(argument: str, sign: int, message: st
     }
     fields = {"kind": "factors", "sign": 1, "rational_zeros": [], "factors": [part]}
     with pytest.raises(Refuted, match=message):
-        holds(function, read_proof(fields, "proof"), Fraction(1, 2), Fraction(1))
+        holds(function, read_proof(fields), Fraction(1, 2), Fraction(1))

@@ -1,0 +1,28 @@
+"""What notices changes: the hash of a certificate's program, and the digest of all that it says.
+
+The digest is the SHA-256 of the object without it, written as JSON with sorted keys, no blanks,
+UTF-8: it notices every change that does not renew it. A renewed digest proves nothing; what the
+file says is then judged by itself (`checking`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+
+def digest(fields: Mapping[str, object]) -> str:
+    """Return the digest of a certificate's fields, whatever they say under "digest".
+
+    Raises:
+        UnicodeEncodeError: If a text has half a character (a lone surrogate).
+    """
+    content = {name: value for name, value in fields.items() if name != "digest"}
+    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{text_hash(canonical)}"
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a text in UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()

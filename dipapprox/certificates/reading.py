@@ -1,0 +1,148 @@
+"""The text of a file to a `Certificate`: everything checked that needs no computation.
+
+    text -> JSON, no field twice, no floating-point number -> digest -> types
+
+What is not a certificate of this version is a `UserError` (exit status 2) that says where:
+"$.evidence.rows[3].input[0]: …". Whether a well-formed one is true is for `checking` to say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+from dipapprox.certificates import decisions, verdicts
+from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
+from dipapprox.certificates.digest import digest
+from dipapprox.certificates.numbers import number_reader
+from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
+from dipapprox.errors import UserError
+from dipapprox.language.diagnosis import shorten
+
+AnyCertificate = (
+    CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
+)
+
+KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
+    verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
+    decisions.FORMAT: {"private": CertificateOfPrivacy, "violated": CertificateOfViolation},
+}
+"""What a file's "format" and "verdict" stand for."""
+
+_VERSIONS = {verdicts.FORMAT: verdicts.VERSION, decisions.FORMAT: decisions.VERSION}
+
+_LARGEST_FILE = 2**28
+
+_MESSAGE = re.compile(
+    r"((?P<inner>\.\S+): )?(?P<reason>.*?)( - at `\$(?P<place>[^`]*)`)?", re.DOTALL
+)
+"""Of msgspec; `inner` is what types say themselves of the field of a field."""
+
+_TYPE = re.compile("`([^`]*)`")
+_TYPES = {
+    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
+    "null": "null", "object": "an object", "str": "a string",
+}  # fmt: skip
+
+T = TypeVar("T")
+
+
+def read_certificate(certificate: str | Mapping[str, object]) -> tuple[AnyCertificate, str]:
+    """Read a certificate, and return the digest that it should have with it.
+
+    Args:
+        certificate: The text of the file, or its JSON object.
+
+    Raises:
+        UserError: If it is no certificate, of another version, or malformed.
+    """
+    content = read_json(certificate if isinstance(certificate, str) else _text(certificate))
+    kinds = KINDS.get(str(content.get("format"))) if isinstance(content, dict) else None
+    if kinds is None:
+        known = " or ".join(f'"{name}"' for name in KINDS)
+        raise UserError("this is not a certificate of dipapprox", f'"format" is {known}')
+    assert isinstance(content, dict)
+    version, known_version = content.get("version"), _VERSIONS[content["format"]]
+    if version != known_version or isinstance(version, bool):
+        raise UserError(
+            f"the certificate has format version {version!r:.40}",
+            f"this dipapprox reads version {known_version}",
+        )
+    verdict = content.get("verdict")
+    kind = kinds.get(verdict) if isinstance(verdict, str) else None
+    if kind is None:
+        _malformed("$.verdict", "expected " + " or ".join(f'"{word}"' for word in kinds))
+    try:
+        found = digest(content)
+    except UnicodeEncodeError:
+        raise UserError("the certificate is malformed: a text is not Unicode") from None
+    return convert(content, kind), found
+
+
+def convert(content: object, kind: type[T]) -> T:
+    """Read a part of a certificate from the values of its JSON.
+
+    Raises:
+        UserError: If it is malformed.
+    """
+    try:
+        return msgspec.convert(content, kind, dec_hook=number_reader())
+    except msgspec.ValidationError as error:
+        match = _MESSAGE.fullmatch(str(error))
+        assert match is not None
+        place = f"${match['place'] or ''}{match['inner'] or ''}"
+        reason = _TYPE.sub(lambda name: _TYPES.get(name[1], f"'{name[1]}'"), match["reason"])
+        _malformed(place, reason[:1].lower() + reason[1:])
+
+
+def read_json(text: str) -> object:
+    """Read the text of a file as JSON.
+
+    Raises:
+        UserError: If it is too large, not JSON, or has a field twice or a floating-point number.
+    """
+    if len(text) > _LARGEST_FILE:
+        raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
+    try:
+        content: object = json.loads(
+            text,
+            object_pairs_hook=_without_repetitions,
+            parse_float=_no_number,
+            parse_constant=_no_number,
+        )
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"the certificate is not JSON: {error.msg.lower()} at {error.lineno}:{error.colno}",
+            "is the file complete?",
+        ) from None
+    except (RecursionError, ValueError):
+        raise UserError("the certificate is not JSON that can be read") from None
+    return content
+
+
+def _text(content: Mapping[str, object]) -> str:
+    try:
+        return json.dumps(dict(content))
+    except (TypeError, ValueError, RecursionError):
+        raise UserError("the certificate is not JSON that can be read") from None
+
+
+def _malformed(place: str, expected: str) -> NoReturn:
+    raise UserError(f"the certificate is malformed: {shorten(place, 80)}: {shorten(expected, 120)}")
+
+
+def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"the certificate is malformed: the field '{shorten(twice)}' occurs twice")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise UserError(f"the certificate is malformed: {text[:40]} is not a number that it may have")

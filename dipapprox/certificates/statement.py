@@ -1,0 +1,138 @@
+"""What every certificate states: a program, its parameters and domains, and pairs of its inputs.
+
+The fields of these types are the fields of the file. Reading one checks all that needs no
+computation; whether what is well-formed is true is for `checking` to say.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from dipapprox.certificates.numbers import END, Decimal
+from dipapprox.errors import UserError
+from dipapprox.language.domains import Widening, domain_text
+from dipapprox.language.widening import read_domain
+from dipapprox.numerics.decimals import outward
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+
+Count = Annotated[int, Meta(ge=0)]
+Text = Annotated[str, Meta(min_length=1)]
+Hash = Annotated[str, Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
+Digest = Annotated[str, Meta(pattern=f"^sha256:[0-9a-f]{{64}}{END}")]
+
+_NAME_OR_RATIONAL = rf"^([^\W\d]\w*|-?[0-9]+/[0-9]+){END}"
+
+PlainValue = (
+    int
+    | Annotated[
+        str,
+        Meta(
+            pattern=_NAME_OR_RATIONAL,
+            description='a whole number, a rational "p/q", or a named value',
+        ),
+    ]
+)
+
+PlainRow = Annotated[
+    tuple[PlainValue, ...], Meta(description="one value per cell, in order of declaration")
+]
+"""A row as the file has it; names and numbers are told apart by the cells' domains later."""
+
+
+class Statement(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A JSON object with exactly these fields."""
+
+
+class Ends(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """[lower, upper] of an enclosure, decimals rounded outward."""
+
+    lower: Decimal
+    upper: Decimal
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower <= self.upper <= 1:
+            raise ValueError("expected two numbers in [0, 1], the smaller one first")
+
+    @classmethod
+    def of(cls, enclosure: Enclosure | None) -> Ends:
+        """Round what is known of a number in [0, 1] outward; None: nothing is known of it."""
+        lower, upper = outward(UNIT if enclosure is None else UNIT.intersect(enclosure))
+        return cls(Decimal(lower), Decimal(upper))
+
+    @property
+    def enclosure(self) -> Enclosure:
+        """The same as an enclosure."""
+        return Enclosure(self.lower, self.upper)
+
+
+class RecordedProgram(Statement, frozen=True):
+    """A program's text and its hash."""
+
+    name: str
+    language: Annotated[str, Meta(pattern=f"^(dpg|dip){END}")]
+    text: str
+    sha256: Hash
+
+
+class AdjacentPairs(Statement, frozen=True, tag_field="selection", tag="adjacent"):
+    """Every adjacent pair, and their number if all were checked."""
+
+    count: Count | None
+    list: None
+
+
+class ListedPairs(Statement, frozen=True, tag_field="selection", tag="listed"):
+    """The pairs that are listed, and their number if all were checked."""
+
+    count: Count | None
+    list: Annotated[tuple[tuple[PlainRow, PlainRow], ...], Meta(min_length=1)]
+
+
+Pairs = AdjacentPairs | ListedPairs
+
+
+class Computed(Statement, frozen=True):
+    """What computed a certificate; nothing is made of it."""
+
+    engine: str
+    python: str
+    dipapprox: str
+    python_flint: str = field(name="python-flint")
+    numpy: str
+
+
+class CertificateFields(Statement, frozen=True):
+    """What all kinds of certificates have.
+
+    Attributes:
+        widened: Wider domains than the program declares, by the names of inputs.
+        scope: What the verdict is about, in words.
+        caveat: What the verdict does not say, in words.
+    """
+
+    format: str
+    version: int
+    program: RecordedProgram
+    params: dict[str, Fraction]
+    widened: dict[str, Text]
+    scope: Text
+    caveat: Text | None
+    pairs: Pairs
+    digest: Digest
+
+    def __post_init__(self) -> None:
+        for name, text in self.widened.items():
+            try:
+                domain = read_domain(text, name)
+            except UserError:
+                raise ValueError(f".widened.{name:.40}: expected a domain") from None
+            if domain_text(domain) != text:
+                raise ValueError(f".widened.{name:.40}: expected {domain_text(domain, 8)}")
+
+    @property
+    def widening(self) -> Widening:
+        """The wider domains."""
+        return Widening(named={name: read_domain(t, name) for name, t in self.widened.items()})

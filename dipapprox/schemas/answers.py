@@ -1,0 +1,372 @@
+"""What the commands print with --json, as types: the schemas of the package are made from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from dipapprox.certificates.numbers import END, RATIONAL
+from dipapprox.certificates.statement import Count, PlainRow, Statement, Text
+
+Rational = Annotated[
+    str, Meta(pattern=RATIONAL, description='an exact rational: "1/2", "3", "-1/4"')
+]
+Number = Annotated[
+    str,
+    Meta(
+        pattern=rf"^-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?(/[0-9]+)?{END}",
+        description="a decimal or rational, exact as written",
+    ),
+]
+Enclosure = Annotated[
+    tuple[Number, Number], Meta(description="[lower, upper], decimals rounded outward")
+]
+_EXTENDED = rf"^-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?(/[0-9]+)?{END}|^inf{END}"
+Extended = Annotated[
+    tuple[Annotated[str, Meta(pattern=_EXTENDED)], Annotated[str, Meta(pattern=_EXTENDED)]],
+    Meta(description='[lower, upper], decimals rounded outward, or "inf"'),
+]
+Claimed = Annotated[
+    Text, Meta(description="an exact rational, or the formula of an irrational number")
+]
+End = Annotated[
+    str,
+    Meta(pattern=f"^([0-9]+(/[0-9]+)?|inf){END}", description='an exact rational, or "inf"'),
+]
+Range = tuple[End, End]
+Seconds = Annotated[float, Meta(ge=0)]
+Valuation = Annotated[
+    dict[str, int | Text | PlainRow], Meta(description="values by variable; arrays as lists")
+]
+"""Not `PlainValue | PlainRow`: msgspec 0.22 frees the wrong memory where a string with a pattern
+may also be a list or an object."""
+
+
+class Scope(Statement, frozen=True):
+    """What an answer is about: domains of inputs, and pairs."""
+
+    text: Text
+    inputs: str
+    selection: Literal["adjacent", "listed"]
+
+
+Argument = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="why the difference exceeds delta where the enclosure does not show it",
+    ),
+]
+
+
+class PairWitness(Statement, frozen=True):
+    """A pair of inputs and a set of outputs."""
+
+    input: Valuation
+    adjacent: Valuation
+    outputs: tuple[Valuation, ...]
+    delta_enclosure: Enclosure
+    argument: Argument | UnsetType = UNSET
+
+
+class Witness(PairWitness, frozen=True):
+    """The outputs may be too many to be listed."""
+
+    outputs_at_least: Count | UnsetType = UNSET
+
+
+class Asked(Statement, frozen=True):
+    """What every answer about pairs says of its question."""
+
+    program: str
+    params: dict[str, Rational]
+    scope: Scope
+    caveat: Text | None
+
+
+# --- verify -----------------------------------------------------------------------------------
+
+
+class VerifyAnswer(Asked, frozen=True, kw_only=True):
+    """What all verdicts at one ε have."""
+
+    eps: Rational
+    eps_prv: Claimed
+    delta: Claimed
+    eps_prv_enclosure: Enclosure | UnsetType = UNSET
+    delta_claim_enclosure: Enclosure | UnsetType = UNSET
+    pairs: Count
+    outputs: Count
+    final_states: Count
+    delta_enclosure: Enclosure
+    precision: Count
+    engine: str
+    seconds: Seconds
+
+
+class DP(VerifyAnswer, frozen=True):
+    """All pairs keep the claim."""
+
+    verdict: Literal["DP"]
+    reason: None
+    witness: None
+
+
+class NotDP(VerifyAnswer, frozen=True):
+    """The witness breaks the claim."""
+
+    verdict: Literal["Not_DP"]
+    reason: None
+    witness: Witness
+
+
+class Unknown(VerifyAnswer, frozen=True):
+    """Not told; the witness is the closest pair if there is one."""
+
+    verdict: Literal["Unknown"]
+    reason: Text
+    witness: Witness | None
+
+
+class IntervalWitness(PairWitness, frozen=True, kw_only=True):
+    """A witness at one ε of an interval."""
+
+    eps: Rational
+
+
+class IntervalAnswer(Asked, frozen=True):
+    """What all verdicts about an interval of ε have."""
+
+    eps: Annotated[
+        str,
+        Meta(
+            pattern=rf"^[0-9]+(/[0-9]+)?\.\.[0-9]+(/[0-9]+)?{END}",
+            description="the interval, both ends included",
+        ),
+    ]
+    eps_prv: Claimed
+    delta: Claimed
+    pairs: Count
+    outputs: Count
+    final_states: Count
+    delta_enclosure: Enclosure
+    points: Count
+    precision: Count
+    engine: str
+    seconds: Seconds
+
+
+class IntervalDP(IntervalAnswer, frozen=True):
+    """All pairs keep the claim at every ε of the interval."""
+
+    verdict: Literal["DP"]
+    reason: None
+    eps_witness: None
+    witness: None
+    remaining: Annotated[tuple[Range, ...], Meta(max_length=0)]
+
+
+class IntervalNotDP(IntervalAnswer, frozen=True):
+    """The witness breaks the claim at `eps_witness`."""
+
+    verdict: Literal["Not_DP"]
+    reason: None
+    eps_witness: Rational
+    witness: IntervalWitness
+    remaining: Annotated[tuple[Range, ...], Meta(max_length=0)]
+
+
+class IntervalUnknown(IntervalAnswer, frozen=True):
+    """Parts of the interval are undecided; they ascend."""
+
+    verdict: Literal["Unknown"]
+    reason: Text
+    eps_witness: Rational | None
+    witness: None
+    remaining: Annotated[tuple[tuple[Rational, Rational], ...], Meta(min_length=1)]
+
+
+# --- check ------------------------------------------------------------------------------------
+
+
+class CheckAnswer(Statement, frozen=True):
+    """What all answers of `check` have."""
+
+    program: str
+    params: dict[str, Rational]
+    scope: Scope | None
+    caveat: Text | None
+    pairs: Count | None
+    rows: Count
+    precision: Count
+    shared: tuple[str, ...]
+    seconds: Seconds
+
+
+class CheckOfVerdict(CheckAnswer, frozen=True):
+    """What is said of certificates of verdicts."""
+
+    eps: Rational
+    eps_prv: Rational
+    delta: Rational
+    verdict: Literal["DP", "Not_DP"]
+    delta_enclosure: Enclosure | None
+
+
+class CheckOfDecision(CheckAnswer, frozen=True, kw_only=True):
+    """What is said of certificates of decisions."""
+
+    interval: tuple[Rational, End]
+    budget: Rational
+    delta: Annotated[str, Meta(description="a number or a formula in eps")]
+    verdict: Literal["private", "violated"]
+    inequalities: Count | UnsetType = UNSET
+    delta_enclosure: None
+
+
+Nothing = Annotated[tuple[str, ...], Meta(max_length=0)]
+Something = Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class VerdictConfirmed(CheckOfVerdict, frozen=True):
+    """All that it states is true."""
+
+    result: Literal["confirmed"]
+    differences: Nothing
+    reason: None
+
+
+class VerdictRefuted(CheckOfVerdict, frozen=True):
+    """Something that it states is false."""
+
+    result: Literal["refuted"]
+    differences: Something
+    reason: None
+
+
+class VerdictNotConfirmed(CheckOfVerdict, frozen=True):
+    """Nothing was found false, but not all was confirmed."""
+
+    result: Literal["not confirmed"]
+    differences: Nothing
+    reason: Text
+
+
+class DecisionConfirmed(CheckOfDecision, frozen=True):
+    """All that it states is true."""
+
+    result: Literal["confirmed"]
+    differences: Nothing
+    reason: None
+
+
+class DecisionRefuted(CheckOfDecision, frozen=True):
+    """Something that it states is false."""
+
+    result: Literal["refuted"]
+    differences: Something
+    reason: None
+
+
+class DecisionNotConfirmed(CheckOfDecision, frozen=True):
+    """Nothing was found false, but not all was confirmed."""
+
+    result: Literal["not confirmed"]
+    differences: Nothing
+    reason: Text
+
+
+# --- probability and explain --------------------------------------------------------------------
+
+
+class OutputProbability(Statement, frozen=True):
+    """One output with its probability."""
+
+    output: Valuation
+    probability: Enclosure
+    final_states: Count
+
+
+class Probability(Statement, frozen=True):
+    """`probability --json`."""
+
+    program: str
+    eps: Rational
+    input: Valuation
+    outputs: tuple[OutputProbability, ...]
+    reason: str | None
+    precision: Count
+    engine: str
+    seconds: Seconds
+
+
+PlainTerms = Annotated[
+    tuple[tuple[Count, Rational, Rational], ...],
+    Meta(description="[n, q, c]: the sum of c eps^n e^(q eps), ascending"),
+]
+PlainFactors = Annotated[
+    tuple[tuple[PlainTerms, Annotated[int, Meta(ge=1)]], ...],
+    Meta(description="[form, exponent]: the sum is divided by the product of these; empty for 1"),
+]
+
+
+class OutputForm(Statement, frozen=True):
+    """The closed form of one output's probability: for people, and as data."""
+
+    output: Valuation
+    text: Text
+    latex: Text
+    terms: PlainTerms
+    denominator: PlainFactors
+
+
+class InputForms(Statement, frozen=True):
+    """The closed forms of one input."""
+
+    input: Valuation
+    outputs: tuple[OutputForm, ...]
+
+
+class ClosedForm(Statement, frozen=True):
+    """`explain --closed-form --json`; `reason` says why some form is missing."""
+
+    program: str
+    params: dict[str, Rational]
+    closed_forms: tuple[InputForms, ...]
+    reason: Text | None
+
+
+class ExplainedState(Statement, frozen=True):
+    """One final state, with its integral for one input."""
+
+    output: Valuation
+    conditions: tuple[str, ...]
+    guards: tuple[str, ...]
+    choices: tuple[str, ...]
+    samples: tuple[str, ...]
+    dependencies: tuple[tuple[str, str], ...]
+    depth: Count | None
+    depth_unoptimised: Count
+    input: Valuation | None
+    integral_before: tuple[str, ...] | None
+    integral_after: tuple[str, ...] | None
+    obstacle: str | None
+
+
+class Explanation(Statement, frozen=True):
+    """`explain --json`."""
+
+    program: str
+    params: dict[str, Rational]
+    merged: bool
+    reason: str | None
+    final_states: Count | None
+    average_guards: Rational | None
+    average_guards_decimal: Seconds | None
+    average_depth: Rational | None
+    average_depth_decimal: Seconds | None
+    average_depth_unoptimised: Rational | None
+    average_depth_unoptimised_decimal: Seconds | None
+    eps: Rational
+    states: tuple[ExplainedState, ...]

@@ -1,0 +1,109 @@
+"""The JSON Schemas of the package, made from types: certificates, and what --json prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.json import schema_components
+
+from dipapprox.certificates import decisions, verdicts
+from dipapprox.certificates.numbers import RATIONAL, number_schema
+from dipapprox.certificates.reading import KINDS
+from dipapprox.schemas import answers, guarantees
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_Types = Iterable[type[Struct]]
+
+_KINDS: dict[str, tuple[str, _Types]] = {
+    "certificate": (
+        "a certificate: dipapprox verify --certificate",
+        KINDS[verdicts.FORMAT].values(),
+    ),
+    "decision_certificate": (
+        "a certificate of a decision: dipapprox decide --certificate",
+        KINDS[decisions.FORMAT].values(),
+    ),
+    "verify": (
+        "dipapprox verify --json",
+        (answers.DP, answers.NotDP, answers.Unknown),
+    ),
+    "verify_interval": (
+        "dipapprox verify --eps LO..HI --json",
+        (answers.IntervalDP, answers.IntervalNotDP, answers.IntervalUnknown),
+    ),
+    "check": (
+        "dipapprox check --json",
+        (
+            answers.VerdictConfirmed,
+            answers.VerdictRefuted,
+            answers.VerdictNotConfirmed,
+            answers.DecisionConfirmed,
+            answers.DecisionRefuted,
+            answers.DecisionNotConfirmed,
+        ),
+    ),
+    "probability": ("dipapprox probability --json", (answers.Probability,)),
+    "explain": ("dipapprox explain --json", (answers.Explanation,)),
+    "closed_form": ("dipapprox explain --closed-form --json", (answers.ClosedForm,)),
+    "decide": (
+        "dipapprox decide --json",
+        (guarantees.Private, guarantees.Violated, guarantees.Undecided),
+    ),
+    "profile": (
+        "dipapprox profile --json",
+        (guarantees.DeltaAt, guarantees.BudgetAt, guarantees.Curve, guarantees.Renyi),
+    ),
+    "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
+}
+
+
+def _enclosed_unless_rational(field: str, enclosure: str) -> dict[str, object]:
+    """A claim that is no rational number comes with its enclosure."""
+    rational = {"properties": {field: {"pattern": RATIONAL}}}
+    return {"if": rational, "else": {"required": [enclosure]}}
+
+
+_CONDITIONS = {
+    "verify": [
+        _enclosed_unless_rational("eps_prv", "eps_prv_enclosure"),
+        _enclosed_unless_rational("delta", "delta_claim_enclosure"),
+    ]
+}
+
+
+def schema_texts() -> dict[str, str]:
+    """Return the text of each file by the name of its schema."""
+    return {
+        name: json.dumps(_in_order(_schema(name, *kind)), indent=2, ensure_ascii=False) + "\n"
+        for name, kind in _KINDS.items()
+    }
+
+
+def _schema(name: str, title: str, types: _Types) -> dict[str, object]:
+    refs, found = schema_components(types, schema_hook=number_schema, ref_template="#/$defs/{name}")
+    conditions = {"allOf": _CONDITIONS[name]} if name in _CONDITIONS else {}
+    return {
+        "$schema": _DIALECT,
+        "title": title,
+        "anyOf": list(refs),
+        **conditions,
+        "$defs": dict(sorted(found.items())),
+    }
+
+
+def _in_order(part: object) -> object:
+    """Put alternatives in an order of their own: msgspec's versions have theirs."""
+    match part:
+        case dict():
+            inner = {name: _in_order(value) for name, value in part.items()}
+            match inner:
+                case {"anyOf": list(alternatives)}:
+                    return {**inner, "anyOf": sorted(alternatives, key=json.dumps)}
+            return inner
+        case list():
+            return [_in_order(each) for each in part]
+        case _:
+            return part

@@ -1,0 +1,263 @@
+"""What `decide`, `profile` and `calibrate` print with --json, as types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from dipapprox.certificates.numbers import END, RATIONAL
+from dipapprox.certificates.statement import Count, Statement, Text
+from dipapprox.schemas.answers import (
+    Asked,
+    Claimed,
+    Enclosure,
+    End,
+    Extended,
+    Number,
+    Range,
+    Rational,
+    Seconds,
+    Valuation,
+    Witness,
+)
+
+# --- decide -----------------------------------------------------------------------------------
+
+
+class EpsilonRange(Statement, frozen=True):
+    """The eps between two ends; whether an end belongs to them."""
+
+    lower: Rational
+    upper: End
+    lower_closed: bool
+    upper_closed: bool
+
+
+class OutputProbabilities(Statement, frozen=True):
+    """Both probabilities of one output at ε, and their forms in ε."""
+
+    probability: Enclosure
+    adjacent_probability: Enclosure
+    form: Text | None
+    adjacent_form: Text | None
+
+
+class ViolationWitness(Statement, frozen=True):
+    """Both sides of the inequality at one ε; `checked_by` is an engine that found the same."""
+
+    eps: Rational
+    input: Valuation
+    adjacent: Valuation
+    outputs: tuple[Valuation, ...]
+    probabilities: tuple[OutputProbabilities, ...]
+    lhs_enclosure: Enclosure | None
+    rhs_enclosure: Enclosure | None
+    not_enclosed: Annotated[
+        Text | None,
+        Meta(
+            description="why the two sides are null: "
+            "the exact forms tell them apart, their enclosures do not"
+        ),
+    ]
+    violated_on: tuple[EpsilonRange, ...] | None
+    violated_within: tuple[EpsilonRange, ...] | None
+    checked_by: Text | None
+
+
+class LeastDelta(Statement, frozen=True):
+    """The least δ for which the claim holds."""
+
+    enclosure: Enclosure
+    exact: Rational | None
+    where: Text
+    input: Valuation | None
+    adjacent: Valuation | None
+    outputs: tuple[Valuation, ...]
+
+
+class OpenInequality(Statement, frozen=True):
+    """An inequality that is not decided."""
+
+    input: Valuation
+    adjacent: Valuation
+    outputs: tuple[Valuation, ...]
+    reason: Text
+
+
+class DecideAnswer(Asked, frozen=True):
+    """What all decisions have; the claim is (budget * eps, delta)-privacy."""
+
+    interval: Annotated[
+        Range, Meta(description="the epsilons > 0 between two ends, rational ends included")
+    ]
+    budget: Rational
+    delta: Text
+    violated_on: Annotated[
+        tuple[EpsilonRange, ...] | None,
+        Meta(
+            description="ranges of eps that are violated for certain: by any pair with "
+            "--violations, else by the witness"
+        ),
+    ]
+    violated_within: Annotated[
+        tuple[EpsilonRange, ...] | None,
+        Meta(description="the same ranges with ends that they do not exceed for certain"),
+    ]
+    least_delta: LeastDelta | None
+    pairs: Count
+    outputs: Count
+    final_states: Count
+    inequalities: Count
+    distinct: Annotated[int, Meta(ge=0, description="functions of eps whose sign was decided")]
+    open: Annotated[
+        tuple[OpenInequality, ...],
+        Meta(description="inequalities that are not decided, the first hundred"),
+    ]
+    engine: str
+    seconds: Seconds
+
+
+class Private(DecideAnswer, frozen=True):
+    """The claim holds at every ε of the interval."""
+
+    verdict: Literal["private"]
+    reason: None
+    detail: Text | None
+    witness: None
+
+
+class Violated(DecideAnswer, frozen=True):
+    """The witness violates the claim."""
+
+    verdict: Literal["violated"]
+    reason: None
+    detail: Text | None
+    witness: ViolationWitness
+
+
+class Undecided(DecideAnswer, frozen=True):
+    """Not decided: `reason` is a word, `detail` says more."""
+
+    verdict: Literal["unknown"]
+    reason: Literal[
+        "outside-fragment", "path-budget", "integration-budget", "degree-budget",
+        "precision-budget", "tight-delta", "termination", "time-limit", "memory-limit",
+        "interrupted", "internal-error",
+    ]  # fmt: skip
+    detail: Text
+    witness: None
+
+
+# --- profile ----------------------------------------------------------------------------------
+
+
+class ProfileAnswer(Asked, frozen=True):
+    """What all privacy profiles have."""
+
+    eps: Rational
+    pairs: Count | None
+    outputs: Count
+    final_states: Count
+    precision: Count
+    engine: str
+    seconds: Seconds
+    reason: Text | None
+
+
+class DeltaAt(ProfileAnswer, frozen=True):
+    """The least δ at a budget."""
+
+    eps_prv: Claimed
+    delta_enclosure: Enclosure
+    witness: Witness | None
+
+
+class BudgetAt(ProfileAnswer, frozen=True):
+    """The least budget at a δ."""
+
+    delta: Rational
+    eps_prv_enclosure: Extended
+    witness: Witness | None
+
+
+class Line(Statement, frozen=True):
+    """delta >= intercept - slope * e^eps_prv at every eps_prv >= 0."""
+
+    intercept: Number
+    slope: Number
+
+
+class CurveWitness(Statement, frozen=True):
+    """A pair of inputs and a set of outputs."""
+
+    input: Valuation
+    adjacent: Valuation
+    outputs: tuple[Valuation, ...]
+    outputs_at_least: Count | UnsetType = UNSET
+
+
+class CurvePoint(Statement, frozen=True):
+    """The least δ at one budget, and a line below the profile."""
+
+    eps_prv: Rational
+    delta_enclosure: Enclosure
+    line: Line
+    witness: CurveWitness | None
+
+
+class Curve(ProfileAnswer, frozen=True):
+    """The profile between points lies below the chord of its neighbours in x = e^eps_prv, and
+    above every line and its value at the next point."""
+
+    curve: Annotated[tuple[CurvePoint, ...], Meta(min_length=2)]
+    largest_gap: Number
+    witness: Witness | None
+
+
+class RenyiPoint(Statement, frozen=True):
+    """The largest Rényi divergence of one order."""
+
+    order: Annotated[str, Meta(pattern=f"{RATIONAL}|^inf{END}")]
+    divergence_enclosure: Extended
+    witness: Witness | None
+
+
+class Zcdp(Statement, frozen=True):
+    """Zero-concentrated differential privacy."""
+
+    rho_enclosure: Extended
+
+
+class Renyi(ProfileAnswer, frozen=True):
+    """Rényi divergences, and ρ of zero-concentrated differential privacy."""
+
+    renyi: Annotated[tuple[RenyiPoint, ...], Meta(min_length=1)]
+    zcdp: Zcdp
+
+
+# --- calibrate --------------------------------------------------------------------------------
+
+
+class Calibration(Asked, frozen=True):
+    """`calibrate --json`: the ε of the program for a guarantee."""
+
+    eps_prv: Rational
+    delta: Rational
+    eps_enclosure: Annotated[
+        tuple[Number | None, Number | None],
+        Meta(description="[certified, refuted], exact, or null where none was found"),
+    ]
+    eps_prv_at_certified: Extended | None
+    eps_prv_at_refuted: Extended | None
+    witness: Witness | None
+    meaning: str
+    width: Rational
+    tried: Count
+    pairs: Count | None
+    outputs: Count
+    final_states: Count
+    precision: Count
+    engine: str
+    seconds: Seconds
+    reason: Text | None

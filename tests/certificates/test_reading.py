@@ -1,0 +1,123 @@
+"""What is no certificate is refused, with the place in the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dipapprox.certificates import numbers
+from dipapprox.certificates.numbers import read_number
+from dipapprox.certificates.reading import read_certificate
+from dipapprox.certificates.writing import fields_of
+from dipapprox.errors import UserError
+from tests.certificates.samples import SAMPLES, sample
+from tests.checking.certified import replaced, signed
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_what_is_read_is_what_was_written(kind: str) -> None:
+    fields = sample(kind)
+    for given in (fields, json.dumps(fields), json.dumps(fields, indent=2)):
+        record, own_digest = read_certificate(given)
+        assert own_digest == fields["digest"] == record.digest
+        assert json.loads(json.dumps(fields_of(record))) == fields
+
+
+def test_each_number_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates repeat few numbers many times: reading 1,000 proofs is not parsing 1,000."""
+    parsed: list[str] = []
+
+    def counting(text: str, form: re.Pattern[str], expected: str) -> Fraction:
+        parsed.append(text)
+        return read_number(text, form, expected)
+
+    monkeypatch.setattr(numbers, "read_number", counting)
+    fields = sample("private")
+    inequalities = fields["evidence"]["inequalities"]
+    read_certificate(fields)
+    once = len(parsed)
+    assert once > 5
+    read_certificate(replaced(fields, ("evidence", "inequalities"), inequalities * 1000))
+    assert len(parsed) == 2 * once
+
+
+FORM = ("evidence", "inequalities", 0, "form")
+PROOF = ("evidence", "inequalities", 1, "proof")
+MALFORMED: list[tuple[str, tuple[str | int, ...], Any, str]] = [
+    ("private", ("program", "text"), 3, "$.program.text: expected a string, got a whole number"),
+    ("private", (*FORM, 0, 0), -1, "$.evidence.inequalities[0].form[0][0]: expected a whole"),
+    ("private", (*FORM, 0, 0), 10**30, "form[0][0]: expected a whole number <= 10000"),
+    ("private", (*FORM, 0, 0), True, "form[0][0]: expected a whole number, got true or false"),
+    ("private", (*FORM, 0, 1), "1/0", "form[0][1]: expected a fraction with a denominator above 0"),
+    ("private", (*FORM, 0, 1), "9" * 20001, "form[0][1]: expected a number of reasonable length"),
+    ("private", (*FORM, 0, 1), "1\n", "form[0][1]: expected a rational number"),
+    ("private", (*FORM, 0, 2), "0", "form[0]: expected a term that is not 0"),
+    ("private", (*FORM, 0), [0, "1"], "form[0]: expected a list of at least length 3, got 2"),
+    ("private", FORM, [[0, "1", "1"], [0, "1", "2"]], "[0]: expected each power and rate once"),
+    ("private", PROOF, {"kind": "trust me"}, "[1].proof.kind: invalid value 'trust me'"),
+    ("private", PROOF, {"kind": "point", "eps": "1"}, "[1].proof: object missing required field"),
+    ("private", ("claim", "interval"), ["2", "1"], "$.claim.interval: expected an interval"),
+    ("private", ("claim", "budget"), "-1", "$.claim.budget: expected a number >= 0"),
+    ("private", ("pairs",), {"selection": "all", "count": 1, "list": None}, "$.pairs.selection:"),
+    ("private", ("widened",), {"q": "0 .. 5"}, "$.widened.q: expected 0..5"),
+    ("violated", ("pairs", "count"), 3, "$.pairs.count: expected null, as the search ended"),
+    ("violated", ("verdict",), "DP", '$.verdict: expected "private" or "violated"'),
+    ("DP", ("delta_enclosure",), ["1", "0"], "$.delta_enclosure: expected two numbers in [0, 1]"),
+    (
+        "DP",
+        ("delta_enclosure", 0),
+        "1e-10001",
+        "[0]: expected a number of reasonable size",
+    ),
+    ("DP", ("delta_enclosure", 1), "1e999999999", "[1]: expected a number of reasonable size"),
+    ("DP", ("evidence", "probabilities", 0, 0), "-1/2", "$.evidence.probabilities[0][0]: exp"),
+    ("DP", ("evidence", "rows", 1, "input"), [0, "a b"], "$.evidence.rows[1].input[1]: expected"),
+    ("DP", ("evidence", "rows", 1, "input"), [0, "1/2\n"], "$.evidence.rows[1].input[1]: expect"),
+    ("DP", ("evidence",), {"kind": "summary", "rows": 1, "x": 1}, "unknown field 'x'"),
+    ("Not_DP", ("evidence", "outputs"), [], "$.evidence.outputs: expected a list of length >= 1"),
+]
+
+
+@pytest.mark.parametrize(("kind", "place", "value", "message"), MALFORMED)
+def test_a_malformed_field_is_named(
+    kind: str, place: tuple[str | int, ...], value: object, message: str
+) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        read_certificate(signed(replaced(sample(kind), place, value)))
+
+
+def test_a_field_that_comes_twice_is_named_wherever_it_is() -> None:
+    text = json.dumps(sample("private"))
+    for once in ('"kind": "inequalities"', '"budget": "1/2"', '"name": "sparse"'):
+        assert once in text
+        name = once.partition(":")[0].strip('"')
+        with pytest.raises(UserError, match=f"the field '{name}' occurs twice"):
+            read_certificate(text.replace(once, f"{once}, {once}", 1))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1.0", "1e2", "1e999"])
+def test_floating_point_numbers_are_refused(number: str) -> None:
+    text = json.dumps(sample("DP")).replace('"version": 2', f'"version": {number}')
+    with pytest.raises(UserError, match=f"{number} is not a number that it may have"):
+        read_certificate(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, '{"format":' * 10**5, f"[{'1' * 5000}]", "\ud800"])
+def test_what_is_too_deep_or_too_long_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="not JSON"):
+        read_certificate(text)
+
+
+def test_objects_of_python_that_are_no_json_are_refused() -> None:
+    fields = sample("DP")
+    loop: dict[str, object] = {**fields}
+    loop["claim"] = loop
+    for bad in ({**fields, "claim": {1, 2}}, loop):
+        with pytest.raises(UserError, match="not JSON"):
+            read_certificate(bad)
+    with pytest.raises(UserError, match="is not a number that it may have"):
+        read_certificate({**fields, "claim": float("nan")})

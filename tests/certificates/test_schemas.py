@@ -1,0 +1,72 @@
+"""Schemas are made from types; whatever is read as a certificate suits its schema."""
+
+from __future__ import annotations
+
+import copy
+import os
+import random
+import subprocess
+import sys
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from dipapprox.certificates.reading import read_certificate
+from dipapprox.errors import UserError
+from dipapprox.schemas.generate import schema_texts
+from tests.certificates.samples import SAMPLES, sample
+from tests.checking.certified import Fields, at
+from tests.checking.test_forgeries import places
+from tests.schemas import validator
+
+VALUES: list[Any] = [
+    None, True, 0, 1, -1, 10**30, "", "0", "1/2", "-1/2", "0.5", "1e-3", "01", " 1", "1\n", "inf",
+    "DP", "private", "adjacent", [], [[]], ["0", "1"], ["1", "0"], [0, 0], {}, {"kind": "summary"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", schema_texts())
+def test_the_shipped_files_are_what_is_generated(name: str) -> None:
+    shipped = files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    assert shipped == schema_texts()[name], "`make schemas` writes them"
+
+
+def test_generating_them_touches_no_memory_of_others() -> None:
+    """msgspec 0.22 frees an object twice if a string with a pattern may also be a list."""
+    script = "from dipapprox.schemas.generate import schema_texts; schema_texts()"
+    environment = {**os.environ, "PYTHONMALLOC": "debug"}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_whatever_is_read_is_valid(kind: str) -> None:
+    fields = sample(kind)
+    schema = validator("certificate" if kind in ("DP", "Not_DP") else "decision_certificate")
+    schema.validate(fields)
+    draw, refused, all_places = random.Random(kind), 0, places(fields, ())[1:]
+    for _ in range(150):
+        changed = mutated(fields, draw.choice(all_places), draw)
+        try:
+            read_certificate(changed)
+        except UserError:
+            refused += 1
+        else:
+            schema.validate(changed)
+    assert refused > 50
+
+
+def mutated(fields: Fields, place: tuple[str | int, ...], draw: random.Random) -> Fields:
+    """Return a copy in which one thing is another, is missing, or is one too many."""
+    changed = copy.deepcopy(fields)
+    inner, last = at(changed, place[:-1]), place[-1]
+    match draw.choice(["replace", "replace", "remove", "add"]):
+        case "remove":
+            del inner[last]
+        case "add" if isinstance(inner, list):
+            inner.append(inner[last])
+        case "add":
+            inner[f"{last}x"] = inner[last]
+        case _:
+            inner[last] = draw.choice(VALUES)
+    return changed
