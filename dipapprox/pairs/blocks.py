@@ -14,6 +14,7 @@ from itertools import accumulate
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dipapprox.language.core import Cell, InputRow
 from dipapprox.pairs.walk import Integers, Walk
@@ -29,9 +30,9 @@ class Block:
     def __len__(self) -> int:
         return len(self.first)
 
-    def pair(self, place: int) -> Block:
-        """Return one of the pairs as a block of its own."""
-        return Block(self.first[place : place + 1], self.second[place : place + 1])
+    def take(self, places: NDArray[np.intp]) -> Block:
+        """Return some of the pairs as a block of their own."""
+        return Block(self.first[places], self.second[places])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import numpy as np
 from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.numerics.enclosure import Side, compare
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.bounds import enclosure, positive_part
+from dipapprox.pairs.blocks import Block
+from dipapprox.pairs.hockey_stick import enclosure
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.tables import Tables
@@ -55,8 +56,7 @@ def _violating(search: Search, pairs: Sequence[Pair], tables: Tables, bits: int)
     bounds = tables.table(list(rows), bits)
     first = np.array([rows[u] for u, _ in pairs], dtype=np.int64)
     second = np.array([rows[v] for _, v in pairs], dtype=np.int64)
-    least = positive_part(bounds.lower[first] - bounds.high_discount[second]).sum(axis=1)
-    most = positive_part(bounds.upper[first] - bounds.low_discount[second]).sum(axis=1)
-    for pair, low, high in zip(pairs, least, most, strict=True):
+    block = Block(first, second)
+    for pair, low, high in zip(pairs, bounds.below(block), bounds.above(block), strict=True):
         if enclosure(low, high, bounds.lower.shape[1], None).lower > search.delta:
             yield pair

@@ -25,8 +25,8 @@ from dipapprox.language.core import Cell, InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.bounds import Discounted, Numbers, enclosure, positive_part
 from dipapprox.pairs.counters import CounterPlan, Stage, Weights
+from dipapprox.pairs.hockey_stick import Discounted, Numbers, enclosure
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.pairs.walk import Integers
 
@@ -200,8 +200,7 @@ def _terms(
         second = _sums(layer.second, before, each.weights)[:, None] + own
         u = np.searchsorted(of.codes, first)[:, steps.first]
         v = np.searchsorted(of.codes, second)[:, steps.second]
-        least = positive_part(of.bounds.lower[u] - of.bounds.high_discount[v])
-        most = positive_part(of.bounds.upper[u] - of.bounds.low_discount[v])
+        least, most = of.bounds.least(u, v), of.bounds.most(u, v)
         if settle is not None:
             most[_vanishing(each.output, of, u, v, (least == 0) & (most > 0), settle, limits)] = 0
         lower += least

@@ -12,6 +12,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.hockey_stick import positive_part
 
 Array = NDArray[np.float64]
 
@@ -57,8 +58,8 @@ class PairList:
         for start in range(0, len(sums), step):
             limits.check()
             part = slice(start, start + step)
-            terms = raised[self.first[part]] - discount[self.second[part]]
-            sums[part] = np.maximum(terms, 0.0).sum(axis=1)
+            terms = positive_part(raised[self.first[part]] - discount[self.second[part]])
+            sums[part] = terms.sum(axis=1)
         return sums
 
 

@@ -98,14 +98,6 @@ def silent(_done: int, _total: int | None) -> None:
     """Report no progress."""
 
 
-def precisions(first: int, last: int) -> tuple[int, ...]:
-    """Return the ladder first, 2 * first, 4 * first, … that ends with `last` (or is `first`)."""
-    ladder = [first]
-    while ladder[-1] < last:
-        ladder.append(min(2 * ladder[-1], last))
-    return tuple(ladder)
-
-
 @dataclass(slots=True)
 class Search:
     """One run over many pairs; the fields after `limits` are valid whenever the run ends.

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.pairs.bounds import (
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
     Discounted,
     discounted_doubles,
     discounted_integers,
 )
-from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.search import ProbabilitySource
 
 _FACTOR_BITS = 64

@@ -11,13 +11,13 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, count_selected
+from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.roads import check_pairs
 from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
     Progress,
     Search,
-    precisions,
     silent,
 )
 from dipapprox.privacy.claim import Claim

@@ -31,8 +31,8 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.rungs import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
-from dipapprox.pairs.bounds import discounted_doubles, positive_part
 from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.hockey_stick import discounted_doubles, positive_part
 from tests.numerics.alone import alone
 
 SOURCE = """

@@ -33,8 +33,10 @@ from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import budget_factor, divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.roads import check_pairs
-from dipapprox.pairs.search import Search, precisions, silent
+from dipapprox.pairs.search import Search, silent
+from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
@@ -151,11 +153,9 @@ def by_counters(of: Opened, search: Search) -> None:
 
 
 def in_blocks(of: Opened, search: Search) -> None:
-    program = of.states.program
-    walk = plan_walk(program.inputs, program.adjacency)
-    assert walk is not None
-    total = count_pairs(program.inputs, program.adjacency)
-    search_blocks(search, program, walk, of.tables(search), total, silent)
+    pairs = SelectedPairs(of.states, AllPairs(), len(of.pairs()))
+    arrays = pairs.arrays(of.probabilities, search.ladder[0], search.limits)
+    search_blocks(search, arrays, pairs.total, silent)
 
 
 Road = Callable[[Opened, Search], None]

@@ -17,7 +17,8 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import budget_factor, divergence
 from dipapprox.pairs.growth import Growth
-from dipapprox.pairs.search import Search, precisions
+from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.search import Search
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Answer

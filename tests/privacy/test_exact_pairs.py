@@ -194,8 +194,8 @@ def test_doubtful_terms_are_settled_for_all_pairs_together(
     assert usual.answer is (Answer.NOT_DP if budget == "0.999" else Answer.DP)
     monkeypatch.undo()
     # More pairs than can be looked at one by one: 7^10 - 3^10.
-    monkeypatch.setattr(roads, "_MOST_IN_BLOCKS", 0)
-    monkeypatch.setattr(roads, "_MOST_ALONE", 0)
+    monkeypatch.setattr(roads, "_MOST_IN_TABLE", 0)
+    monkeypatch.setattr(roads, "_MOST_IN_PORTIONS", 0)
     together = dipapprox.verify(program, claim)
     assert together.answer is usual.answer
     assert together.pairs == usual.pairs or usual.answer is Answer.NOT_DP

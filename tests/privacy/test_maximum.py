@@ -10,7 +10,8 @@ import pytest
 import dipapprox
 from dipapprox import AtBudget, AtDelta, AtOrders, LeastBudget, LeastDelta, OnCurve, RenyiProfile
 from dipapprox.errors import LimitReached
-from dipapprox.privacy.profiles import maximum, parts, renyi
+from dipapprox.pairs import arrays, selected
+from dipapprox.privacy.profiles import maximum, renyi
 
 HALF = Fraction(1, 2)
 TEXT = (Path(__file__).parents[2] / "programs" / "noisy_max_gauss.dpg").read_text("utf-8")
@@ -31,7 +32,7 @@ def renyi_ends() -> list[tuple[Fraction, Fraction]]:
 
 @pytest.fixture
 def no_counters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maximum, "plan_counters", lambda *_: None)
+    monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
 
 
 @pytest.mark.parametrize("block", [1, 60, 2**17])
@@ -40,8 +41,8 @@ def test_portions_do_not_matter(
     block: int, table: int, no_counters: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Noisy max, N = 4: max ε₀ = .25740 (specification, section 7.6); 240 pairs of 16 rows.
-    monkeypatch.setattr(parts, "_BLOCK", block)
-    monkeypatch.setattr(parts, "_LARGEST_TABLE", table)
+    monkeypatch.setattr(arrays, "_BLOCK", block)
+    monkeypatch.setattr(arrays, "LARGEST_TABLE", table)
     pairs = [((u,) * 4, (v,) * 4) for u, v in ((0, 1), (1, 0))]
     pairs.append(((0, 0, 0, 1), (1, 1, 1, 0)))
     for chosen in (None, pairs):

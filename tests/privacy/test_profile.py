@@ -27,7 +27,7 @@ from dipapprox import (
     RenyiProfile,
     UserError,
 )
-from dipapprox.privacy.profiles import maximum
+from dipapprox.pairs import selected
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -213,9 +213,9 @@ def test_counters_and_blocks_agree(name: str, monkeypatch: pytest.MonkeyPatch) -
     p = program(name, N=3)
     questions = (AtBudget(Fraction(1, 20)), AtDelta(Fraction(1, 100)), AtDelta(Fraction(0)))
     usual = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
-    monkeypatch.setattr(maximum, "plan_counters", lambda *_: None)
+    monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
     blocks = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
-    monkeypatch.setattr(maximum, "plan_walk", lambda *_: None)
+    monkeypatch.setattr(selected, "plan_walk", lambda *_: None)
     single = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
     for answers in zip(usual, blocks, single, strict=True):
         for field in ("delta_enclosure", "eps_prv_enclosure"):

@@ -19,8 +19,8 @@ from dipapprox.numerics import intervals
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined
-from dipapprox.pairs.bounds import discounted_doubles, stretch
 from dipapprox.pairs.divergence import Factor, budget_factor
+from dipapprox.pairs.hockey_stick import discounted_doubles, stretch
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.drift import Drift
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim

@@ -20,7 +20,8 @@ from dipapprox.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
-from dipapprox.pairs.search import Progress, precisions, silent
+from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.intervals.cells import Point
 from dipapprox.privacy.intervals.drift import Drift
 from dipapprox.privacy.intervals.equal_rows import different_pairs

@@ -2,7 +2,7 @@
 
 doubles, all pairs, any number of budgets (`largest`)
     |   outputs that depend on few counters: all pairs at once (`largest_delta`)
-    |   otherwise: tables and blocks (`parts`)
+    |   otherwise: tables and blocks (`arrays`)
     v
 wide? the pairs that may be the largest, exactly, with more and more bits (`sharpened`)
 """
@@ -17,22 +17,14 @@ from functools import partial
 import numpy as np
 
 from dipapprox.errors import LimitReached
-from dipapprox.language.core import Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected
+from dipapprox.pairs.adjacency import Pair, PairSelection, count_selected
+from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.blocks import Block
-from dipapprox.pairs.bounds import (
-    DOUBLE_BITS,
-    Discounted,
-    Numbers,
-    discounted_doubles,
-    enclosure,
-    positive_part,
-)
-from dipapprox.pairs.counters import CounterPlan, plan_counters
+from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import (
     Factor,
     Probabilities,
@@ -40,21 +32,23 @@ from dipapprox.pairs.divergence import (
     divergence,
     likely_outputs,
 )
-from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
+from dipapprox.pairs.hockey_stick import (
+    DOUBLE_BITS,
+    Discounted,
+    discounted_doubles,
+    enclosure,
+)
+from dipapprox.pairs.largest import largest_delta
 from dipapprox.pairs.search import Progress, silent
-from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
-from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
 from dipapprox.privacy.profiles.pair_maxima import Budget, ExcessSet, Maximum, improved
-from dipapprox.privacy.profiles.parts import PairParts, Part
 from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Witness, WitnessRow
 from dipapprox.semantics.state import FinalStates
 
 _FACTOR_BITS = 64
-_FEW_PAIRS = 100
-_LARGEST_SYMMETRY = 500_000
 
 MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
@@ -76,7 +70,7 @@ class Maxima:
 
     Attributes:
         pairs: Their number; None if it is too large to count.
-        parts: The pairs as arrays.
+        arrays: The pairs as arrays.
 
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
@@ -91,32 +85,23 @@ class Maxima:
         limits: Limits,
         progress: Progress = silent,
     ) -> None:
-        program = states.program
         self.ladder = ladder
-        self.pairs = count_selected(program, selection)
-        self._cells = program.inputs
+        self.pairs = count_selected(states.program, selection)
+        self._cells = states.program.inputs
         self._bulk = source
         self._rows = RememberedRows(source)
         self._limits = limits
         self._progress = progress
         self._outputs = states.outputs()
         self._counter_obstacle: str | None = None
-        walk = None
-        if isinstance(selection, AllPairs) and not isinstance(program.adjacency, Listed):
-            few = self.pairs is not None and self.pairs <= _FEW_PAIRS
-            walk = None if few else plan_walk(program.inputs, program.adjacency)
-        self.parts = PairParts(program, selection, walk, source, len(self._outputs), limits)
-        self._plan: CounterPlan | None = None
-        if walk is not None and len(states.states) * len(program.inputs) <= _LARGEST_SYMMETRY:
-            plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
-            many = self.pairs is None or not self.parts.in_one_table
-            if plan is not None and (many or 2 * plan.expansions <= (self.pairs or 0)):
-                self._plan = plan
+        selected = SelectedPairs(states, selection, self.pairs)
+        self.arrays = selected.arrays(source, DOUBLE_BITS, limits)
+        self._plan = selected.plan(in_one_table=self.arrays.in_one_table)
 
     @property
     def obstacle(self) -> str | None:
         """Why some probability could not be enclosed; None if all could."""
-        return self._counter_obstacle or self.parts.obstacle
+        return self._counter_obstacle or self.arrays.obstacle
 
     def distributions(self, pair: Pair, bits: int) -> Sequence[Probabilities | NotEnclosed]:
         """Enclose the probability of every output for both inputs."""
@@ -146,13 +131,12 @@ class Maxima:
             return found
         self.check_size()
         best = [_Best() for _ in factors]
-        for part in self.parts:
+        for tabled in self.arrays:
             for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
-                bounds = discounted_doubles(part.lower, part.upper, factor)
-                for block in part.blocks():
+                bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+                for block in tabled.blocks():
                     self._limits.check()
-                    lower, upper = _sums(bounds, block)
-                    record.take(part, block, lower, upper)
+                    record.take(tabled, block, bounds)
                 self._progress(done + 1, len(factors))
         return [record.maximum(len(self._outputs)) for record in best]
 
@@ -254,15 +238,15 @@ class Maxima:
         found: list[Pair] = []
         # Sums in doubles are within this of the true ones: see `bounds`.
         harmless = rounding.below(least * (1 - Fraction(len(self._outputs) + 4, 2**52)))
-        for part in self.parts:
-            bounds = discounted_doubles(part.lower, part.upper, factor)
-            for block in part.blocks():
+        for tabled in self.arrays:
+            bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+            for block in tabled.blocks():
                 self._limits.check()
-                _, upper = _sums(bounds, block)
+                upper = bounds.above(block)
                 places = np.flatnonzero((upper >= harmless) & (upper > 0))
                 if len(found) + len(places) > _MOST_CANDIDATES:
                     return None
-                found += (part.pair(block, place) for place in places.tolist())
+                found += (tabled.pair(block, place) for place in places.tolist())
         return found
 
 
@@ -274,21 +258,19 @@ class _Best:
     upper: float = -1.0
     pair: Pair | None = None
 
-    def take(self, part: Part, block: Block, lower: Numbers, upper: Numbers) -> None:
+    def take(self, tabled: TabledPairs, block: Block, bounds: Discounted) -> None:
+        upper = bounds.above(block)
         self.upper = max(self.upper, float(upper.max()))
-        place = int(np.argmax(lower))
-        if lower[place] > self.lower:
-            self.lower, self.pair = float(lower[place]), part.pair(block, place)
+        places = np.flatnonzero(upper > self.lower)
+        if not len(places):
+            return
+        lower = bounds.below(block.take(places))
+        best = int(np.argmax(lower))
+        if lower[best] > self.lower:
+            self.lower, self.pair = float(lower[best]), tabled.pair(block, int(places[best]))
 
     def maximum(self, outputs: int) -> Maximum:
         if self.pair is None:
             # The largest of no deltas is 0: nothing has to be told apart.
             return Maximum(Enclosure.exact(0), None, DOUBLE_BITS)
         return Maximum(enclosure(self.lower, self.upper, outputs, None), self.pair, DOUBLE_BITS)
-
-
-def _sums(bounds: Discounted, block: Block) -> tuple[Numbers, Numbers]:
-    first, second = block.first, block.second
-    lower = positive_part(bounds.lower[first] - bounds.high_discount[second]).sum(axis=1)
-    upper = positive_part(bounds.upper[first] - bounds.low_discount[second]).sum(axis=1)
-    return lower, upper

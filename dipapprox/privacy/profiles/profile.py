@@ -20,7 +20,8 @@ from dipapprox.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.pairs.divergence import Factor
-from dipapprox.pairs.search import Progress, precisions, silent
+from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.possible import PossibleOutputs
 from dipapprox.privacy.products.layout import select_parts

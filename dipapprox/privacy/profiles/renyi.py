@@ -23,11 +23,11 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.numerics.rounding import Array
 from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.maximum import Maxima
-from dipapprox.privacy.profiles.parts import Part
 
 _MOST_CANDIDATES = 5_000
 
@@ -63,20 +63,20 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
     lower, attaining = -inf, None
     candidates: list[tuple[float, Pair]] = []
     overflow = False
-    for part in maxima.parts:
-        terms = _Terms.of(part, order)
-        for block in part.blocks():
+    for tabled in maxima.arrays:
+        terms = _Terms.of(tabled, order)
+        for block in tabled.blocks():
             low, high = terms.sums(block)
             place = int(np.argmax(low))
             if low[place] > lower:
-                lower, attaining = float(low[place]), part.pair(block, place)
+                lower, attaining = float(low[place]), tabled.pair(block, place)
                 candidates = [each for each in candidates if each[0] >= lower]
             places = np.flatnonzero(high >= lower)
             if len(places) + len(candidates) > _MOST_CANDIDATES:
                 # Too many to compare one by one: from here on only the largest bound counts.
                 overflow = True
                 places = places[[int(np.argmax(high[places]))]]
-            candidates += ((float(high[k]), part.pair(block, k)) for k in places.tolist())
+            candidates += ((float(high[k]), tabled.pair(block, k)) for k in places.tolist())
     if attaining is None:
         return OrderBounds(Extended(Fraction(0), Fraction(0)), None, maxima.ladder[0])
     if overflow:
@@ -190,22 +190,22 @@ class _Terms:
     start_upper: Array
 
     @classmethod
-    def of(cls, part: Part, order: Fraction) -> _Terms:
+    def of(cls, tabled: TabledPairs, order: Fraction) -> _Terms:
         if order == 1:
             # p ln p, with 0 ln 0 = 0; it falls to -1/e and rises again, so no ends: p in [l, u].
-            low, high = logarithms(part.lower, part.upper)
+            low, high = logarithms(tabled.lower, tabled.upper)
             with np.errstate(invalid="ignore"):
-                least = np.where(part.upper == 0, 0.0, part.upper * low)
-                most = np.where(part.lower == 0, 0.0, part.lower * high)
+                least = np.where(tabled.upper == 0, 0.0, tabled.upper * low)
+                most = np.where(tabled.lower == 0, 0.0, tabled.lower * high)
             least = np.where(np.isnan(least) | (least == -inf), -0.5, least)
             start = (
                 _step(least.sum(axis=1), least, -inf),
                 _step(most.sum(axis=1), most, inf),
             )
-            return cls(part.lower, part.upper, -high, -low, *start)
-        own = powers(part.lower, part.upper, order)
-        other = powers(part.lower, part.upper, 1 - order)
-        zero = np.zeros(len(part.lower))
+            return cls(tabled.lower, tabled.upper, -high, -low, *start)
+        own = powers(tabled.lower, tabled.upper, order)
+        other = powers(tabled.lower, tabled.upper, 1 - order)
+        zero = np.zeros(len(tabled.lower))
         return cls(*own, *other, zero, zero)
 
     def sums(self, block: Block) -> tuple[Array, Array]:

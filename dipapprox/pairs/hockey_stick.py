@@ -1,4 +1,4 @@
-"""Lemma 2's sum over arrays of probabilities: many pairs at once, every rounding accounted for.
+"""The hockey-stick divergence over arrays: Lemma 2's sum for many pairs, all roundings counted.
 
 A term max(p_u(o) - e^budget p_u'(o), 0) needs p_u(o) from u and e^budget p_u'(o), the *discount*,
 from u'. Discounts are formed once for each row, rounded outward; a pair then costs subtractions,
@@ -32,10 +32,13 @@ from numpy.typing import NDArray
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.divergence import Factor
 
 Numbers = NDArray[Any]
 """Doubles or Python integers."""
+
+Places = NDArray[np.integer[Any]]
 
 MOST_ADDITIONS = 2**20
 
@@ -75,6 +78,29 @@ class Discounted:
             self.high_discount[places],
             self.scale,
         )
+
+    def least(self, first: Places, second: Places) -> Numbers:
+        """Return lower bounds of the terms of pairs, to be added up and handed to `enclosure`.
+
+        Args:
+            first: Places of u on the first axis.
+            second: Places of u', the same shape.
+        """
+        return positive_part(self.lower[first] - self.high_discount[second])
+
+    def most(self, first: Places, second: Places) -> Numbers:
+        """Return upper bounds likewise."""
+        return positive_part(self.upper[first] - self.low_discount[second])
+
+    def below(self, block: Block) -> Numbers:
+        """Return lower bounds of the sums of the pairs of a block, for a table of rows."""
+        sums: Numbers = self.least(block.first, block.second).sum(axis=1)
+        return sums
+
+    def above(self, block: Block) -> Numbers:
+        """Return upper bounds likewise."""
+        sums: Numbers = self.most(block.first, block.second).sum(axis=1)
+        return sums
 
 
 def stretch(additions: int) -> Fraction:

@@ -13,16 +13,16 @@ from itertools import islice
 
 import numpy as np
 
-from dipapprox.language.core import InputRow, Listed, Program
+from dipapprox.language.core import InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
-from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.adjacency import Pair, PairSelection
 from dipapprox.pairs.blocks import Block, RowNumbers, pair_blocks
-from dipapprox.pairs.bounds import DOUBLE_BITS
+from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.walk import Walk
 
-_LARGEST_TABLE = 2_000_000
-"""Most probabilities in a table of all rows."""
+LARGEST_TABLE = 2_000_000
+"""Most probabilities in a table of all rows; each takes up to 32 bytes."""
 
 _BLOCK = 2**17
 """Most terms (pairs x outputs) of a block: a few arrays of this size stay in the cache."""
@@ -31,7 +31,7 @@ _ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class TabledPairs:
     """Some pairs, and certified probabilities (rows x outputs) of the rows they are made of."""
 
     lower: Array
@@ -44,18 +44,23 @@ class Part:
         return self.row(int(block.first[place])), self.row(int(block.second[place]))
 
 
-class PairParts:
-    """All selected pairs in parts.
+class PairArrays:
+    """All selected pairs, with the probabilities of their rows in doubles.
 
     Args:
         program: Its inputs and adjacency are used.
         selection: Which pairs.
-        walk: The steps of the cells; None to take pairs one by one.
+        total: Their number, if known.
+        walk: The steps of the cells; None if pairs cannot be made from them.
         source: Gives the probabilities.
         outputs: How many there are.
-        limits: Asked for every block.
+        bits: Asked for, within the reach of doubles.
+        limits: Asked for every table.
 
     Attributes:
+        bits: As given.
+        outputs: As given.
+        in_one_table: Whether one table serves all pairs.
         obstacle: Why some probability could not be enclosed, the first reason met; else None.
     """
 
@@ -63,68 +68,73 @@ class PairParts:
         self,
         program: Program,
         selection: PairSelection,
+        total: int | None,
         walk: Walk | None,
         source: BulkSource,
         outputs: int,
+        bits: int,
         limits: Limits,
     ) -> None:
         self._program = program
         self._selection = selection
+        self._total = total
         self._walk = walk
         self._source = source
+        self.bits = bits
+        self.outputs = outputs
         self._size = max(_BLOCK // max(outputs, 1), 1)
         self._limits = limits
-        self._whole: Part | None = None
+        self._whole: TabledPairs | None = None
         self._numbers = RowNumbers(program.inputs)
-        self.in_one_table = (
-            walk is not None
-            and isinstance(selection, AllPairs)
-            and not isinstance(program.adjacency, Listed)
-            and self._numbers.count * outputs <= _LARGEST_TABLE
-        )
+        self.in_one_table = walk is not None and self._numbers.count * outputs <= LARGEST_TABLE
         self.obstacle: str | None = None
 
-    def __iter__(self) -> Iterator[Part]:
-        """Yield the parts; the pairs of all their blocks are the selected ones, each once."""
+    def __iter__(self) -> Iterator[TabledPairs]:
+        """Yield all selected pairs, each once; those that are likely to differ most come early."""
         if self._whole is not None:
             yield self._whole
         elif self.in_one_table:
             yield self._one_table()
         else:
-            pairs = select_pairs(self._program, self._selection)
+            pairs = likely_first(self._program, self._selection, self._total)
             portion, alone = tuple(islice(pairs, self._size)), True
             while portion:
-                part = self._portion(portion)
+                found = self._portion(portion)
                 portion = tuple(islice(pairs, self._size))
                 if alone and not portion:
-                    self._whole = part
+                    self._whole = found
                 alone = False
-                yield part
+                yield found
 
-    def _one_table(self) -> Part:
+    def _one_table(self) -> TabledPairs:
         numbers, walk = self._numbers, self._walk
         assert walk is not None
         lower, upper = self._table([numbers.row(k) for k in range(numbers.count)])
         blocks = partial(pair_blocks, self._program.inputs, walk, self._size)
-        self._whole = Part(lower, upper, blocks, numbers.row)
+        self._whole = TabledPairs(lower, upper, blocks, numbers.row)
         return self._whole
 
-    def _portion(self, pairs: Sequence[Pair]) -> Part:
-        numbers = {row: k for k, row in enumerate(dict.fromkeys(r for pair in pairs for r in pair))}
-        rows = list(numbers)
+    def _portion(self, pairs: Sequence[Pair]) -> TabledPairs:
+        block, rows = numbered(pairs)
         lower, upper = self._table(rows)
-        block = Block(
-            np.array([numbers[u] for u, _ in pairs], np.int64),
-            np.array([numbers[v] for _, v in pairs], np.int64),
-        )
-        return Part(lower, upper, lambda: iter((block,)), rows.__getitem__)
+        return TabledPairs(lower, upper, lambda: iter((block,)), rows.__getitem__)
 
     def _table(self, rows: Sequence[InputRow]) -> tuple[Array, Array]:
         lower, upper = [], []
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             self._limits.check()
-            found = self._source.table(rows[start : start + _ROWS_AT_A_TIME], DOUBLE_BITS)
+            found = self._source.table(rows[start : start + _ROWS_AT_A_TIME], self.bits)
             self.obstacle = self.obstacle or found.obstacle
             lower.append(found.lower)
             upper.append(found.upper)
         return np.concatenate(lower), np.concatenate(upper)
+
+
+def numbered(pairs: Sequence[Pair]) -> tuple[Block, list[InputRow]]:
+    """Number the rows of some pairs; return the pairs as a block, and the rows."""
+    numbers = {row: k for k, row in enumerate(dict.fromkeys(r for pair in pairs for r in pair))}
+    block = Block(
+        np.array([numbers[u] for u, _ in pairs], np.int64),
+        np.array([numbers[v] for _, v in pairs], np.int64),
+    )
+    return block, list(numbers)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.bounds import (
+from dipapprox.pairs.divergence import Factor, budget_factor, divergence
+from dipapprox.pairs.hockey_stick import (
     Discounted,
     discounted_doubles,
     discounted_integers,
@@ -21,7 +22,6 @@ from dipapprox.pairs.bounds import (
     positive_part,
     stretch,
 )
-from dipapprox.pairs.divergence import Factor, budget_factor, divergence
 
 TINY = 2.0**-1074
 DOUBLES = st.one_of(

@@ -1,0 +1,78 @@
+"""Which way the selected pairs of a program are gone through: what is said here is said once.
+
+    few pairs, or listed ones            no steps: pairs as they are listed
+    outputs that depend on few counters  all pairs at once, however many (`largest`)
+    few enough rows for one table        in blocks (`arrays`)
+    anything else                        in portions, each with a table of its own
+
+The ways differ in cost only.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from dipapprox.language.core import Listed
+from dipapprox.limits import Limits
+from dipapprox.numerics.bulk import BulkSource
+from dipapprox.pairs.adjacency import AllPairs, PairSelection
+from dipapprox.pairs.arrays import PairArrays
+from dipapprox.pairs.counters import CounterPlan, plan_counters
+from dipapprox.pairs.largest import MOST_EXPANSIONS
+from dipapprox.pairs.likely import FEW_PAIRS
+from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.walk import Walk, plan_walk
+from dipapprox.semantics.state import FinalStates
+
+_LARGEST_SYMMETRY = 500_000
+"""Most final states times cells that symmetries are looked for in."""
+
+
+class SelectedPairs:
+    """The selected pairs of a program, and what they cost.
+
+    Args:
+        states: Final states.
+        selection: Which pairs.
+        total: Their number, if known.
+
+    Attributes:
+        walk: The steps of the cells; None if pairs are few, listed, or have too many steps.
+
+    Raises:
+        UserError: If the program's adjacency does not suit its inputs.
+    """
+
+    def __init__(self, states: FinalStates, selection: PairSelection, total: int | None) -> None:
+        self.states = states
+        self.program = states.program
+        self.selection = selection
+        self.total = total
+        self.outputs = len(states.outputs())
+        few = total is not None and total <= FEW_PAIRS
+        adjacency = self.program.adjacency
+        listed = not isinstance(selection, AllPairs) or isinstance(adjacency, Listed)
+        self.walk: Walk | None = None
+        if not few and not listed:
+            assert not isinstance(adjacency, Listed)
+            self.walk = plan_walk(self.program.inputs, adjacency)
+
+    def arrays(self, source: BulkSource, bits: int, limits: Limits) -> PairArrays:
+        """Return the pairs as arrays."""
+        return PairArrays(
+            self.program, self.selection, self.total, self.walk, source, self.outputs, bits, limits
+        )
+
+    def plan(self, *, in_one_table: bool) -> CounterPlan | None:
+        """Plan counters; None if there are none, or a table of all rows is cheaper."""
+        found = self._plan
+        if found is None or not in_one_table or self.total is None:
+            return found
+        return found if 2 * found.expansions <= self.total else None
+
+    @cached_property
+    def _plan(self) -> CounterPlan | None:
+        cells = self.program.inputs
+        if self.walk is None or len(self.states.states) * len(cells) > _LARGEST_SYMMETRY:
+            return None
+        return plan_counters(CellSymmetry(self.states), cells, self.walk, MOST_EXPANSIONS)
