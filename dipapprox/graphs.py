@@ -53,6 +53,51 @@ def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, parts.values()))
 
 
+def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return the number of each vertex's strongly connected component.
+
+    Every edge leads to a component of the same or a smaller number (Tarjan 1972, without
+    recursion: a path may be as long as the graph).
+
+    Args:
+        successors: The heads of the edges that leave each vertex.
+    """
+    size = len(successors)
+    order = [-1] * size  # in which vertices were found
+    lowest = [0] * size  # the first vertex of the stack that can be reached
+    component = [-1] * size
+    stack: list[int] = []
+    found = components = 0
+    for start in range(size):
+        if order[start] >= 0:
+            continue
+        trail = [(start, iter(successors[start]))]
+        order[start] = lowest[start] = found
+        found += 1
+        stack.append(start)
+        while trail:
+            vertex, rest = trail[-1]
+            for head in rest:
+                if order[head] < 0:
+                    order[head] = lowest[head] = found
+                    found += 1
+                    stack.append(head)
+                    trail.append((head, iter(successors[head])))
+                    break
+                if component[head] < 0:
+                    lowest[vertex] = min(lowest[vertex], order[head])
+            else:
+                trail.pop()
+                if trail:
+                    above = trail[-1][0]
+                    lowest[above] = min(lowest[above], lowest[vertex])
+                if lowest[vertex] == order[vertex]:
+                    while component[vertex] < 0:
+                        component[stack.pop()] = components
+                    components += 1
+    return tuple(component)
+
+
 def leaves_first(neighbours: Sequence[Collection[int]]) -> list[tuple[int, int | None]]:
     """Peel leaves, all of the moment in turn, so that the centres of a forest remain to the end.
 

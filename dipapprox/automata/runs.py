@@ -1,0 +1,145 @@
+"""Runs: walks from the initial state, their dependency graphs, and closed parts of them.
+
+A run is a tuple of indices of transitions. Its dependency graph (paper, Definition 8) has the
+positions as vertices and an edge i → j where a guard says that the sample of i is below the sample
+of j: for `insample < x` at position p from p to the last position before p that assigned x, for
+`insample >= x` from there to p. The run is feasible iff the graph has no cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from dipapprox.automata.model import Automaton, members
+from dipapprox.automata.unfolding import Order, Unfolding, unordered
+
+Run = tuple[int, ...]
+Arc = tuple[int, int]
+"""Two positions: the sample of the first is below the sample of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The positions `start <= position < end` of a run."""
+
+    start: int
+    end: int
+
+    def __contains__(self, position: int) -> bool:
+        return self.start <= position < self.end
+
+
+def is_walk(automaton: Automaton, run: Run) -> bool:
+    """Whether a sequence of transitions is a run from the initial state."""
+    state = 0
+    for index in run:
+        transition = automaton.transitions[index]
+        if transition.source != state:
+            return False
+        state = transition.target
+    return True
+
+
+def dependencies(automaton: Automaton, run: Run) -> tuple[Arc, ...]:
+    """Return the edges of the dependency graph, in order of the positions that create them."""
+    last: dict[int, int] = {}
+    arcs = []
+    for position, index in enumerate(run):
+        transition = automaton.transitions[index]
+        arcs += [(last[x], position) for x in members(transition.above) if x in last]
+        arcs += [(position, last[x]) for x in members(transition.below) if x in last]
+        last.update((x, position) for x in members(transition.assigned))
+    return tuple(dict.fromkeys(arcs))
+
+
+def orders(automaton: Automaton, run: Run) -> tuple[Order, ...] | None:
+    """Return what is known of the order of the values before, between and after the steps.
+
+    None if the run is not feasible.
+    """
+    order: Order | None = unordered(len(automaton.variables))
+    found = [unordered(len(automaton.variables))]
+    for index in run:
+        transition = automaton.transitions[index]
+        order = found[-1].after(transition.above, transition.below, transition.assigned)
+        if order is None:
+            return None
+        found.append(order)
+    return tuple(found)
+
+
+def shortest_path(
+    size: int, arcs: Collection[Arc], starts: Collection[int], is_goal: Callable[[int], bool]
+) -> tuple[int, ...] | None:
+    """Return a shortest directed path from one of `starts` to a goal, its vertices; None if none.
+
+    A start that is a goal is a path of one vertex.
+    """
+    heads: list[list[int]] = [[] for _ in range(size)]
+    for tail, head in arcs:
+        heads[tail].append(head)
+    before = dict.fromkeys(starts, -1)
+    waiting = list(before)
+    for vertex in waiting:
+        if is_goal(vertex):
+            path = [vertex]
+            while before[path[-1]] >= 0:
+                path.append(before[path[-1]])
+            return tuple(reversed(path))
+        for head in heads[vertex]:
+            if head not in before:
+                before[head] = vertex
+                waiting.append(head)
+    return None
+
+
+def shortest_walk(
+    graph: Unfolding, start: int, is_goal: Callable[[int], bool], component: int | None = None
+) -> tuple[int, ...] | None:
+    """Return the edges of a shortest walk from a node to a goal; None if there is none.
+
+    If a component is given, the walk stays in it.
+    """
+    before: dict[int, int] = {start: -1}
+    waiting = [start]
+    for node in waiting:
+        if is_goal(node):
+            walk = []
+            while before[node] >= 0:
+                walk.append(before[node])
+                node = graph.edges[before[node]].source
+            return tuple(reversed(walk))
+        for edge in graph.leaving[node]:
+            target = graph.edges[edge].target
+            if target not in before and component in (None, graph.components[target]):
+                before[target] = edge
+                waiting.append(target)
+    return None
+
+
+def closing_walk(graph: Unfolding, edges: Sequence[int]) -> tuple[int, ...]:
+    """Return a closed walk through some edges of one component, which begins with the first."""
+    component = graph.components[graph.edges[edges[0]].source]
+    walk: list[int] = []
+    following = (*edges[1:], edges[0])
+    for edge, after in zip(edges, following, strict=True):
+        goal = graph.edges[after].source
+        rest = shortest_walk(graph, graph.edges[edge].target, goal.__eq__, component)
+        if rest is None:
+            raise ValueError("the edges do not lie in one component")
+        walk += [edge, *rest]
+    return tuple(walk)
+
+
+def walk_to(graph: Unfolding, node: int) -> tuple[int, ...]:
+    """Return the edges of a shortest walk from the initial node."""
+    walk = shortest_walk(graph, 0, lambda reached: reached == node)
+    if walk is None:
+        raise ValueError("every node is reachable")
+    return walk
+
+
+def run_of(graph: Unfolding, walk: Sequence[int]) -> Run:
+    """Return the transitions of a walk."""
+    return tuple(graph.edges[edge].transition for edge in walk)

@@ -1,0 +1,289 @@
+"""The augmented automaton and its quotient: graphs all of whose walks are feasible runs.
+
+A run orders its samples: `insample < x` at position j puts the sample of j below the one that x
+holds. It has positive probability, it is *feasible*, iff these relations have no cycle. The
+augmented automaton (paper, Definition 14) remembers, beside the control state, which stored values
+are equal and what the guards so far say about their order; a transition whose guard would close a
+cycle has no edge. Its walks from the initial node are exactly the feasible runs (Proposition 6).
+
+The quotient is its coarsest bisimulation: nodes agree if their states have the same kind and the
+same noise and their edges have, guard by guard, the same output, the same assigned variables and
+agreeing targets. A walk of the quotient from its initial node is followed by exactly one walk of
+the augmented automaton, with the same guards, assignments, outputs and rates, hence the same
+dependency graph: all that is said about budgets. A closed walk of the quotient, repeated, passes
+one node of the augmented automaton twice, because they are finitely many: so it is, after
+repetition, a cycle of feasible runs. Weights are taken on the quotient, where the first round of a
+loop is one of its rounds already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dipapprox.automata.model import Automaton, Transition, members
+from dipapprox.errors import BrokenInvariant
+from dipapprox.graphs import strong_components
+from dipapprox.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is known of the order of values: rows of masks, one for each variable.
+
+    Attributes:
+        over: Variables whose value is known to be larger.
+        under: Variables whose value is known to be smaller; the transpose of `over`.
+        equal: Variables that hold the same sample, the variable itself among them.
+    """
+
+    over: tuple[int, ...]
+    under: tuple[int, ...]
+    equal: tuple[int, ...]
+
+    def at_most(self, variables: int) -> int:
+        """Return the variables that are smaller than, or equal to, one of `variables`."""
+        found = 0
+        for i in members(variables):
+            found |= self.under[i] | self.equal[i]
+        return found
+
+    def at_least(self, variables: int) -> int:
+        """Return the variables that are larger than, or equal to, one of `variables`."""
+        found = 0
+        for i in members(variables):
+            found |= self.over[i] | self.equal[i]
+        return found
+
+    def after(self, above: int, below: int, assigned: int) -> Order | None:
+        """Return the order after a sample above `above`, below `below` went to `assigned`.
+
+        None if no sample can lie there: some value that is to be below it is not below some value
+        that is to be above it.
+        """
+        small, large = self.at_most(above), self.at_least(below)
+        if small & large:
+            return None
+        if not assigned and not (small and large):
+            return self
+        over, under, equal = list(self.over), list(self.under), list(self.equal)
+        for i in members(small):
+            over[i] |= large
+        for i in members(large):
+            under[i] |= small
+        if assigned:
+            kept = ~assigned
+            for i in range(len(over)):
+                over[i] &= kept
+                under[i] &= kept
+                equal[i] &= kept
+            small &= kept
+            large &= kept
+            for i in members(small):
+                over[i] |= assigned
+            for i in members(large):
+                under[i] |= assigned
+            for i in members(assigned):
+                over[i], under[i], equal[i] = large, small, assigned
+        return Order(tuple(over), tuple(under), tuple(equal))
+
+
+def unordered(count: int) -> Order:
+    """Return the order of `count` variables of which nothing is known."""
+    return Order((0,) * count, (0,) * count, tuple(1 << i for i in range(count)))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A step between two nodes; `transition` is an index into `Automaton.transitions`."""
+
+    source: int
+    transition: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolding:
+    """Nodes over the states of an automaton, node 0 initial; all nodes are reachable.
+
+    Attributes:
+        automaton: What is unfolded.
+        states: The state of each node; in a quotient, that of one of its members.
+        orders: What is known at each node; in a quotient, at the same member.
+        edges: The steps.
+        leaving: Indices of the edges that leave each node.
+        components: Numbers of the strongly connected components; edges never lead to larger ones.
+    """
+
+    automaton: Automaton
+    states: tuple[int, ...]
+    orders: tuple[Order, ...]
+    edges: tuple[Edge, ...]
+    leaving: tuple[tuple[int, ...], ...]
+    components: tuple[int, ...]
+
+    def transition(self, edge: int) -> Transition:
+        """Return the transition of an edge."""
+        return self.automaton.transitions[self.edges[edge].transition]
+
+    def is_internal(self, edge: int) -> bool:
+        """Whether an edge lies on a cycle."""
+        return self.components[self.edges[edge].source] == self.components[self.edges[edge].target]
+
+
+Node = tuple[int, Order]
+"""A control state, and what is known of the order of the values."""
+
+
+def unfolding(automaton: Automaton, nodes: Sequence[Node], edges: Sequence[Edge]) -> Unfolding:
+    """Return the graph with these nodes and edges."""
+    leaving: list[list[int]] = [[] for _ in nodes]
+    for index, edge in enumerate(edges):
+        leaving[edge.source].append(index)
+    successors = [[edges[index].target for index in indices] for indices in leaving]
+    return Unfolding(
+        automaton,
+        tuple(state for state, _ in nodes),
+        tuple(order for _, order in nodes),
+        tuple(edges),
+        tuple(map(tuple, leaving)),
+        strong_components(successors),
+    )
+
+
+def augment(automaton: Automaton, limits: Limits) -> Unfolding:
+    """Build the reachable part of the augmented automaton.
+
+    Raises:
+        LimitReached: If it has more nodes than `limits.states`, or time is up.
+    """
+    leaving = automaton.leaving()
+    start: Node = (0, unordered(len(automaton.variables)))
+    found = {start: 0}
+    nodes = [start]
+    edges: list[Edge] = []
+    for node, (state, order) in enumerate(nodes):
+        limits.check_states(len(nodes))
+        limits.check()
+        for index in leaving[state]:
+            transition = automaton.transitions[index]
+            after = order.after(transition.above, transition.below, transition.assigned)
+            if after is None:
+                continue
+            reached = (transition.target, after)
+            target = found.setdefault(reached, len(nodes))
+            if target == len(nodes):
+                nodes.append(reached)
+            edges.append(Edge(node, index, target))
+    return unfolding(automaton, nodes, edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """The coarsest bisimulation of an unfolding.
+
+    Attributes:
+        graph: Its classes as nodes.
+        whole: The unfolding.
+        classes: The class of each of its nodes.
+    """
+
+    graph: Unfolding
+    whole: Unfolding
+    classes: tuple[int, ...]
+
+    def lift(self, walk: Iterable[int]) -> tuple[int, ...]:
+        """Return the walk of the unfolding that follows a walk of the quotient.
+
+        Args:
+            walk: Edges of `graph`, beginning at its initial node.
+
+        Returns:
+            The edges of `whole`, as many.
+        """
+        node = 0
+        lifted = []
+        for edge in walk:
+            wanted = label(self.graph.transition(edge))
+            for candidate in self.whole.leaving[node]:
+                if label(self.whole.transition(candidate)) == wanted:
+                    break
+            else:
+                raise BrokenInvariant("a walk of the quotient has no walk that follows it")
+            lifted.append(candidate)
+            node = self.whole.edges[candidate].target
+        return tuple(lifted)
+
+
+def label(transition: Transition) -> tuple[object, ...]:
+    """Return what two bisimilar steps have in common; no two steps of a state share it."""
+    return transition.above, transition.below, transition.output, transition.assigned
+
+
+def quotient(whole: Unfolding, limits: Limits) -> Quotient:
+    """Return the coarsest bisimulation, by refinement of a partition.
+
+    After a class is split, only the predecessors of its smaller part are looked at again
+    (Hopcroft 1971): the classes of steps into the two parts differ only there.
+
+    Raises:
+        LimitReached: If time is up.
+    """
+    labels: dict[tuple[object, ...], int] = {}
+    kinds = [labels.setdefault(label(t), len(labels)) for t in whole.automaton.transitions]
+    into: list[list[tuple[int, int]]] = [[] for _ in whole.states]
+    for edge in whole.edges:
+        into[edge.target].append((edge.source, kinds[edge.transition]))
+    starts: dict[object, list[int]] = {}
+    for node, state in enumerate(whole.states):
+        outgoing = frozenset(kinds[whole.edges[e].transition] for e in whole.leaving[node])
+        control = whole.automaton.states[state]
+        noise = (control.reads, control.compared, control.fresh) if outgoing else None
+        starts.setdefault((noise, outgoing), []).append(node)
+    blocks = [set(nodes) for nodes in starts.values()]
+    block_of = [0] * len(whole.states)
+    for number, block in enumerate(blocks):
+        for node in block:
+            block_of[node] = number
+    waiting = set(range(len(blocks)))
+    while waiting:
+        limits.check()
+        splitter = waiting.pop()
+        reaching: dict[int, set[int]] = {}
+        for node in blocks[splitter]:
+            for source, kind in into[node]:
+                reaching.setdefault(kind, set()).add(source)
+        for sources in reaching.values():
+            touched: dict[int, set[int]] = {}
+            for source in sources:
+                touched.setdefault(block_of[source], set()).add(source)
+            for number, inside in touched.items():
+                outside = len(blocks[number]) - len(inside)
+                if not outside:
+                    continue
+                blocks[number] -= inside
+                blocks.append(inside)
+                for node in inside:
+                    block_of[node] = len(blocks) - 1
+                if number in waiting or len(inside) <= outside:
+                    waiting.add(len(blocks) - 1)
+                else:
+                    waiting.add(number)
+    return _merged(whole, block_of)
+
+
+def _merged(whole: Unfolding, block_of: Sequence[int]) -> Quotient:
+    """Return the quotient with classes numbered in the order in which walks reach them."""
+    members_of: dict[int, int] = {}
+    for node, block in enumerate(block_of):
+        members_of.setdefault(block, node)
+    numbers = {block: number for number, block in enumerate(members_of)}
+    edges = []
+    for block, member in members_of.items():
+        for index in whole.leaving[member]:
+            edge = whole.edges[index]
+            target = numbers[block_of[edge.target]]
+            edges.append(Edge(numbers[block], edge.transition, target))
+    nodes = [(whole.states[member], whole.orders[member]) for member in members_of.values()]
+    graph = unfolding(whole.automaton, nodes, edges)
+    return Quotient(graph, whole, tuple(numbers[block] for block in block_of))
