@@ -30,6 +30,7 @@ LAYERS = (
     "exponentials",
     "distributions",
     "graphs",
+    "flows",
     "language",
     "highlighting",
     "semantics",

@@ -37,7 +37,6 @@ So budgets grow linearly with L. That a run's budget is approached by real input
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -105,15 +104,13 @@ class ViolatingPath:
 Structure = LeakingCycle | DisclosingCycle | LeakingPair | ViolatingPath
 
 
-def cyclic_structures(whole: Unfolding) -> Iterator[LeakingCycle | DisclosingCycle]:
-    """Yield a leaking and a disclosing cycle, if there are any, one of each.
+def leaking_cycle(whole: Unfolding) -> LeakingCycle | None:
+    """Return a leaking cycle, if there is one.
 
     In the augmented automaton every cycle can be repeated for ever, and a cycle that can becomes
-    one of it after repetition. So a leaking cycle exists iff some strongly connected component
-    has an edge that assigns a variable and an edge that compares it; a disclosing one iff an edge
-    of a component shows a sample of an input.
+    one of it after repetition. So there is one iff some strongly connected component has an edge
+    that assigns a variable and an edge that compares it.
     """
-    automaton = whole.automaton
     assigning: dict[tuple[int, int], int] = {}  # (component, variable) to edge
     internal = [edge for edge in range(len(whole.edges)) if whole.is_internal(edge)]
     for edge in internal:
@@ -126,18 +123,23 @@ def cyclic_structures(whole: Unfolding) -> Iterator[LeakingCycle | DisclosingCyc
             if (component, variable) in assigning:
                 first = assigning[component, variable]
                 edges = [first] if first == edge else [first, edge]
-                run, cycle = _with_cycle(whole, edges)
-                yield LeakingCycle(run, cycle, variable)
-                break
-        else:
-            continue
-        break
-    for edge in internal:
+                return LeakingCycle(*_with_cycle(whole, edges), variable)
+    return None
+
+
+def disclosing_cycle(whole: Unfolding) -> DisclosingCycle | None:
+    """Return a disclosing cycle, if there is one, of an automaton without leaking cycle.
+
+    All cycles are non-leaking then: it is an edge of a component that shows a sample of an input.
+    """
+    automaton = whole.automaton
+    for edge in range(len(whole.edges)):
         transition = whole.transition(edge)
-        if is_real(transition.output) and automaton.reads(transition):
+        seen = is_real(transition.output) and automaton.reads(transition)
+        if seen and whole.is_internal(edge):
             run, cycle = _with_cycle(whole, [edge])
-            yield DisclosingCycle(run, cycle, cycle.start)
-            break
+            return DisclosingCycle(run, cycle, cycle.start)
+    return None
 
 
 def _with_cycle(whole: Unfolding, edges: list[int]) -> tuple[Run, Segment]:

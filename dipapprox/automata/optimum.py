@@ -1,0 +1,181 @@
+"""The least budget D* by search: best first over nodes with cost vectors, dominance, a cap.
+
+The adversary chooses edges and changes of inputs, the shifts answer; the value of a pair of
+vectors, the sum of their least entries, is the cost of the walk that led to it, D* the largest.
+Vectors within others need no search: the adversary prefers larger ones, and steps and values are
+monotone. With entries above the cap made infinite there are finitely many, so the search ends:
+
+- with a family of vectors that is closed: every step from one of them ends within another. Its
+  largest value is a budget, whatever the cap was, since making entries larger does no harm;
+- or with a walk that costs more than the cap. The cap is a budget of every well-formed automaton
+  (`weights.py`), so this one is not well-formed;
+- or at a limit, with the largest value seen.
+
+Best first means: the largest sum of entries. The adversary's saturated loops come first and most
+else is within them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+
+from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.vectors import Front, Prices, Vectors, fits
+from dipapprox.automata.weights import live_variables
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
+
+MOST_LIVE = 12
+"""Live variables at one node up to which vectors are searched: they have 2 · 2^live entries."""
+
+MOST_VECTORS = 50_000
+"""Pairs of vectors that a search may make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A pair of cost vectors at a node of the quotient, in units; None stands for ∞."""
+
+    node: int
+    lower: tuple[int | None, ...]
+    upper: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedFamily:
+    """A proof that `value` is a budget.
+
+    The first step from the empty run and every step from a member end within a member, and no
+    member's value is larger.
+
+    Attributes:
+        unit: What an entry of 1 costs, in multiples of ε.
+        live: The variables that each node's vectors speak of, ascending; bit i of an index is the
+            i-th of them.
+        members: The pairs of vectors.
+        value: The budget.
+    """
+
+    unit: Fraction
+    live: tuple[tuple[int, ...], ...]
+    members: tuple[Member, ...]
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search found.
+
+    Attributes:
+        walk: Edges of the quotient of the dearest walk seen.
+        changes: The change of the input at each of them.
+        passed_cap: Whether it costs more than the cap: there is no budget.
+        family: The proof that no walk costs more; None if the search did not end.
+        reason: Why it did not end; None if it did.
+        vectors: How many pairs of vectors were made.
+    """
+
+    walk: tuple[int, ...]
+    changes: tuple[int, ...]
+    passed_cap: bool
+    family: ClosedFamily | None
+    reason: str | None
+    vectors: int
+
+
+def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
+    """Search the quotient of an automaton for its dearest walk.
+
+    Args:
+        graph: The quotient.
+        cap: A budget that the automaton keeps if it is well-formed.
+        limits: Where time runs out the search ends with what it has.
+    """
+    live = live_variables(graph)
+    widest = max(mask.bit_count() for mask in live)
+    if widest > MOST_LIVE:
+        return Search((), (), False, None, f"{widest} values are live at once", 0)
+    if not fits(graph, cap):
+        return Search((), (), False, None, "the rates have no small common unit", 0)
+    return _Search(Prices(graph, live, cap), limits).run()
+
+
+class _Search:
+    """The state of one search: all vectors made, with how they were reached."""
+
+    def __init__(self, prices: Prices, limits: Limits) -> None:
+        self.prices = prices
+        self.limits = limits
+        self.fronts = [Front(prices.infinite) for _ in prices.graph.states]
+        self.vectors: list[Vectors] = []
+        self.origins: list[tuple[int, int, int, int]] = []  # node, parent, edge, change
+        self.heap: list[tuple[int, int]] = []
+        self.best = -1
+        self.dearest = -1
+
+    def run(self) -> Search:
+        """Search to the end, a walk above the cap, or a limit."""
+        start = self.prices.start()
+        self._add(0, start, (-1, -1, 0))
+        try:
+            while self.heap:
+                self.limits.check()
+                if len(self.vectors) > MOST_VECTORS:
+                    return self._result(reason=f"more than {MOST_VECTORS} cost vectors")
+                _, key = heappop(self.heap)
+                node = self.origins[key][0]
+                if key not in self.fronts[node]:
+                    continue
+                for step in self.prices.steps[node]:
+                    after = self.prices.normalised(self.prices.after(self.vectors[key], step))
+                    origin = (key, step.edge, step.change)
+                    target = self.prices.graph.edges[step.edge].target
+                    if after is None:
+                        self.origins.append((target, *origin))
+                        self.dearest = len(self.origins) - 1
+                        return self._result(passed_cap=True)
+                    self._add(target, after, origin)
+        except LimitReached as limit:
+            return self._result(reason=limit.reason)
+        return self._result()
+
+    def _add(self, node: int, vectors: Vectors, origin: tuple[int, int, int]) -> None:
+        key = len(self.vectors)
+        if not self.fronts[node].add(vectors, key):
+            return
+        self.vectors.append(vectors)
+        self.origins.append((node, *origin))
+        heappush(self.heap, (-int(vectors.sum()), key))
+        value = int(vectors[0].min())  # the least entry of v is 0
+        if value > self.best:
+            self.best, self.dearest = value, key
+
+    def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> Search:
+        walk, changes = self._walk(self.dearest)
+        family = None if passed_cap or reason is not None else self._family()
+        return Search(walk, changes, passed_cap, family, reason, len(self.vectors))
+
+    def _walk(self, key: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        steps = []
+        while self.origins[key][1] >= 0:
+            _, parent, edge, change = self.origins[key]
+            steps.append((edge, change))
+            key = parent
+        steps.reverse()
+        return tuple(edge for edge, _ in steps), tuple(change for _, change in steps)
+
+    def _family(self) -> ClosedFamily:
+        prices = self.prices
+        members = [
+            Member(node, *(self._entries(row) for row in self.vectors[key]))
+            for node, front in enumerate(self.fronts)
+            for key in front.keys
+        ]
+        live = tuple(map(tuple, prices.live))
+        return ClosedFamily(prices.unit, live, tuple(members), self.best * prices.unit)
+
+    def _entries(self, row: Sequence[int]) -> tuple[int | None, ...]:
+        return tuple(None if entry >= self.prices.infinite else int(entry) for entry in row)

@@ -1,0 +1,205 @@
+"""Cost vectors: what the shifts so far have cost, for every shift of the values that are stored.
+
+After a part of a run and a change of its inputs two vectors over {0, 1}^live say all that the rest
+needs: the least cost of u (and of v; see `shifts.py`) so far, given the u (v) of the last sample
+that each live variable took. Costs are whole multiples of one unit. A step from m by a transition
+takes a new u in {0, 1}: at most m(x) for `insample >= x`, at least m(x) for `insample < x`; 1 for
+u and 0 for v if the sample is shown. It costs the rate if it is not what the position prefers.
+
+`∞` stands for what is impossible, and for what is so dear that it is never part of a cheapest
+shift; making entries larger keeps an upper bound an upper bound. What is added to all entries of
+one vector may be taken from the other: only sums count. So pairs are kept with least entry 0 in the
+second, and one pair is *within* another if for some amount the first vector plus it and the second
+less it are at most the other's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from dipapprox.automata.model import Sample, members
+from dipapprox.automata.unfolding import Unfolding
+
+Vectors = npt.NDArray[np.int64]
+"""Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
+
+_LARGEST = 2**40
+"""Units that a cap may have: sums of a few entries stay far below the end of int64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edge and one change of its input.
+
+    Attributes:
+        edge: Index of the edge.
+        change: 1 or -1 at an input, else 0.
+        before: For every index of a new vector the old indices it may come from; the last column
+            of an old vector, infinite, fills the rows up.
+        price: What each of these costs, for u and for v.
+    """
+
+    edge: int
+    change: int
+    before: npt.NDArray[np.intp]
+    price: npt.NDArray[np.int64]
+
+
+class Prices:
+    """The steps of a graph in whole units.
+
+    Attributes:
+        unit: One unit, in multiples of ε.
+        cap: What the least budget cannot pass, in units, if it is finite.
+        infinite: One more.
+    """
+
+    def __init__(self, graph: Unfolding, live: tuple[int, ...], cap: Fraction) -> None:
+        """Make the steps; `fits` must hold.
+
+        Args:
+            graph: The quotient.
+            live: The variables that are live at each node.
+            cap: A budget that the automaton keeps if it keeps any.
+        """
+        self.graph = graph
+        self.live = [list(members(mask)) for mask in live]
+        self.unit = _unit(graph)
+        self.cap = int(cap / self.unit)
+        self.infinite = self.cap + 1
+        self.steps: list[list[Step]] = [
+            [step for edge in leaving for step in self._steps(edge)] for leaving in graph.leaving
+        ]
+
+    def start(self) -> Vectors:
+        """Return the vectors of the empty run."""
+        return np.zeros((2, 1), dtype=np.int64)
+
+    def after(self, vectors: Vectors, step: Step) -> Vectors:
+        """Return the vectors after a step, not normalised."""
+        infinite = np.full((2, 1), self.infinite, dtype=np.int64)
+        extended = np.concatenate((vectors, infinite), axis=1)
+        found: Vectors = (extended[:, step.before] + step.price).min(axis=2)
+        return found
+
+    def normalised(self, vectors: Vectors) -> Vectors | None:
+        """Return vectors with least entry 0 in v and no entry that is too dear.
+
+        None if every shift costs more than the cap.
+        """
+        least = vectors[1].min()
+        vectors[1] -= least
+        vectors[0] += least
+        np.minimum(vectors, self.infinite, out=vectors)
+        value = int(vectors[0].min())
+        if value > self.cap:
+            return None
+        vectors[1][vectors[1] + value > self.cap] = self.infinite
+        return vectors
+
+    def _steps(self, edge: int) -> list[Step]:
+        graph, automaton = self.graph, self.graph.automaton
+        transition = graph.transition(edge)
+        before_live = self.live[graph.edges[edge].source]
+        after_live = self.live[graph.edges[edge].target]
+        place = {variable: bit for bit, variable in enumerate(before_live)}
+        above = sum(1 << place[x] for x in members(transition.above))
+        below = sum(1 << place[x] for x in members(transition.below))
+        old = np.tile(np.arange(1 << len(before_live)), 2)
+        new = np.repeat(np.array([0, 1]), 1 << len(before_live))
+        fits = np.where(new == 1, old & above == above, old & below == 0)
+        old, new = old[fits], new[fits]
+        reached = np.zeros_like(old)
+        for bit, variable in enumerate(after_live):
+            taken = transition.assigned >> variable & 1
+            reached |= (new if taken else old >> place[variable] & 1) << bit
+        order = np.argsort(reached, kind="stable")
+        old, new, reached = old[order], new[order], reached[order]
+        counts = np.bincount(reached, minlength=1 << len(after_live))
+        column = np.arange(len(reached)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = 1 << len(after_live), max(1, int(counts.max()))
+        before = np.full(shape, 1 << len(before_live), dtype=np.intp)
+        before[reached, column] = old
+        chosen = np.zeros(shape, dtype=np.intp)
+        chosen[reached, column] = new
+        rate = int(automaton.rate(transition) / self.unit)
+        fresh = int(automaton.fresh_cost(transition) / self.unit)
+        changes = _changes(automaton.reads(transition), transition.output is Sample.COMPARED)
+        steps = []
+        for change in changes:
+            # Rows: u prefers 1 unless the input falls, v prefers 0 unless it rises.
+            price = np.array(
+                [[0 if change < 0 else rate, rate if change < 0 else 0],
+                 [rate if change > 0 else 0, 0 if change > 0 else rate]]
+            )  # fmt: skip
+            if transition.output is Sample.COMPARED:
+                price[0, 0] = price[1, 1] = self.infinite
+                price[0, 1] = price[1, 0] = 0
+                fresh += rate * abs(change)
+            price[0] += fresh
+            steps.append(Step(edge, change, before, price[:, chosen]))
+        return steps
+
+
+def _changes(reads: bool, shown: bool) -> tuple[int, ...]:
+    """Return the changes of an input to look at: a shown sample pays for both alike."""
+    if not reads:
+        return (0,)
+    return (1,) if shown else (1, -1)
+
+
+def _unit(graph: Unfolding) -> Fraction:
+    automaton = graph.automaton
+    denominators = [1]
+    for transition in automaton.transitions:
+        denominators.append(automaton.rate(transition).denominator)
+        denominators.append(automaton.fresh_cost(transition).denominator)
+    return Fraction(1, lcm(*denominators))
+
+
+def fits(graph: Unfolding, cap: Fraction) -> bool:
+    """Whether a cap, and the rates, are few enough units for 64 bits."""
+    automaton, unit = graph.automaton, _unit(graph)
+    costs = [automaton.rate(t) + automaton.fresh_cost(t) for t in automaton.transitions]
+    return max(cap, *costs, Fraction(0)) / unit < _LARGEST
+
+
+class Front:
+    """Vectors of one node none of which is within another."""
+
+    def __init__(self, infinite: int) -> None:
+        self._infinite = infinite
+        self._rows: npt.NDArray[np.int64] | None = None
+        self._keys: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    def add(self, vectors: Vectors, key: int) -> bool:
+        """Add vectors unless they are within some that are there; drop those within them."""
+        if self._rows is None:
+            self._rows = vectors[None].copy()
+            self._keys = np.array([key])
+            return True
+        rows = self._rows
+        gaps = vectors[None] - rows
+        # Anything is within an infinite entry.
+        gaps[rows >= self._infinite] = -_LARGEST
+        if (gaps.max(axis=2).sum(axis=1) <= 0).any():
+            return False
+        gaps = rows - vectors[None]
+        gaps[:, vectors >= self._infinite] = -_LARGEST
+        kept = gaps.max(axis=2).sum(axis=1) > 0
+        self._rows = np.concatenate((rows[kept], vectors[None]))
+        self._keys = np.append(self._keys[kept], key)
+        return True
+
+    @property
+    def keys(self) -> list[int]:
+        """The keys of the vectors that are left."""
+        return [int(key) for key in self._keys]
+
+    def __contains__(self, key: int) -> bool:
+        return bool((self._keys == key).any())

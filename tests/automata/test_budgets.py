@@ -1,0 +1,363 @@
+"""Weights, costs of runs and least budgets: known figures, linear programmes, exhaustive search."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from dipapprox.automata.model import Automaton, Laplace, Sample
+from dipapprox.automata.optimum import ClosedFamily, Search, search
+from dipapprox.automata.paths import exact_structure
+from dipapprox.automata.runs import Run, dependencies, run_of
+from dipapprox.automata.shifts import Changes, proves, run_cost
+from dipapprox.automata.structures import disclosing_cycle, leaking_cycle
+from dipapprox.automata.taints import tainted_walk
+from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
+from dipapprox.automata.weights import fallback_weight, live_variables, published_weight
+from dipapprox.limits import Limits
+from tests.automata import examples
+from tests.automata.examples import automaton
+from tests.automata.random_automata import dearest, feasible_runs, random_automaton
+
+HALF = Fraction(1, 2)
+
+
+def quotient_of(found: Automaton) -> Quotient:
+    return quotient(augment(found, Limits()), Limits())
+
+
+def is_well_formed(found: Automaton) -> bool:
+    whole = augment(found, Limits())
+    if leaking_cycle(whole) or disclosing_cycle(whole):
+        return False
+    return exact_structure(whole, Limits()) is None
+
+
+def budget_of(graph: Unfolding) -> Search:
+    return search(graph, fallback_weight(graph).value, Limits())
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "on_whole", "on_quotient", "fallback"),
+    [
+        (examples.SVT, "5/4", "5/4", "5/4"),
+        (examples.NUM_SPARSE, "7/4", "7/4", "7/4"),
+        (examples.NUM_RANGE_2, "7/4", "5/4", "5/4"),
+        (examples.TWO_RANGE_2, "3", "2", "2"),
+        (examples.k_min_max(2), "1", "1", "1"),
+        (examples.k_min_max(20), "1", "1", "1"),
+        (examples.m_range(1), "3/2", "1", "1"),
+        (examples.m_range(4), "3", "1", "3"),
+        (examples.GAP_PV, "9/10", "9/10", "411/10"),
+        (examples.GAP_LP, "9/10", "9/10", "813/10"),
+    ],
+)
+def test_weights_are_the_known_ones(
+    text: str, on_whole: str, on_quotient: str, fallback: str
+) -> None:
+    found = quotient_of(automaton(text))
+    assert published_weight(found.whole).value == Fraction(on_whole)
+    assert published_weight(found.graph).value == Fraction(on_quotient)
+    assert fallback_weight(found.graph).value == Fraction(fallback)
+
+
+def test_live_variables() -> None:
+    graph = quotient_of(automaton(examples.TWO_RANGE_2)).graph
+    named = {
+        graph.automaton.states[state].name: graph.automaton.names(mask)
+        for state, mask in zip(graph.states, live_variables(graph), strict=True)
+    }
+    assert named["q4"] == ("u", "v", "w")
+    assert named["q5"] == ("w",)
+    assert named["q6"] == ("v", "w")
+    assert named["qh"] == named["q1"] == ()
+
+
+# --- costs of runs ------------------------------------------------------------------------------
+
+
+def cost_by_linear_programme(found: Automaton, run: Run, changes: Changes) -> float:
+    """W(Δ) in floating point: variables s_j, then the absolute values."""
+    size = len(run)
+    transitions = [found.transitions[index] for index in run]
+    rates = [float(found.rate(t)) for t in transitions]
+    rows, bounds_of_rows = [], []
+    for tail, head in dependencies(found, run):
+        row = np.zeros(2 * size)
+        row[head], row[tail] = 1, -1
+        rows.append(row)
+        bounds_of_rows.append(0.0)
+    for j, change in enumerate(changes):
+        for sign in (1, -1):
+            row = np.zeros(2 * size)
+            row[j], row[size + j] = sign, -1
+            rows.append(row)
+            bounds_of_rows.append(float(sign * change))
+    shown = [t.output is Sample.COMPARED for t in transitions]
+    bounds = [(0, 0) if seen else (-2, 2) for seen in shown] + [(0, None)] * size
+    result = linprog([0.0] * size + rates, A_ub=rows, b_ub=bounds_of_rows, bounds=bounds)
+    fresh = sum(found.fresh_cost(t) * abs(c) for t, c in zip(transitions, changes, strict=True))
+    return float(result.fun) + float(fresh)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_costs_of_runs_are_those_of_the_linear_programme(seed: int) -> None:
+    found = random_automaton(seed, variables=1 + seed % 3, states=5)
+    chance = random.Random(seed)
+    runs = [run for run in feasible_runs(found, 6) if len(run) >= 4]
+    for run in chance.sample(runs, min(3, len(runs))):
+        signs = [chance.choice((-1, 1)) for _ in run]
+        reads = [found.reads(found.transitions[index]) for index in run]
+        changes = tuple(s if r else 0 for s, r in zip(signs, reads, strict=True))
+        cost = run_cost(found, run, changes)
+        assert float(cost.value) == pytest.approx(cost_by_linear_programme(found, run, changes))
+        assert proves(found, run, changes, cost)
+        transitions = [found.transitions[index] for index in run]
+        assert all(cost.shift[i] >= cost.shift[j] for i, j in cost.arcs)
+        paid = sum(
+            found.rate(t) * abs(s - c) + found.fresh_cost(t) * abs(c)
+            for t, s, c in zip(transitions, cost.shift, changes, strict=True)
+        )
+        assert paid == cost.value
+        assert not any(
+            s for t, s in zip(transitions, cost.shift, strict=True) if t.output is Sample.COMPARED
+        )
+
+
+def test_flows_that_are_changed_prove_nothing() -> None:
+    found = automaton(examples.NUM_RANGE_2)
+    run, changes = (0, 1, 2, 2, 3), (0, 0, 1, -1, 1)
+    cost = run_cost(found, run, changes)
+    assert proves(found, run, changes, cost)
+    more = Fraction(1, 100)
+    assert not proves(found, run, changes, replace(cost, value=cost.value + more))
+    assert not proves(found, run, changes, replace(cost, value=cost.value - more))
+    assert not proves(found, run, (0, 0, 1, 1, 1), cost)
+    assert not proves(found, run, (0, 0, 1, -1), cost)
+    assert not proves(found, run, (1, 0, 1, -1, 1), cost)
+    for layer in ("lower", "upper"):
+        sent = getattr(cost, layer)
+        for place in range(len(sent)):
+            for change in (Fraction(1), -Fraction(1)):  # beyond every rate
+                changed = (*sent[:place], sent[place] + change, *sent[place + 1 :])
+                assert not proves(found, run, changes, replace(cost, **{layer: changed}))
+
+
+# --- least budgets ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        (examples.SVT, "5/4"),
+        (examples.NUM_SPARSE, "7/4"),
+        (examples.NUM_RANGE_2, "5/4"),
+        (examples.TWO_RANGE_2, "2"),
+        *((examples.m_range(m), "1") for m in (1, 2, 3, 4)),
+        *((examples.k_min_max(k), str(Fraction(3 * k + 2, 4 * k))) for k in (2, 4, 6, 10)),
+        (examples.k_min_max(3), "5/6"),
+        (examples.GAP_PV, "101/5"),
+        (examples.GAP_LP, "407/10"),
+    ],
+)
+def test_least_budgets_are_the_known_ones(text: str, least: str) -> None:
+    found = automaton(text)
+    merged = quotient_of(found)
+    result = budget_of(merged.graph)
+    assert result.family is not None
+    assert result.family.value == Fraction(least)
+    run = run_of(merged.whole, merged.lift(result.walk))
+    assert run_cost(found, run, result.changes).value == Fraction(least)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> None:
+    """Finite iff no structure; on the quotient as on the whole; at least what short runs cost."""
+    exact = 0
+    for seed in range(25 * block, 25 * block + 25):
+        found = random_automaton(seed, variables=1 + seed % 2, states=4)
+        merged = quotient_of(found)
+        result = budget_of(merged.graph)
+        assert result.reason is None
+        assert (result.family is not None) == is_well_formed(found), seed
+        run = run_of(merged.whole, merged.lift(result.walk))
+        cost = run_cost(found, run, result.changes).value
+        if result.family is None:
+            assert cost > fallback_weight(merged.graph).value
+            continue
+        assert cost == result.family.value
+        whole = budget_of(merged.whole)
+        assert whole.family is not None
+        assert whole.family.value == cost
+        assert is_closed(merged.graph, result.family)
+        if tainted_walk(merged, Limits()) is None:
+            assert cost <= published_weight(merged.graph).value
+        short = dearest(found, 5)
+        assert short <= cost
+        if len(run) <= 5:
+            assert short == cost
+            exact += 1
+    assert exact >= 5
+
+
+def test_runs_within_a_length_cost_what_their_best_change_costs() -> None:
+    """Two oracles of each other: ternary vectors, and cuts for every change of every run."""
+    for seed in range(12):
+        found = random_automaton(seed, variables=2, states=4)
+        best = Fraction(0)
+        for run in feasible_runs(found, 4):
+            choices = [(1, -1) if found.reads(found.transitions[t]) else (0,) for t in run]
+            for changes in product(*choices):
+                best = max(best, run_cost(found, run, changes).value)
+        assert best == dearest(found, 4)
+
+
+def is_closed(graph: Unfolding, family: ClosedFamily) -> bool:
+    """The proof of a budget, read with plain loops over sums of entries."""
+    by_node: dict[int, list[tuple[dict[int, Fraction], dict[int, Fraction]]]] = {}
+    for member in family.members:
+        vectors = tuple(
+            {m: entry * family.unit for m, entry in enumerate(row) if entry is not None}
+            for row in (member.lower, member.upper)
+        )
+        by_node.setdefault(member.node, []).append((vectors[0], vectors[1]))
+        if min(vectors[0].values()) + min(vectors[1].values()) > family.value:
+            return False
+
+    def within(
+        one: tuple[dict[int, Fraction], dict[int, Fraction]],
+        other: tuple[dict[int, Fraction], dict[int, Fraction]],
+    ) -> bool:
+        return all(
+            m in one[0] and n in one[1] and one[0][m] + one[1][n] <= cost + price
+            for m, cost in other[0].items()
+            for n, price in other[1].items()
+        )
+
+    empty = ({0: Fraction(0)}, {0: Fraction(0)})
+    if not any(within(empty, other) for other in by_node[0]):
+        return False
+    automaton = graph.automaton
+    for index, edge in enumerate(graph.edges):
+        transition = graph.transition(index)
+        before, after = family.live[edge.source], family.live[edge.target]
+        rate = automaton.rate(transition)
+        shown = transition.output is Sample.COMPARED
+        for change in (1, -1) if automaton.reads(transition) else (0,):
+            for pair in by_node.get(edge.source, []):
+                new: list[dict[int, Fraction]] = []
+                for level, old in enumerate(pair):
+                    prefers = change > 0 if level else change >= 0
+                    costs: dict[int, Fraction] = {}
+                    for m, cost in old.items():
+                        held = {x: m >> bit & 1 for bit, x in enumerate(before)}
+                        for s in (0, 1):
+                            if shown and s == level:
+                                continue
+                            if any(transition.above >> x & 1 and s > v for x, v in held.items()):
+                                continue
+                            if any(transition.below >> x & 1 and s < v for x, v in held.items()):
+                                continue
+                            price = rate if bool(s) != prefers and not shown else Fraction(0)
+                            if shown and level == 0:
+                                price = rate * abs(change)
+                            if level == 0:
+                                price += automaton.fresh_cost(transition) * abs(change)
+                            n = 0
+                            for bit, x in enumerate(after):
+                                taken = transition.assigned >> x & 1
+                                n |= (s if taken else held[x]) << bit
+                            costs[n] = min(costs.get(n, cost + price), cost + price)
+                    new.append(costs)
+                if not any(within((new[0], new[1]), o) for o in by_node.get(edge.target, [])):
+                    return False
+    return True
+
+
+def test_a_smaller_budget_is_not_proved_by_the_family() -> None:
+    graph = quotient_of(automaton(examples.NUM_RANGE_2)).graph
+    family = budget_of(graph).family
+    assert family is not None
+    assert is_closed(graph, family)
+    assert not is_closed(graph, replace(family, value=family.value - family.unit))
+    for place, member in enumerate(family.members):
+        for level in ("lower", "upper"):
+            row = getattr(member, level)
+            for index, entry in enumerate(row):
+                if entry is None:
+                    continue
+                changed = replace(member, **{level: (*row[:index], entry - 1, *row[index + 1 :])})
+                members = (*family.members[:place], changed, *family.members[place + 1 :])
+                assert not is_closed(graph, replace(family, members=members)), (place, level)
+
+
+@pytest.mark.parametrize("factor", [Fraction(3), Fraction(1, 7)])
+def test_budgets_scale_with_the_rates(factor: Fraction) -> None:
+    for seed in range(15):
+        found = random_automaton(seed, variables=2, states=4)
+        scaled = tuple(
+            replace(
+                state,
+                compared=_scaled(state.compared, factor),
+                fresh=_scaled(state.fresh, factor),
+            )
+            for state in found.states
+        )
+        one = budget_of(quotient_of(found).graph)
+        other = budget_of(quotient_of(replace(found, states=scaled)).graph)
+        assert (one.family is None) == (other.family is None)
+        if one.family is not None and other.family is not None:
+            assert other.family.value == factor * one.family.value
+
+
+def _scaled(noise: Laplace | None, factor: Fraction) -> Laplace | None:
+    return None if noise is None else replace(noise, rate=noise.rate * factor)
+
+
+def test_budgets_do_not_depend_on_names_orders_and_signs() -> None:
+    """Variables and states renumbered; guards and signs mirrored."""
+    for seed in range(25):
+        found = random_automaton(seed, variables=2, states=4)
+        places = (0, 2, 3, 1)
+        states = [found.states[0]] * 4
+        for old, new in enumerate(places):
+            states[new] = replace(found.states[old], name=f"q{old}x")
+        transitions = tuple(
+            replace(
+                t,
+                source=places[t.source],
+                target=places[t.target],
+                above=_swapped(t.below),
+                below=_swapped(t.above),
+                assigned=_swapped(t.assigned),
+            )
+            for t in reversed(found.transitions)
+        )
+        mirrored = Automaton(found.variables, tuple(states), transitions)
+        one, other = budget_of(quotient_of(found).graph), budget_of(quotient_of(mirrored).graph)
+        assert (one.family is None) == (other.family is None)
+        if one.family is not None and other.family is not None:
+            assert one.family.value == other.family.value
+
+
+def _swapped(mask: int) -> int:
+    return mask >> 1 | (mask & 1) << 1
+
+
+def test_a_search_that_is_too_wide_says_why() -> None:
+    found = quotient_of(automaton(examples.m_range(10)))
+    result = search(found.graph, Fraction(1), Limits())
+    assert result.family is None
+    assert result.reason == "20 values are live at once"
+    tiny = examples.SVT.replace("1/2", f"1/{2**70}")
+    result = search(quotient_of(automaton(tiny)).graph, Fraction(1), Limits())
+    assert result.reason == "the rates have no small common unit"

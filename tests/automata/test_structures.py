@@ -1,0 +1,160 @@
+"""Bad structures: published verdicts, brute force on short runs, witnesses by the definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.paths import exact_structure, lifted_structure
+from dipapprox.automata.runs import Segment
+from dipapprox.automata.structures import (
+    DisclosingCycle,
+    LeakingCycle,
+    LeakingPair,
+    Structure,
+    ViolatingPath,
+    disclosing_cycle,
+    holds,
+    leaking_cycle,
+)
+from dipapprox.automata.taints import tainted_walk
+from dipapprox.automata.unfolding import augment, quotient
+from dipapprox.limits import Limits
+from tests.automata import examples
+from tests.automata.examples import automaton
+from tests.automata.random_automata import feasible_runs, leaks, random_automaton, structures_in
+
+
+def structures_of(found: Automaton) -> list[Structure]:
+    """Return what the exact tests find, each checked by its definition."""
+    whole = augment(found, Limits())
+    leak = leaking_cycle(whole)
+    tried = [leak] if leak else [disclosing_cycle(whole), exact_structure(whole, Limits())]
+    structures = [structure for structure in tried if structure is not None]
+    for structure in structures:
+        assert holds(found, structure)
+    return structures
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        (examples.SVT, []),
+        (examples.NUM_SPARSE, []),
+        (examples.DISCLOSING, ["DC"]),
+        (examples.NUM_RANGE_1, ["PV"]),
+        (examples.NUM_RANGE_2, []),
+        (examples.LEAKING_CYCLE, ["LC"]),
+        (examples.LEAKING_CYCLE_OF_THE_PAPER, ["LC"]),
+        (examples.TWO_RANGE_1, ["LP"]),
+        (examples.TWO_RANGE_2, []),
+        (examples.SILENT, ["LC"]),
+        (examples.GAP_PV, []),
+        (examples.GAP_LP, []),
+        (examples.k_min_max(3), []),
+        (examples.m_range(2), []),
+        (examples.all_pairs(3), ["LP"]),
+    ],
+)
+def test_published_verdicts(text: str, codes: list[str]) -> None:
+    assert [structure.code for structure in structures_of(automaton(text))] == codes
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_brute_force_on_short_runs_finds_nothing_else(block: int) -> None:
+    """What is on some run of at most five steps is found; what is found holds."""
+    for seed in range(40 * block, 40 * block + 40):
+        found = random_automaton(seed, variables=1 + seed % 2, states=3 + seed % 2)
+        codes = {structure.code for structure in structures_of(found)}
+        seen = set()
+        for run in feasible_runs(found, 5):
+            if leaks(found, run):
+                seen.add("LC")
+            if "LC" not in codes:
+                seen.update(structure.code for structure in structures_in(found, run))
+        assert seen <= codes | ({"PV"} if "LP" in codes else set()), seed
+
+
+def test_short_runs_show_every_kind() -> None:
+    """The brute force above is not empty."""
+    seen = set()
+    for seed in range(120):
+        found = random_automaton(seed, variables=1 + seed % 2, states=3 + seed % 2)
+        seen.update(structure.code for structure in structures_of(found))
+    assert seen == {"LC", "DC", "LP", "PV"}
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_taints_miss_no_path(seed: int) -> None:
+    """No taint: no leaking pair and no violating path. A lifted structure is one."""
+    found = random_automaton(seed, variables=2, states=5)
+    whole = augment(found, Limits())
+    if leaking_cycle(whole) is not None:
+        return
+    merged = quotient(whole, Limits())
+    walk = tainted_walk(merged, Limits())
+    exact = exact_structure(whole, Limits())
+    if walk is None:
+        assert exact is None
+    else:
+        lifted = lifted_structure(merged, walk)
+        assert lifted is None or (exact is not None and holds(found, lifted))
+
+
+@pytest.mark.parametrize("text", [examples.GAP_PV, examples.GAP_LP])
+def test_a_well_formed_automaton_may_be_tainted(text: str) -> None:
+    found = automaton(text)
+    merged = quotient(augment(found, Limits()), Limits())
+    walk = tainted_walk(merged, Limits())
+    assert walk is not None
+    assert lifted_structure(merged, walk) is None
+    assert exact_structure(merged.whole, Limits()) is None
+
+
+def test_the_definitions_refuse_what_is_changed() -> None:
+    pair = structures_of(automaton(examples.TWO_RANGE_1))[0]
+    found = automaton(examples.TWO_RANGE_1)
+    assert isinstance(pair, LeakingPair)
+    assert not holds(found, replace(pair, below=pair.above, above=pair.below))
+    assert not holds(found, replace(pair, path=pair.path[:-1]))
+    assert not holds(found, replace(pair, path=(pair.path[0], pair.path[-1])))
+    assert not holds(found, replace(pair, run=pair.run[:-2]))
+    assert not holds(found, replace(pair, above=pair.below))
+    longer = Segment(pair.above.start - 1, pair.above.end)
+    assert not holds(found, replace(pair, above=longer))
+
+    found = automaton(examples.NUM_RANGE_1)
+    path = structures_of(found)[0]
+    assert isinstance(path, ViolatingPath)
+    assert not holds(found, replace(path, shown_first=not path.shown_first))
+    assert not holds(found, replace(path, path=path.path[:1]))
+
+    found = automaton(examples.DISCLOSING)
+    shown = structures_of(found)[0]
+    assert isinstance(shown, DisclosingCycle)
+    assert not holds(found, replace(shown, position=0))
+
+    found = automaton(examples.LEAKING_CYCLE)
+    leak = structures_of(found)[0]
+    assert isinstance(leak, LeakingCycle)
+    assert not holds(found, replace(leak, variable=0))
+    assert not holds(found, replace(leak, cycle=Segment(leak.cycle.start + 1, leak.cycle.end)))
+    assert not holds(found, replace(leak, cycle=Segment(0, 0)))
+
+
+ONCE = """
+(q1:non-input, 1, 0): x := insample; output obot; goto q2
+(q2:non-input, 1, 1): y := insample; output obot; goto q3
+(q3, 1, 0): if (insample >= x && insample < y) then output obot; goto q4
+(q4, 1, 0): if (insample >= y) then x := insample; output obot; goto q3
+"""
+
+
+def test_a_leaking_cycle_must_repeat_for_ever() -> None:
+    """After one round x lies above y, and there is no sample between them."""
+    found = automaton(ONCE)
+    assert not holds(found, LeakingCycle((0, 1, 2, 3), Segment(2, 4), 0))
+    assert structures_of(found) == []
+    assert holds(automaton(examples.LEAKING_CYCLE), LeakingCycle((0, 1, 2, 3), Segment(2, 4), 1))
