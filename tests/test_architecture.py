@@ -25,6 +25,7 @@ LAYERS = (
     "errors",
     "deferred",
     "locks",
+    "cache",
     "limits",
     "processes",
     "exponentials",

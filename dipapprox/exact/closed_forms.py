@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.exact.choices.probability import chosen_probability
 from dipapprox.exact.integers.discrete import discrete_probability
@@ -27,7 +28,7 @@ class EventForms:
 
     def __init__(self) -> None:
         self._integrals = LaplaceIntegrals()
-        self._known: dict[Connected, ExponentialRatio | NotEnclosed] = {}
+        self._known: Cache[Connected, ExponentialRatio | NotEnclosed] = Cache(_REMEMBERED)
 
     def closed_form_of(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
         """Return Pr[event] as a function of ε' > 0, or why there is no closed form.
@@ -35,12 +36,7 @@ class EventForms:
         Raises:
             LimitReached: If the time or the memory runs out.
         """
-        known = self._known.get(event)
-        if known is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            known = self._known[event] = self._closed_form(event, limits)
-        return known
+        return self._known.find(event, lambda: self._closed_form(event, limits))
 
     def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
         match event:

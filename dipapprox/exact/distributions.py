@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.cache import Cache
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
@@ -31,8 +32,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.state import FinalStates, Path, Sample
 
-_REMEMBERED = 200_000
-"""About how many terms of distributions are kept for rows with the same events."""
+_REMEMBERED = 100_000
+"""About how many terms of distributions are kept, and of products of events."""
 
 
 class ExactDistributions:
@@ -53,12 +54,10 @@ class ExactDistributions:
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
         self._unlike = _unlike_scales(states) if epsilon is None else None
-        self._forget()
-
-    def _forget(self) -> None:
-        self._known: dict[RowStates, tuple[ExponentialRatio, ...]] = {}
-        self._products: dict[Numbers, ExponentialRatio] = {}
-        self._size = 0
+        self._known: Cache[RowStates, tuple[ExponentialRatio, ...]] = Cache(
+            _REMEMBERED, lambda found: sum(map(_size, found))
+        )
+        self._products: Cache[Numbers, ExponentialRatio] = Cache(_REMEMBERED, _size)
 
     def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
         """Return the probability of every output, in the order of `FinalStates.outputs()`.
@@ -80,9 +79,8 @@ class ExactDistributions:
         self._limits.check()
         if self._catalogue.forget():
             self._rows.forget()
-            self._forget()
-        elif self._size > _REMEMBERED:
-            self._forget()
+            self._known.clear()
+            self._products.clear()
         states = self._rows.states(row)
         known = self._known.get(states)
         if known is not None:
@@ -95,9 +93,7 @@ class ExactDistributions:
             summands[output].append(product)
         found = tuple(map(ratio_sum, summands))
         _require_one(found)
-        self._known[states] = found
-        self._size += sum(len(each.numerator.terms) + 1 for each in found)
-        return found
+        return self._known.put(states, found)
 
     def _product(self, numbers: Numbers) -> ExponentialRatio | NotEnclosed:
         """The probability of a conjunction of independent events."""
@@ -111,9 +107,7 @@ class ExactDistributions:
             if isinstance(form, NotEnclosed):
                 return form
             product = product * form
-        self._products[numbers] = product
-        self._size += len(product.numerator.terms) + 1
-        return product
+        return self._products.put(numbers, product)
 
     def _form(self, number: int) -> ExponentialRatio | NotEnclosed:
         event = self._catalogue.events[number]
@@ -172,6 +166,10 @@ def compared_samples(states: FinalStates) -> list[Sample]:
             mentioned.update(path.guard.form.samples())
             path = path.parent
     return [states.samples[number] for number in sorted(mentioned)]
+
+
+def _size(ratio: ExponentialRatio) -> int:
+    return len(ratio.numerator.terms) + 1
 
 
 def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, spelled_out
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import polyhedra
@@ -57,7 +58,7 @@ class BoundedIntegration:
     name = _NAME
 
     def __init__(self) -> None:
-        self._forms: dict[Event, ExponentialPolynomial] = {}
+        self._forms: Cache[Event, ExponentialPolynomial] = Cache(_REMEMBERED)
         self._failures: list[tuple[int, int]] = []  # samples, guards
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
@@ -83,10 +84,7 @@ class BoundedIntegration:
         if isinstance(form, NotEnclosed):
             self._failures.append(size)
             return form
-        if len(self._forms) >= _REMEMBERED:
-            self._forms.clear()
-        self._forms[event] = form
-        return form
+        return self._forms.put(event, form)
 
 
 def _value(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dipapprox.cache import Cache
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.solutions import Numbers
 from dipapprox.language.core import Cell, InputRow
@@ -37,23 +38,26 @@ class SolvedRows:
 
     def forget(self) -> None:
         """Forget everything: the numbers have lost their meaning."""
-        self._ahead: dict[InputRow, RowStates] = {}
+        self._ahead: Cache[InputRow, RowStates] = Cache(2 * self._most)
         self._block = 1
 
     def states(self, row: InputRow) -> RowStates:
         """Return the possible states of a row and the events that they need."""
-        if row not in self._ahead:
-            block = [row]
-            for following in _after(row, self._cells):
-                if len(block) >= self._block:
-                    break
-                if following not in self._ahead:
-                    block.append(following)
-            if len(self._ahead) + len(block) > 2 * self._most:
-                self._ahead.clear()
-            self._ahead.update(zip(block, self._solved(block), strict=True))
-            self._block = min(2 * self._block, self._most)
-        return self._ahead[row]
+        found = self._ahead.get(row)
+        if found is not None:
+            return found
+        # At most half of what there is room for: all of the block stays until it is asked for.
+        block = [row]
+        for following in _after(row, self._cells):
+            if len(block) >= self._block:
+                break
+            if self._ahead.get(following) is None:
+                block.append(following)
+        self._block = min(2 * self._block, self._most)
+        solved = dict(zip(block, self._solved(block), strict=True))
+        for each, states in solved.items():
+            self._ahead.put(each, states)
+        return solved[row]
 
     def _solved(self, rows: Sequence[InputRow]) -> Iterator[RowStates]:
         found: list[list[tuple[int, Numbers]]] = [[] for _ in rows]

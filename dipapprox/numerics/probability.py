@@ -21,6 +21,7 @@ from math import lcm
 
 import numpy as np
 
+from dipapprox.cache import Cache
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue, StateColumn
 from dipapprox.events.columns import Column
@@ -62,7 +63,7 @@ class OutputProbabilities:
         self._limits = limits
         self._catalogue = Catalogue(states, epsilon)
         self._store = EventStore(method, limits, self._catalogue.where)
-        self._known: dict[_Key, tuple[Enclosure, ...]] = {}
+        self._known: Cache[_Key, tuple[Enclosure, ...]] = Cache(_REMEMBERED, len)
         self._outputs = len(self._catalogue.states_per_output)
         self._most_states = max(self._catalogue.states_per_output, default=1)
 
@@ -93,8 +94,10 @@ class OutputProbabilities:
         """
         self._begin()
         keys = [(bits, tuple(states)) for states in self._catalogue.states(rows)]
-        self._enclose([states for _, states in set(keys) - self._known.keys()], bits)
-        return [self._distribution(key) for key in keys]
+        known = {key: self._known.get(key) for key in set(keys)}
+        self._enclose([states for (_, states), each in known.items() if each is None], bits)
+        found = {key: each or self._distribution(key) for key, each in known.items()}
+        return [found[key] for key in keys]
 
     def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
         """Enclose the distribution of one row."""
@@ -102,17 +105,11 @@ class OutputProbabilities:
 
     def _distribution(self, key: _Key) -> tuple[Enclosure, ...] | NotEnclosed:
         """Multiply and add up what is known of the events in a row's states."""
-        if key in self._known:
-            return self._known[key]
         bits, states = key
         totals = self._totals(states, bits)
         if isinstance(totals, NotEnclosed):
             return totals
-        found = tightened(totals)
-        if len(self._known) * self._outputs > _REMEMBERED:
-            self._known.clear()
-        self._known[key] = found
-        return found
+        return self._known.put(key, tightened(totals))
 
     def some(
         self, outputs: Sequence[int], row: InputRow, bits: int

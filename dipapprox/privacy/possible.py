@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Star
@@ -25,7 +26,10 @@ from dipapprox.pairs.search import ExactPairs
 from dipapprox.semantics.state import FinalStates
 
 _ARGUMENT = "these outputs are possible, however unlikely, and impossible for the adjacent input"
-_LARGEST_MEMORY = 100_000
+_REMEMBERED = 100_000
+"""Most inputs whose possible outputs are kept."""
+
+_Outputs = tuple[frozenset[int], frozenset[int]]
 
 
 class PossibleOutputs:
@@ -34,7 +38,7 @@ class PossibleOutputs:
     def __init__(self, states: FinalStates, epsilon: Fraction, limits: Limits) -> None:
         self._catalogue = Catalogue(states, epsilon)
         self._limits = limits
-        self._known: dict[InputRow, tuple[frozenset[int], frozenset[int]]] = {}
+        self._known: Cache[InputRow, _Outputs] = Cache(_REMEMBERED)
         self._events: dict[int, bool | None] = {}
 
     def only_first(self, pair: Pair) -> tuple[int, ...]:
@@ -58,22 +62,21 @@ class PossibleOutputs:
             return False
         return True if output in first[0] and output not in second[1] else None
 
-    def _of(self, row: InputRow) -> tuple[frozenset[int], frozenset[int]]:
+    def _of(self, row: InputRow) -> _Outputs:
         """The outputs that certainly are possible, and those that may be."""
-        if row not in self._known:
-            if len(self._known) > _LARGEST_MEMORY:
-                self._known.clear()
-            if self._catalogue.forget():
-                self._events.clear()
-            sure, possible = set(), set()
-            for output, numbers in self._catalogue.row(row):
-                found = [self._event(number) for number in numbers]
-                if False not in found:
-                    possible.add(output)
-                if all(found):
-                    sure.add(output)
-            self._known[row] = frozenset(sure), frozenset(possible)
-        return self._known[row]
+        return self._known.find(row, lambda: self._found(row))
+
+    def _found(self, row: InputRow) -> _Outputs:
+        if self._catalogue.forget():
+            self._events.clear()
+        sure, possible = set(), set()
+        for output, numbers in self._catalogue.row(row):
+            found = [self._event(number) for number in numbers]
+            if False not in found:
+                possible.add(output)
+            if all(found):
+                sure.add(output)
+        return frozenset(sure), frozenset(possible)
 
     def _event(self, number: int) -> bool | None:
         """Whether an event has positive probability; None if that is not seen."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.cache import Cache
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -45,9 +45,7 @@ class RememberedRows:
 
     def __init__(self, source: ProbabilitySource, size: int = _REMEMBERED) -> None:
         self._source = source
-        self._size = size
-        self._known: OrderedDict[tuple[int, InputRow], Probabilities] = OrderedDict()
-        self._kept = 0
+        self._known: Cache[tuple[int, InputRow], Probabilities] = Cache(size, len, least=4)
 
     @property
     def name(self) -> str:
@@ -65,19 +63,9 @@ class RememberedRows:
         for row, old in zip(rows, known, strict=True):
             each = next(fresh) if old is None else old
             found.append(each)
-            if not isinstance(each, NotEnclosed):
-                self._remember((bits, row), each)
+            if old is None and not isinstance(each, NotEnclosed):
+                self._known.put((bits, row), each)
         return found
-
-    def _remember(self, key: tuple[int, InputRow], found: Probabilities) -> None:
-        if key in self._known:
-            self._known.move_to_end(key)
-            return
-        self._known[key] = found
-        self._kept += len(found)
-        while self._kept > self._size and len(self._known) > 4:
-            _, oldest = self._known.popitem(last=False)
-            self._kept -= len(oldest)
 
 
 def open_probabilities(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption_probabilities
@@ -20,7 +21,7 @@ from dipapprox.numerics.enclosure import NotEnclosed
 _REMEMBERED = 256
 """Most chains whose absorption probabilities are kept."""
 
-_known: dict[ChainLaw, Mapping[int, ExponentialRatio]] = {}
+_known: Cache[ChainLaw, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
 
 _ONE = ExponentialRatio.constant(1)
 
@@ -73,9 +74,4 @@ def law_at(law: ChoiceLaw, epsilon: Fraction) -> ChoiceLaw:
 
 def absorption(law: ChainLaw, limits: Limits) -> Mapping[int, ExponentialRatio]:
     """`absorption_probabilities`, remembered: every outcome of a loop asks for the same chain."""
-    known = _known.get(law)
-    if known is None:
-        if len(_known) >= _REMEMBERED:
-            _known.clear()
-        known = _known[law] = absorption_probabilities(law, limits)
-    return known
+    return _known.find(law, lambda: absorption_probabilities(law, limits))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
+from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
@@ -124,7 +124,8 @@ def new_bench(
     """Make a bench with a grid of at most `max_panels` panels."""
     algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
     if not rung.bits and has_few_laws(needs) and is_small(needs):
-        algebra = _shared_algebra(needs.laws, needs.points, kept, rung, min(max_panels, _SHARED))
+        key = needs.laws, needs.points, kept, rung, min(max_panels, _SHARED)
+        algebra = _shared.find(key, lambda: _algebra(*key))
     if isinstance(algebra, NotEnclosed):
         algebra = _algebra(needs.laws, needs.points, kept, rung, max_panels)
     if isinstance(algebra, NotEnclosed):
@@ -154,7 +155,9 @@ def _algebra(
 _SHARED = 256
 """Most panels of a grid that the process remembers."""
 
-_shared_algebra = lru_cache(maxsize=16)(_algebra)
+_Key = tuple[frozenset[Distribution], frozenset[Fraction], int, Rung, int]
+
+_shared: Cache[_Key, Algebra | NotEnclosed] = Cache(16)
 """Grids in doubles for few laws, with the node values of these, which take longer to prove than to
 use: inputs, runs and, as events have normal forms, values of epsilon share them. A function takes
 at most 60 kB and a law at most seven times as much, so that all of them stay below 90 MB; commonly
@@ -163,4 +166,4 @@ it is 1 MB."""
 
 def forget_grids() -> None:
     """Forget what the process remembers; for measurements of what the first run costs."""
-    _shared_algebra.cache_clear()
+    _shared.clear()

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
+from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
@@ -61,8 +62,8 @@ class FunctionTable:
         self.functions: list[Function] = []
         self._numbers: dict[Function, int] = {}
         # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
-        self._leaves: dict[tuple[int, int, int], tuple[Sample, int]] = {}
-        self._laws: dict[tuple[int, bool | None], tuple[Distribution, int]] = {}
+        self._leaves: Cache[tuple[int, int, int], tuple[Sample, int]] = Cache(_LEAVES)
+        self._laws: Cache[tuple[int, bool | None], tuple[Distribution, int]] = Cache(_LEAVES)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -79,21 +80,17 @@ class FunctionTable:
         key = id(sample.law), id(sample.lower), id(sample.upper)
         known = self._leaves.get(key)
         if known is None:
-            if len(self._leaves) > _LEAVES:
-                self._leaves.clear()
-            known = self._leaves[key] = sample, self.number(Restricted(sample))
+            known = self._leaves.put(key, (sample, self.number(Restricted(sample))))
         return known[1]
 
     def law(self, law: Distribution, from_left: bool | None) -> int:
         """Return the number of a law's density (None) or of its integral from an end."""
         known = self._laws.get((id(law), from_left))
         if known is None:
-            if len(self._laws) > _LEAVES:
-                self._laws.clear()
             number = self.leaf(Sample(law, None, None))
             if from_left is not None:
                 number = self.number(Running(((number, 1),), from_left))
-            known = self._laws[id(law), from_left] = law, number
+            known = self._laws.put((id(law), from_left), (law, number))
         return known[1]
 
 

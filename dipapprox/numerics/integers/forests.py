@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -95,7 +96,7 @@ class Forests:
 
     def __init__(self, unit: int) -> None:
         self.unit = unit
-        self._masses: dict[Parts, Masses] = {}
+        self._masses: Cache[Parts, Masses] = Cache(_REMEMBERED, lambda each: len(each.values))
         self._forget()
 
     def _forget(self) -> None:
@@ -110,12 +111,9 @@ class Forests:
         Raises:
             Untabled: If it takes too many values.
         """
-        known = self._masses.get(variable.parts)
-        if known is None:
-            if sum(len(each.values) for each in self._masses.values()) > _REMEMBERED:
-                self._masses.clear()
-            known = self._masses[variable.parts] = self._tabulated(variable.parts)
-        return known.between(variable.low, variable.high)
+        parts = variable.parts
+        masses = self._masses.find(parts, lambda: self._tabulated(parts))
+        return masses.between(variable.low, variable.high)
 
     def _tabulated(self, parts: Parts) -> Masses:
         found: list[tuple[int, Masses]] = []
