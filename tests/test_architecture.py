@@ -20,6 +20,7 @@ MODULES = {
 """Dotted names of all modules and packages, with their files."""
 
 LAYERS = (
+    "data_classes",
     "digits",
     "source",
     "errors",
