@@ -6,10 +6,10 @@ Adding a family means adding it here and in `numerics/densities.py`; a test comp
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialRatio
 
 

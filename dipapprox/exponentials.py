@@ -9,9 +9,9 @@ fixed rational ε its value is a sum of c e^q, whose equality to 0 is as easy to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr
 
 Exponent = tuple[int, Fraction]

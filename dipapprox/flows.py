@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from dipapprox.data_classes import dataclass
 
 Arc = tuple[int, int, int | None]
 """Tail, head and capacity of an arc; None for no bound."""

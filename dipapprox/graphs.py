@@ -9,10 +9,11 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+from dipapprox.data_classes import dataclass
 
 Edge = tuple[int, int]
 

@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached
 from dipapprox.locks import ProcessLock
 

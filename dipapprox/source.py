@@ -6,7 +6,7 @@ message about a span. Rendering is the only place that knows about lines and col
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

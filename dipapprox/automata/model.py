@@ -15,10 +15,10 @@ Sets of variables are bit masks over `Automaton.variables`; all numbers are exac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.source import Span
 
 

@@ -18,13 +18,13 @@ else is within them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
 from dipapprox.automata.weights import live_variables
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 

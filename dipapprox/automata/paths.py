@@ -18,7 +18,6 @@ inserted at a node of this graph, changing nothing that follows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from dipapprox.automata.model import Automaton, Sample, Transition, members
@@ -39,6 +38,7 @@ from dipapprox.automata.unfolding import (
     unfolding,
     unordered,
 )
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 

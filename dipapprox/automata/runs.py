@@ -9,10 +9,10 @@ of j: for `insample < x` at position p from p to the last position before p that
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from dipapprox.automata.model import Automaton, members
 from dipapprox.automata.unfolding import Order, Unfolding, unordered
+from dipapprox.data_classes import dataclass
 
 Run = tuple[int, ...]
 Arc = tuple[int, int]

@@ -57,12 +57,12 @@ for v, at least what those that prefer 1 produce (those in E do as they like).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 from dipapprox.automata.model import Automaton, Sample
 from dipapprox.automata.runs import Arc, Run, dependencies
+from dipapprox.data_classes import dataclass
 from dipapprox.flows import maximum_flow
 
 Changes = tuple[int, ...]

@@ -37,7 +37,6 @@ So budgets grow linearly with L. That a run's budget is approached by real input
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from dipapprox.automata.model import Automaton, Sample, is_real, members
@@ -53,6 +52,7 @@ from dipapprox.automata.runs import (
     walk_to,
 )
 from dipapprox.automata.unfolding import Unfolding
+from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,9 @@ each other, so only the largest are kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dipapprox.automata.model import Sample
 from dipapprox.automata.unfolding import Order, Quotient
+from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
 

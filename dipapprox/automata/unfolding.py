@@ -19,9 +19,9 @@ loop is one of its rounds already.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from dipapprox.automata.model import Automaton, Transition, members
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import strong_components
 from dipapprox.limits import Limits

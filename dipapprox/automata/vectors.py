@@ -15,7 +15,6 @@ less it are at most the other's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from dipapprox.automata.model import Sample, members
 from dipapprox.automata.unfolding import Unfolding
+from dipapprox.data_classes import dataclass
 
 Vectors = npt.NDArray[np.int64]
 """Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""

@@ -37,10 +37,10 @@ Both are the heaviest path through the components, where a component weighs the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.automata.unfolding import Unfolding
+from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ weights may be numbers of any field: balls at one ε, or exact functions of ε.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Protocol, TypeVar
 
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import dataclass, field
 from dipapprox.limits import Limits
 
 Products = tuple[tuple["Random", ...], ...]

@@ -6,12 +6,12 @@ A weight is an expression in eps and numbers. That the weights of a choice are p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
 from flint import arb
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed

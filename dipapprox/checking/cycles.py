@@ -9,9 +9,9 @@ A partial order that is no tree is rewritten, a and b standing for samples of on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 

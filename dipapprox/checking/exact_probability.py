@@ -6,7 +6,6 @@ laws as they are written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
@@ -18,6 +17,7 @@ from dipapprox.checking.integrands import Densities, Discrete, Masses, Smooth
 from dipapprox.checking.orders import General
 from dipapprox.checking.regions import integrated
 from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 

@@ -8,8 +8,9 @@ right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, field
 
 _ZERO = Fraction(0)
 

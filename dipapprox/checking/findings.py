@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from dipapprox.data_classes import dataclass, field
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 

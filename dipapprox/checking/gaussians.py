@@ -13,12 +13,12 @@ changes its probability by more than ln(s / t) / 2 < 2^-800 for each sample.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
 from dipapprox.checking.facts import Line
 from dipapprox.checking.orders import General
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 
 _DIGITS = 802

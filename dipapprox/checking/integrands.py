@@ -8,13 +8,13 @@ and denominators as in `decisions.geometric`, they are c z^q Π x_s^p_s z^(b_s x
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial, lcm
 
 from dipapprox.checking.decisions import geometric
 from dipapprox.checking.decisions.geometric import Below, joined
 from dipapprox.checking.facts import Line
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 
 _ZERO, _ONE = Fraction(0), Fraction(1)

@@ -14,11 +14,11 @@ or `General` when its inequalities are no comparisons of pairs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.checking.cycles import Order, Sample, Trees, components, is_cyclic, trees
 from dipapprox.checking.facts import GROUND, Contradiction, Line, distance
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits

@@ -14,7 +14,6 @@ largest are then summed again with the unrounded bounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from dipapprox.checking.distributions import Bounds, NoBounds
 from dipapprox.checking.factor import Factor
 from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import (
     Everyone,
     InputRow,

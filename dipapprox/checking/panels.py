@@ -18,13 +18,13 @@ those of exp(|a| s + |b| s²) bound them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, sqrt
 from typing import assert_never
 
 from flint import arb, arb_poly
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.numerics.precision import to_ball
 

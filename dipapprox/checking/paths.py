@@ -12,7 +12,6 @@ each store in which it may end (`chains`). Other loops are followed round by rou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -21,6 +20,7 @@ from dipapprox.checking.chances import Chance
 from dipapprox.checking.conditions import outcomes
 from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
 from dipapprox.limits import Limits

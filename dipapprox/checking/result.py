@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, assert_never
 
 from dipapprox.certificates.verdicts import Claimed
 from dipapprox.checking.decisions.claim import DecisionClaim
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.decision import Ruling

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
@@ -23,6 +22,7 @@ from flint import arb
 from dipapprox.checking.cycles import Order, Sample
 from dipapprox.checking.integers import IntegerRange, Values, radius
 from dipapprox.checking.panels import Function, Grid
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed

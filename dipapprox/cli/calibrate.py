@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from fractions import Fraction
 
 from rich.console import Console
@@ -14,6 +13,7 @@ from dipapprox.cli.output import show_answer
 from dipapprox.cli.profile_report import calibration_report
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.claim import Claim

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -16,6 +15,7 @@ from dipapprox.cli import arguments
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.report import interval, panel
+from dipapprox.data_classes import dataclass
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.notation import parameters_text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 
 import shtab
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.console import Console
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write
+from dipapprox.data_classes import dataclass
 
 _EXAMPLES = """examples:
   dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox

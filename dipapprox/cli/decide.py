@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from dipapprox.cli.decide_report import decision_report
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
+from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decider import decide

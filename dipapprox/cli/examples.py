@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.table import Table
 
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, write, write_new
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.diagnosis import did_you_mean

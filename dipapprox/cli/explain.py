@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
 
@@ -24,6 +23,7 @@ from dipapprox.cli.explanation_view import (
 )
 from dipapprox.cli.output import show_json, write
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -14,6 +13,7 @@ from dipapprox.cli.state_text import (
     sample_names,
     sample_text,
 )
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_new
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 
 TEMPLATES = Path(__file__).parent.parent / "templates"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
 
 from rich.console import Console
@@ -14,6 +13,7 @@ from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show, show_json
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.report import distribution_report
+from dipapprox.data_classes import dataclass
 from dipapprox.language.values import parse_rational, parse_row
 from dipapprox.privacy.options import LARGEST_PRECISION, Options
 from dipapprox.privacy.probabilities import output_distribution

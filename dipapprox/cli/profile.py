@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-from dataclasses import dataclass
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
@@ -19,6 +18,7 @@ from dipapprox.cli.profile_report import profile_report
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.questions import add_question, question_of
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
 from dipapprox.privacy.notation import ends

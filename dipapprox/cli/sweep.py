@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +13,7 @@ from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.sweep_report import count_cases, summary_report
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_records
 from dipapprox.experiments.sweep.plots import plot_groups

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.table import Table as Grid
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
+from dipapprox.data_classes import dataclass
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.catalogue import TABLES, check_names, make_tables, source_of
 from dipapprox.experiments.tables.table import Table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -16,6 +15,7 @@ from dipapprox.cli.output import show_answer
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.cli.report import verdict_report
+from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program

@@ -9,11 +9,11 @@ for the first time is made into an event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.events.columns import Column, combined
 from dipapprox.events.event import Connected
 from dipapprox.events.event_text import origin_text

@@ -6,10 +6,10 @@ fixed. The probability of an event is all that the numerical stages ever compute
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChainLaw, ChoiceLaw, Distribution, FiniteLaw
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.semantics.linear import LinearForm

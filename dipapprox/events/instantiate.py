@@ -7,9 +7,9 @@ mentions, its guards over local indices.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Chosen, Event

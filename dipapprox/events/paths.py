@@ -14,9 +14,9 @@ Every node of a path adds one leaf to the node before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.semantics.linear import LinearForm, are_opposite
 from dipapprox.semantics.state import Constraint, Path, SampleComparison
 

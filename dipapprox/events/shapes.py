@@ -8,11 +8,11 @@ as multisets. Everything else is keyed by its guards and laws, row by row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.events.columns import Bags, Column, Pairs, combined, mapped
 from dipapprox.events.inputs import Block, Inputs, Table
 from dipapprox.events.instantiate import Outline, without_inputs

@@ -7,10 +7,10 @@ Both methods remember closed forms: more bits cost an evaluation only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from dipapprox.cache import Cache
+from dipapprox.data_classes import replace
 from dipapprox.events.event import Chosen, Connected, Event, spelled_out
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import polyhedra

@@ -14,10 +14,10 @@ split, only to know on which side its bounds lie.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Level, NestedIntegral

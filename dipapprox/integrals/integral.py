@@ -9,8 +9,7 @@ precision, because only there the exact tail masses are known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.semantics.linear import LinearForm
 

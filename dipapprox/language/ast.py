@@ -6,8 +6,7 @@ of brackets, prefix operators and blocks, which the lexer limits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from dipapprox.data_classes import dataclass, field
 from dipapprox.language.ast_expressions import (
     And,
     Call,

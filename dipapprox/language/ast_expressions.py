@@ -6,9 +6,9 @@ products, comparisons, `and` and `or` are flat (as many operands as were written
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.source import Span
 
 

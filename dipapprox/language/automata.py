@@ -5,9 +5,9 @@ Read by `dipa.py`, written by `dipa_printer.py`; `automata/` makes a model of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.source import Span
 
 INSAMPLE = "insample"

@@ -9,10 +9,10 @@ variables: one name space. Nothing here depends on epsilon or on input values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import Family, Scale
 from dipapprox.language.core_expressions import (
     All,

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.source import Span
 
 Value = Fraction | str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import UserError
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name

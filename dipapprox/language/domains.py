@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.core_expressions import Value
 from dipapprox.language.diagnosis import did_you_mean

@@ -6,9 +6,9 @@ Chains of one precedence level are collected in a `_Chain` and become one flat n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language import ast
 from dipapprox.language.symbols import DISCRETISATION
 from dipapprox.source import Span

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import SourceError
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.diagnosis import did_you_mean, shorten

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from ply import yacc
+
+from dipapprox.data_classes import dataclass
 
 TABLES = Path(__file__).parent / "tables"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, IntFlag
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis

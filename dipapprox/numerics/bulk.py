@@ -7,12 +7,12 @@ real numbers, never NaN, always inside [0, 1].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import InputRow
 from dipapprox.numerics import rounding
 

@@ -23,12 +23,12 @@ References:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 from flint import acb, arb
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.numerics.precision import to_ball
 

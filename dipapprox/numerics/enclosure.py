@@ -5,10 +5,10 @@ This is the only numerical type that leaves `numerics`: it compares exactly and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr
 from dipapprox.errors import BrokenInvariant
 

@@ -8,10 +8,10 @@ over a point are evaluated exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import (
     Call,

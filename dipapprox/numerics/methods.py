@@ -8,10 +8,10 @@ What no method encloses gets the reasons of all that were tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Protocol
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Chosen, Connected, spelled_out
 from dipapprox.limits import Limits

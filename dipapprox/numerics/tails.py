@@ -6,13 +6,13 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil
 
 from flint import arb
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, Side, compare

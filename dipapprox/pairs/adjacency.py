@@ -17,11 +17,11 @@ nothing is stored. Pairs (u, u) are left out: their delta is 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import (
     Adjacency,

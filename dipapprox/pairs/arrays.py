@@ -7,12 +7,12 @@ own rows. So a function of pairs is bounded for very many of them by a few array
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import InputRow, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure, Side
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor, Probabilities

@@ -9,13 +9,13 @@ at most one cut of each size per cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, InputRow
 from dipapprox.pairs.walk import Integers, Walk
 

@@ -26,12 +26,12 @@ not matter: whatever pairs are treated as one, the rest of their sum is the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement, product
 from math import comb, prod
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.walk import Integers, Steps, Walk

@@ -11,9 +11,9 @@ which is monotone in every p_u(o), p_u'(o) and E; so the ends of their enclosure
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.exponential import exponential
 

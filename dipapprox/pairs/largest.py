@@ -16,11 +16,11 @@ that it is 0, its upper bound becomes 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

@@ -18,10 +18,10 @@ of the undecided pairs their number and the closest one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits

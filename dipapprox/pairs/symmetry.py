@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, Guard, InputCondition, SampleComparison, guard_of

@@ -7,13 +7,13 @@ common unit, add up to at most the budget. Codes are positions in the cell's dom
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Everyone, Value, Within
 from dipapprox.pairs.moves import FREE, Moves, budget_of
 

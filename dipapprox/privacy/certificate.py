@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
@@ -41,6 +40,7 @@ from dipapprox.certificates.verdicts import (
     WitnessOutput,
 )
 from dipapprox.certificates.writing import UNSIGNED, signed_fields
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.language.domains import Widening, domain_text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
 from dipapprox.numerics.enclosure import UNIT, Enclosure

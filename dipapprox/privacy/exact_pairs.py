@@ -7,11 +7,11 @@ their signs are decidable (Lindemann and Weierstrass; `exact.signs.values`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio

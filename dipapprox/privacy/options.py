@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits

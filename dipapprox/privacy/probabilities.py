@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from math import ceil
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Cell, InputRow, Program, Value

@@ -9,10 +9,10 @@ for the 3 listed pairs (ordered)                  selected pairs, as they were l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import (
     Adjacency,
     Cell,

@@ -19,8 +19,8 @@ here; where they are, and none that is not the zero function is 0, the loop ends
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChoiceLaw
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio

@@ -7,9 +7,9 @@ immutable or persistent and shared.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from random import getrandbits
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -6,9 +6,9 @@ Those inside a statement belong to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.language import core
 from dipapprox.semantics.cells import cells_of, used
 

@@ -12,11 +12,11 @@ in inputs are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell, Value
 from dipapprox.semantics.linear import LinearForm, Symbol

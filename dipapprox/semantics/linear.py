@@ -7,8 +7,9 @@ immutable, normalised (no zero coefficients, symbols sorted, samples first) and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
 
 Symbol = int | str
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.semantics.cells import compared, used
 

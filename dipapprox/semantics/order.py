@@ -9,9 +9,9 @@ other shape are kept as they are, the tightest of each direction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.state import Constraint, Guard, SampleComparison

@@ -14,9 +14,9 @@ program's body: those inside another one belong to it, and all after the first e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
 from dipapprox.semantics.dataflow import Use, sources_of, use_of

@@ -13,8 +13,8 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.language import core
 from dipapprox.semantics.cells import assigned, compared, statements_in, tainted
 from dipapprox.semantics.dataflow import sources_of, uses_of

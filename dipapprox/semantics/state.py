@@ -8,10 +8,10 @@ one `FinalStates` serves every input row and every epsilon.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, overload
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program, Value

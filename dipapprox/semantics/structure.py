@@ -8,10 +8,10 @@ feasible states; a constant compared with a sample is a node, and such states co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
+from dipapprox.data_classes import dataclass
 from dipapprox.semantics.configuration import are_contradictory
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm

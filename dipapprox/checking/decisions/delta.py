@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
@@ -11,6 +10,7 @@ from flint import arb
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import divided, exponential_of
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast_expressions import Name, Number

@@ -17,7 +17,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, comb, floor, lcm
@@ -27,6 +26,7 @@ from flint import fmpq
 from dipapprox.checking.cycles import Sample
 from dipapprox.checking.decisions.quotients import Quotient, constant, lowest_terms
 from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from dipapprox.certificates.proofs import Proof
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.decisions.claim import Interval
@@ -19,6 +17,7 @@ from dipapprox.checking.decisions.signs import grows_from_zero, is_positive, sig
 from dipapprox.checking.findings import Findings
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import divisors, total_weight, weight_form
+from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
@@ -19,6 +18,7 @@ from flint import fmpq
 
 from dipapprox.checking.cycles import Sample
 from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.exponentials import ExponentialPolynomial
 

@@ -8,7 +8,6 @@ polynomials in ε and e^(ε/N).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
@@ -16,6 +15,7 @@ from math import gcd, lcm
 from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial, exponential_sum
 
 Canonical = tuple[tuple[int, Fraction, int], ...]

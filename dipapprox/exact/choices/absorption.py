@@ -20,11 +20,11 @@ an ε > 0 (Lindemann; see `normal_form`), and total is their sum: it has no zero
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from flint import fmpz_mpoly
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChainLaw
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials

@@ -16,10 +16,10 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import LimitReached, UserError

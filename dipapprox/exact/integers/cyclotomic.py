@@ -8,11 +8,12 @@ are all there. Every Φ_m is positive for 0 < Y < 1.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 from flint import fmpz_poly
+
+from dipapprox.data_classes import dataclass
 
 _LARGEST = 4096
 """Highest degree that is treated as a dense polynomial."""

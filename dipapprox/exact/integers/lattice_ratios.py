@@ -11,13 +11,13 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.integers.cyclotomic import Polynomial, lowest_terms
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 

@@ -6,10 +6,10 @@ multiples of a common one, integer coefficients, every guard Σ a_i z_i <= b wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.events.event import Event
 from dipapprox.numerics.enclosure import NotEnclosed

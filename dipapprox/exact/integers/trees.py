@@ -8,8 +8,8 @@ summed once, however many there are; the cost grows with the number of different
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.integers.lattice_ratios import ONE, ZERO, LatticeRatio
 from dipapprox.exact.integers.sums import (

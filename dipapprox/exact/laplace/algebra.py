@@ -8,12 +8,12 @@ functions of ε. They are computed in coordinates in which rates and marks are i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
 from flint import fmpq
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.pieces import Piece

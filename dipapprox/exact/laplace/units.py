@@ -8,10 +8,10 @@ a e^{-a|u - kη|} / 2.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 
 

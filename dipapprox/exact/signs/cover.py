@@ -9,11 +9,11 @@ Each argument can be repeated by a reader of the cover; nothing else about the f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from itertools import count
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.evaluation import START_BITS, Evaluator
 from dipapprox.exact.signs.interval import EpsilonInterval, split_point

@@ -6,9 +6,9 @@ Every kind is a short list of exact numbers. What a reader has to check of each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.zeros import Factors
 
 

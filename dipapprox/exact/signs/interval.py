@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.positive import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at

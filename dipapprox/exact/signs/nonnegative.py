@@ -7,9 +7,9 @@ a sign at one point, the signs just above 0 and far away. Only then the zeros ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.chain import chain_sign
 from dipapprox.exact.signs.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint

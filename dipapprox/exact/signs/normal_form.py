@@ -24,13 +24,13 @@ G'(ε) = (DF)(ε, e^(-ρε)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
 
 from flint import fmpz_poly
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial
 
 Group = tuple[int, tuple[int, ...]]

@@ -11,11 +11,11 @@ something: parts that have a factor in common as functions, or double zeros.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import Ordering, fmpz_mat, fmpz_mpoly_ctx
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.common_zero import vanishes_too
 from dipapprox.exact.signs.evaluation import Evaluator
 from dipapprox.exact.signs.interval import split_point

@@ -13,9 +13,9 @@ which are recognised by their common divisor, or given up if the degree is too h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.cover import BoxesUsedUp, Cover, cover
 from dipapprox.exact.signs.interval import EpsilonInterval

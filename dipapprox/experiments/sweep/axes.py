@@ -7,9 +7,9 @@ Numbers are exact: TOML's 0.1 is 1/10 here. Ranges include both ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.values import parse_rational

@@ -19,11 +19,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from pathlib import Path
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.axes import Axis, read_axis
 from dipapprox.experiments.sweep.tasks import TASKS

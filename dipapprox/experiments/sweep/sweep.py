@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.experiments.sweep.case import Case, cases_of, record
 from dipapprox.experiments.sweep.cluster import run_on_cluster

@@ -5,9 +5,9 @@ Times are those of one run, from parsed arguments to the answer, as `--json` rep
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.load import BUNDLED, load

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from dipapprox.data_classes import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

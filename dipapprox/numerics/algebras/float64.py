@@ -7,7 +7,6 @@ Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
@@ -15,6 +14,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import replace
 from dipapprox.distributions import Distribution
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule

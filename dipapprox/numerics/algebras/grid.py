@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from math import inf, lcm
 from typing import NamedTuple
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.numerics.densities import KINKED, LEFT_SUPPORT, RIGHT_SUPPORT
 from dipapprox.numerics.enclosure import NotEnclosed

@@ -22,13 +22,13 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.precision import precision
 

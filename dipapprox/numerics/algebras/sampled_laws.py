@@ -55,11 +55,10 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.algebras.elementary import (

@@ -8,10 +8,10 @@ at most the lost mass (`grid`). All memory is bounded; what does not fit is refu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction

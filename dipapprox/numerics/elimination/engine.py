@@ -11,12 +11,12 @@ plan.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits

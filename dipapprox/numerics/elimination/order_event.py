@@ -8,9 +8,9 @@ b. On a tree this always works; every further guard must fit."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event
 from dipapprox.numerics.enclosure import NotEnclosed

@@ -19,10 +19,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import product
 
 from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 

@@ -7,11 +7,11 @@ these do not enclose narrowly enough goes the way of all other events (`engine`)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits

@@ -15,10 +15,10 @@ Tables are remembered: programs compare the same laws in the same way again and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits

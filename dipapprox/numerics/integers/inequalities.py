@@ -6,10 +6,10 @@ point notices; so it does not matter where between two values of its form a guar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, gcd, lcm
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.semantics.linear import LinearForm
 

@@ -23,11 +23,11 @@ A node can be asked two things.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Protocol, assert_never
 
 from flint import acb, arb
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.densities import STANDARD_LAWS, Box, mass_bound

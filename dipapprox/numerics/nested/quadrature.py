@@ -22,9 +22,10 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from flint import acb, arb
+
+from dipapprox.data_classes import dataclass
 
 _ZERO = arb(0)
 _NOTHING = arb("nan")

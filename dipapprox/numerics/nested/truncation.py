@@ -27,11 +27,11 @@ inner domains only shrink, so lower <= upper stays true wherever the plan guaran
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import assert_never
 
+from dipapprox.data_classes import replace
 from dipapprox.distributions import Distribution
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
 from dipapprox.numerics.tails import cutoff

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 

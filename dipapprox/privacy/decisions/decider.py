@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_behind, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange

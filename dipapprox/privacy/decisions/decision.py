@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange

@@ -10,10 +10,10 @@ equality to 0 is decidable (Lindemann and Weierstrass).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast_expressions import Name, Number

@@ -8,11 +8,11 @@ coefficients make a lower bound for every ε, the upper ends an upper one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import Call, Formula, Function, Negation, Operation, Operator

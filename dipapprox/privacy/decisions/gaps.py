@@ -10,12 +10,12 @@ the pairs; those that differ in a positive factor only are recognised later, by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from operator import add
 from typing import Protocol
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits

@@ -12,10 +12,10 @@ derives the same difference of probabilities finds the same function.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import FiniteLaw
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions

@@ -8,9 +8,9 @@ proof of the claim.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at

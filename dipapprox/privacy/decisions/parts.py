@@ -8,8 +8,7 @@ worst set of outputs holds all of n equal ones or none.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits

@@ -7,8 +7,8 @@ count as one function there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair

@@ -10,8 +10,8 @@ the claim is about every set.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.zero import Place, Zero, in_order
 from dipapprox.limits import Limits

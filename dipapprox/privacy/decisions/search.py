@@ -12,10 +12,10 @@ for each gap G of each pair (`gaps`, `patterns`):
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.evidence import Evidence
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided

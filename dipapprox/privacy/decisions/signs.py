@@ -6,9 +6,9 @@ Ratios are cleared of their denominators first, by factors whose sign on the int
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange, negative_set

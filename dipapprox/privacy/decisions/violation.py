@@ -9,11 +9,11 @@ contradicts, there is a bug, and no verdict.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange

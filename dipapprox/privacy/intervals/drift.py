@@ -37,10 +37,10 @@ sums over all samples in guards and hold for every row.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.exponential import exponential

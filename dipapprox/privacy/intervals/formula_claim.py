@@ -9,9 +9,9 @@ negative budget.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.formula import Formula, parse_formula

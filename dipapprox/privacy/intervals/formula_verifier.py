@@ -7,9 +7,9 @@ is asked for. A budget such as log(3) needs no bounds: e^budget is known exactly
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure

@@ -7,9 +7,9 @@ subdivision of the interval has to list them all. It proves nothing about the in
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits

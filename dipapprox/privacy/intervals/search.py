@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds

@@ -38,12 +38,12 @@ it is raised by, and few that underflow, each by 2^-1022 at most, far below the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.drift import Affine, Rates

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends, html_table, parameter_fields

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
-from dataclasses import replace
 from fractions import Fraction
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval

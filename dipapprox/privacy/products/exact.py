@@ -13,10 +13,10 @@ inputs: they are known by *names*, rows that are no inputs of the program.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from math import comb, prod
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio

@@ -31,11 +31,11 @@ order of P : Q, whose weights are added up beforehand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import comb
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.pairs.divergence import Probabilities
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError
 from dipapprox.language.core import InputRow, Program, Value
 from dipapprox.pairs.adjacency import Pair

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import html_table

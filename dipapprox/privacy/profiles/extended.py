@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import outward, rounded_down
 from dipapprox.numerics.enclosure import Enclosure
 

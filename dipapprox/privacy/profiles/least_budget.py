@@ -13,9 +13,9 @@ Every round finds another pair, with a larger solution; in practice two or three
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.adjacency import Pair

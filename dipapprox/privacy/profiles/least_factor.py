@@ -13,9 +13,9 @@ the ends of their enclosures give its ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.pairs.divergence import Probabilities
 
 

@@ -7,9 +7,9 @@ Enclosures become doubles there: what an accountant makes of them is not proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, InputRow, Program, Value
 from dipapprox.numerics.arithmetic import sound_arithmetic

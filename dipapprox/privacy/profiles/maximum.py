@@ -10,12 +10,12 @@ wide? the pairs that may be the largest, exactly, with more and more bits (`shar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding

@@ -7,9 +7,9 @@ larger orders, with the same witness; an upper bound all smaller ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile_result import OrderResult

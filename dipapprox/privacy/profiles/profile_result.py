@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell
 from dipapprox.numerics.decimals import rounded_up
 from dipapprox.numerics.enclosure import Enclosure

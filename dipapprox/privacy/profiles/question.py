@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.pairs.growth import Growth

@@ -12,12 +12,12 @@ doubles. The pairs that may be the largest are then compared in balls.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
