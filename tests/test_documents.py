@@ -24,7 +24,8 @@ from warnings import catch_warnings, simplefilter
 import pytest
 
 import dipapprox
-from dipapprox.cli.app import COMMANDS, main
+from dipapprox.cli.app import main
+from dipapprox.cli.command import COMMANDS
 from dipapprox.experiments.sweep.tasks import TASKS
 from dipapprox.language.load import parse_program
 from tests.experiments.test_pictures import words

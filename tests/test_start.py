@@ -34,9 +34,13 @@ def loaded_by(*words: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+VERIFY = (
+    "verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--eps-prv", "1.24", "--delta", "0.01",
+)  # fmt: skip
+
+
 def test_a_verification_loads_what_it_needs_only() -> None:
-    claim = ("--eps", "0.5", "--eps-prv", "1.24", "--delta", "0.01")
-    found = loaded_by("verify", "programs/svt_gauss.dpg", "-p", "N=2", *claim)
+    found = loaded_by(*VERIFY, "--json")
     assert "dipapprox.numerics.elimination.engine" in found
     unneeded = (
         "dipapprox.certificates",
@@ -50,14 +54,30 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.privacy.decisions",
         "dipapprox.privacy.exact_pairs",
         "dipapprox.privacy.intervals.verifier",
+        "dataclasses",
         "igraph",
         "matplotlib",
         "msgspec",
+        "msgspec",
         "multiprocessing",
+        "pygments",
+        "rich",
         "scipy",
+        "shtab",
     )
     assert all(find_spec(name) for name in unneeded if name.startswith("dipapprox"))
     assert not found & set(unneeded)
+
+
+def test_people_see_a_layout() -> None:
+    assert "rich" in loaded_by(*VERIFY)
+
+
+@pytest.mark.parametrize("word", ["--version", "--help"])
+def test_what_is_said_of_all_commands_loads_none(word: str) -> None:
+    found = loaded_by(word)
+    heavy = ("dipapprox.language", "dipapprox.cli.verify", "dataclasses", "flint", "numpy", "rich")
+    assert not found & set(heavy)
 
 
 def test_a_deferred_module_is_the_module() -> None:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from rich.console import Console
-
-from dipapprox.cli import arguments
 from dipapprox.cli.alarm import watching
-from dipapprox.cli.command import Status
+from dipapprox.cli.command import COMMANDS, Status
+from dipapprox.deferred import Deferred
 from dipapprox.errors import (
     INTERRUPTED,
     NO_MEMORY,
@@ -27,6 +26,13 @@ from dipapprox.errors import (
     limit_behind,
     was_interrupted,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dipapprox.cli import arguments
+else:
+    arguments = Deferred("dipapprox.cli.arguments")
 
 _EPILOG = """examples:
   dipapprox examples                                what there is; svt_gauss is one of them
@@ -39,21 +45,7 @@ exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interr
 Results go to standard output; progress and messages go to standard error.
 """
 
-COMMANDS = (
-    "verify",
-    "probability",
-    "profile",
-    "calibrate",
-    "decide",
-    "sweep",
-    "tables",
-    "explain",
-    "check",
-    "examples",
-    "new",
-    "completion",
-)
-"""The commands, each the name of a module beside this one; loading them all takes a while."""
+_NEGATIVE_VALUE = re.compile(r"-[\d.]")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,12 +58,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A terminal without Greek letters gets '?', not an exception.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    words = arguments.join_negative_values(sys.argv[1:] if argv is None else argv)
+    words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         parsed = build_parser(words).parse_args(words)
     except SystemExit as end:  # argparse has printed help, the version or the usage
         return end.code if isinstance(end.code, int) else Status.BAD_INPUT
-    return run(parsed, Console(highlight=False))
+    return run(parsed, cast("Console", _LateConsole()))
 
 
 def run(parsed: argparse.Namespace, console: Console) -> int:
@@ -106,8 +98,44 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
         return _fail(f"{message} ({hint})", Status.UNKNOWN)
 
 
-def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser of the command that `words` begin with; of all commands if with none."""
+def join_negative_values(words: Sequence[str]) -> list[str]:
+    """Write `--input -1,0` as `--input=-1,0`, which argparse does not take for another flag.
+
+    No flag begins with a minus sign and a digit, so nothing else is meant.
+    """
+    joined: list[str] = []
+    for word in words:
+        before = joined[-1] if joined else ""
+        if _NEGATIVE_VALUE.match(word) and re.fullmatch(r"--[a-z][a-z-]*", before):
+            joined[-1] = f"{before}={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+class _LateConsole:
+    """Standard output as a rich console, which is loaded when something is laid out."""
+
+    def __init__(self) -> None:
+        self._console: Console | None = None
+
+    @property
+    def file(self) -> TextIO:
+        """Where text goes as it is."""
+        return sys.stdout
+
+    def __getattr__(self, name: str) -> Any:
+        if self._console is None:
+            self._console = import_module("rich.console").Console(highlight=False)
+        return getattr(self._console, name)
+
+
+def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Build the parser for `words`: of the other commands it knows that they are there.
+
+    Args:
+        words: What it will parse; None for a parser of all commands, which loads them all.
+    """
     parser = argparse.ArgumentParser(
         prog="dipapprox",
         description="Verify differential privacy of programs with Gaussian, Laplace and discrete\n"
@@ -118,8 +146,11 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in words[:1] if words and words[0] in COMMANDS else COMMANDS:
-        import_module(f"dipapprox.cli.{command}").add_parser(commands)
+    for name, help_line in COMMANDS.items():
+        if words is None or name in words[:1]:
+            import_module(f"dipapprox.cli.{name}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=help_line)
     return parser
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.integrals.strategy import Strategy
@@ -22,23 +20,6 @@ _OPTIMIZERS = {
     "paper": Strategy.PAPER,
     "none": Strategy.NONE,
 }
-
-_NEGATIVE_VALUE = re.compile(r"-[\d.]")
-
-
-def join_negative_values(arguments: Sequence[str]) -> list[str]:
-    """Write `--input -1,0` as `--input=-1,0`, which argparse does not take for another flag.
-
-    No flag begins with a minus sign and a digit, so nothing else is meant.
-    """
-    joined: list[str] = []
-    for argument in arguments:
-        before = joined[-1] if joined else ""
-        if _NEGATIVE_VALUE.match(argument) and re.fullmatch(r"--[a-z][a-z-]*", before):
-            joined[-1] = f"{before}={argument}"
-        else:
-            joined.append(argument)
-    return joined
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

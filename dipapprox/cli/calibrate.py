@@ -50,7 +50,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "calibrate",
-        help="find a certified ε next to a refuted one",
         description="Find a certified ε next to a refuted one: run with the first the program\n"
         "meets the claim, with the second, slightly larger one it does not.",
         epilog=_EXAMPLES,

@@ -55,7 +55,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "check",
-        help="check a certificate by another route",
         description="Check a certificate that `verify` or `decide` wrote with --certificate.",
         epilog=_EXAMPLES,
         read=read,

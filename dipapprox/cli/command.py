@@ -5,9 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COMMANDS = {
+    "verify": "decide whether a program is differentially private",
+    "probability": "enclose the probability of every output for one input",
+    "profile": "find the tightest guarantee: least δ, least ε_prv, whole curves",
+    "calibrate": "find a certified ε next to a refuted one",
+    "decide": "decide privacy for every ε of an interval, or for all ε > 0",
+    "sweep": "run a grid of cases, resumably; show what came out",
+    "tables": "rerun the papers' tables, published numbers beside ours",
+    "explain": "show final states, guards, dependencies and integrals",
+    "check": "check a certificate by another route",
+    "examples": "show the programs that come with dipapprox",
+    "new": "write a program to start from",
+    "completion": "print a completion script for a shell",
+}
+"""The commands, each the name of a module beside this one, with a line for the list of them all."""
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """Where commands are added."""
@@ -28,7 +45,6 @@ def add_command(
     commands: Commands,
     name: str,
     *,
-    help: str,
     description: str,
     epilog: str,
     read: Callable[[argparse.Namespace], Command],
@@ -39,7 +55,6 @@ def add_command(
     Args:
         commands: Of the program.
         name: The word that chooses it.
-        help: One line for the list of commands.
         description: What `--help` begins with, lines as they are.
         epilog: What it ends with: examples and exit statuses.
         read: Turns words into values; may raise `UserError`.
@@ -47,7 +62,7 @@ def add_command(
     """
     parser = commands.add_parser(
         name,
-        help=help,
+        help=COMMANDS[name],
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,

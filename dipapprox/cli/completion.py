@@ -42,7 +42,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "completion",
-        help="print a completion script for a shell",
         description="Print a script that completes commands and flags in a shell.",
         epilog=_EXAMPLES,
         read=read,

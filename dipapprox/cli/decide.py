@@ -60,7 +60,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "decide",
-        help="decide privacy for every ε of an interval, or for all ε > 0",
         description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
         "of an interval: exactly, for Laplace and discrete noise of scales a / eps.",
         epilog=_EXAMPLES,

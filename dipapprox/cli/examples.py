@@ -42,7 +42,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "examples",
-        help="show the programs that come with dipapprox",
         description="List the programs that come with dipapprox, print one, or copy it.",
         epilog=_EXAMPLES,
         read=read,

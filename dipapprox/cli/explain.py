@@ -70,7 +70,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "explain",
-        help="show final states, guards, dependencies and integrals",
         description="Show final states, guards, dependencies, and integrals before and after\n"
         "optimisation.",
         epilog=_EXAMPLES,

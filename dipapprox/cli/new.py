@@ -39,7 +39,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "new",
-        help="write a program to start from",
         description="Write a commented program to start from: NAME.dpg.",
         epilog=_EXAMPLES,
         read=read,

@@ -13,13 +13,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
-
-from rich.console import Console, RenderableType
+from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.cli.alarm import stop_watching
 from dipapprox.errors import UserError
 from dipapprox.privacy.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
 
 
 def show(console: Console, *renderables: RenderableType) -> None:

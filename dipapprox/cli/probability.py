@@ -44,7 +44,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "probability",
-        help="enclose the probability of every output for one input",
         description="Enclose the probability of every output for one input.",
         epilog=_EXAMPLES,
         read=read,

@@ -64,7 +64,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "profile",
-        help="find the tightest guarantee: least δ, least ε_prv, whole curves",
         description="Enclose the tightest privacy guarantee of a program at one ε.",
         epilog=_EXAMPLES,
         read=read,

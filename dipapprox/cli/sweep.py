@@ -67,7 +67,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "sweep",
-        help="run a grid of cases, resumably; show what came out",
         description="Run all cases of a grid in processes of their own and write one line of\n"
         "JSON for each.",
         epilog=_EXAMPLES,

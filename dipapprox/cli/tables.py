@@ -48,7 +48,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "tables",
-        help="rerun the papers' tables, published numbers beside ours",
         description="Rerun every row of the papers' tables and print ours beside the published\n"
         "verdict, structure and time.",
         epilog=_EXAMPLES,

@@ -6,15 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from rich.console import Console
-
 from dipapprox.cli import arguments
 from dipapprox.cli.claims import add_certificate, add_claim, claimed_pairs
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
-from dipapprox.cli.report import verdict_report
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -32,12 +29,15 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 
 if TYPE_CHECKING:
-    from dipapprox.cli import certificate, interval_report
+    from rich.console import Console
+
+    from dipapprox.cli import certificate, interval_report, report
     from dipapprox.privacy.intervals import formula_verifier, verifier
 else:
     certificate = Deferred("dipapprox.cli.certificate")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_report = Deferred("dipapprox.cli.interval_report")
+    report = Deferred("dipapprox.cli.report")
     verifier = Deferred("dipapprox.privacy.intervals.verifier")
 
 EXIT_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
@@ -69,7 +69,6 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "verify",
-        help="decide whether a program is differentially private",
         description="Decide whether a program is (eps_prv, delta)-differentially private.",
         epilog=_EXAMPLES,
         read=read,
@@ -124,7 +123,7 @@ def run(command: VerifyCommand, console: Console) -> int:
         certificate.write(
             command.certificate, command.program.path, program, verdict, selection, command.options
         )
-    show_answer(console, verdict, verdict_report, json=command.json)
+    show_answer(console, verdict, lambda found: report.verdict_report(found), json=command.json)
     return Status.INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]
 
 
@@ -145,5 +144,7 @@ def _run_interval(
             command.options,
             reporter,
         )
-    show_answer(console, verdict, interval_report.interval_report, json=command.json)
+    show_answer(
+        console, verdict, lambda found: interval_report.interval_report(found), json=command.json
+    )
     return Status.INTERRUPTED if verdict.interrupted else EXIT_STATUS[verdict.answer]

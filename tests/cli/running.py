@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from dipapprox.cli import app
-from dipapprox.cli.arguments import join_negative_values
+from dipapprox.cli.app import join_negative_values
 from dipapprox.numerics.enclosure import Enclosure
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli import app
-from dipapprox.cli.arguments import join_negative_values
+from dipapprox.cli.app import join_negative_values
 from dipapprox.numerics.probability import OutputProbabilities
 from tests.cli.running import run
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli import app
-from dipapprox.cli.app import COMMANDS
-from dipapprox.cli.arguments import join_negative_values
+from dipapprox.cli.app import join_negative_values
+from dipapprox.cli.command import COMMANDS
 from dipapprox.language.load import BUNDLED
 
 EXAMPLE = re.compile(r"^  (dipapprox .*?)(?: {3,}.*)?$", re.MULTILINE)
