@@ -19,7 +19,6 @@ from dipapprox.language.constants import (
     Wrong,
     evaluate,
     evaluate_rate,
-    evaluate_scale,
     truth_name,
 )
 from dipapprox.language.emitter import Emitter, Place
@@ -111,7 +110,7 @@ class Calls:
             target=place,
             family=Family(call.name),
             mean=self._expressions.value(mean),
-            scale=evaluate_scale(scale, self._expressions.constants),
+            scale=self._expressions.scale(scale),
             site=self._site(),
             span=call.span,
         )

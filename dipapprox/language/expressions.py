@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from dipapprox.distributions import Scale
 from dipapprox.language import ast, core
 from dipapprox.language.constants import (
     Wrong,
     check_size,
     evaluate_exponent,
+    evaluate_scale,
     power,
     truth_name,
 )
@@ -32,7 +34,8 @@ from dipapprox.language.folding import (
     scaled,
 )
 from dipapprox.language.kinds import kind_of
-from dipapprox.language.symbols import Kind, Role, Symbol
+from dipapprox.language.symbols import EPSILON, Kind, Role, Symbol
+from dipapprox.language.traversal import operands_of
 
 Take = Callable[[ast.Expression], core.Expression]
 """Emits the statements that compute an expression and returns the variable with its value."""
@@ -59,6 +62,43 @@ class Expressions:
         self.constants = constants
         self.sizes = sizes
         self._take = take
+        self._fixed: dict[int, bool] = {}
+        self._boolean: dict[int, bool] = {}
+        self._values: dict[int, core.Expression] = {}
+        self._conditions: dict[tuple[int, bool], core.Condition] = {}
+        self._scales: dict[int, Scale] = {}
+
+    # What mentions no loop variable is the same in every turn: it is elaborated once, and shared.
+    # By identity: the tree outlives this object.
+
+    def is_fixed(self, node: ast.Expression) -> bool:
+        """Whether a value is the same in every turn of every loop and emits no statements."""
+        found = self._fixed.get(id(node))
+        if found is None:
+            match node:
+                case ast.Name(name):
+                    found = name in self.symbols or name == EPSILON  # loop variables are not
+                case ast.Number() | ast.Truth():
+                    found = True
+                case ast.Index() | ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
+                    found = all(map(self.is_fixed, operands_of(node)))
+                case _:
+                    found = False
+            self._fixed[id(node)] = found
+        return found
+
+    def scale(self, node: ast.Expression) -> Scale:
+        """Elaborate the scale of a draw.
+
+        Raises:
+            Wrong: If it is none.
+        """
+        found = self._scales.get(id(node))
+        if found is None:
+            found = evaluate_scale(node, self.constants)
+            if self.is_fixed(node):
+                self._scales[id(node)] = found
+        return found
 
     def value(self, node: ast.Expression) -> core.Expression:
         """Elaborate a number, a named or truth value, or a random value.
@@ -66,6 +106,14 @@ class Expressions:
         Raises:
             Wrong: If it cannot have a value.
         """
+        found = self._values.get(id(node))
+        if found is None:
+            found = self._value(node)
+            if self.is_fixed(node):
+                self._values[id(node)] = found
+        return found
+
+    def _value(self, node: ast.Expression) -> core.Expression:
         match node:
             case ast.Number(value):
                 return core.Constant(value, span=node.span)
@@ -104,16 +152,17 @@ class Expressions:
             raise Wrong(
                 "value error", f"an index must be a whole number, got {value}", node.index.span
             )
+        number = value.numerator
         local = self.symbols[node.name].role is Role.LOCAL
-        if value < 1 or (size is not None and not local and value > size):
+        if number < 1 or (size is not None and not local and number > size):
             allowed = "1, 2, …" if local else f"1..{size}"
             raise Wrong(
-                "value error", f"index {value} of '{node.name}' is out of range", node.span,
+                "value error", f"index {number} of '{node.name}' is out of range", node.span,
                 f"allowed are {allowed}; arrays begin at 1",
             )  # fmt: skip
-        if value > MOST_CELLS:
+        if number > MOST_CELLS:
             raise Wrong("limit", f"arrays have at most {MOST_CELLS} elements", node.index.span)
-        return core.Variable(f"{node.name}[{value}]", span=node.span)
+        return core.Variable(f"{node.name}[{number}]", span=node.span)
 
     def _sum(self, node: ast.Sum) -> core.Expression:
         constant = Fraction(0)
@@ -165,7 +214,10 @@ class Expressions:
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""
-        return kind_of(node, self.symbols) == Kind.TRUTH
+        found = self._boolean.get(id(node))
+        if found is None:
+            found = self._boolean[id(node)] = kind_of(node, self.symbols) == Kind.TRUTH
+        return found
 
     def is_array(self, name: str) -> bool:
         """Whether a name stands for an array."""
@@ -175,6 +227,14 @@ class Expressions:
 
     def condition(self, node: ast.Expression, positive: bool = True) -> core.Condition:
         """Elaborate a condition, or its negation, with `not` pushed into the comparisons."""
+        found = self._conditions.get((id(node), positive))
+        if found is None:
+            found = self._condition(node, positive)
+            if isinstance(node, ast.Comparison) and all(map(self.is_fixed, node.operands)):
+                self._conditions[id(node), positive] = found
+        return found
+
+    def _condition(self, node: ast.Expression, positive: bool) -> core.Condition:
         match node:
             case ast.Truth(value):
                 return TRUE if value == positive else FALSE
