@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Column = NDArray[np.int64]
 
-_FEW = 24
+FEW = 24
 """Up to so many rows, a loop in Python is faster than numpy's set-up."""
 
 _DENSE = 2**16
@@ -27,7 +27,7 @@ Bag = tuple[tuple[int, int], ...]
 
 def mapped(column: Column, image: Callable[[int], int]) -> Column:
     """Apply a function to every number >= 0; it is asked once for each distinct number."""
-    if len(column) <= _FEW:
+    if len(column) <= FEW:
         return np.array([image(number) for number in column.tolist()], np.int64)
     if int(column.max()) < _DENSE:
         present = np.flatnonzero(np.bincount(column))
@@ -45,7 +45,7 @@ def combined(left: Column, right: Column, image: Callable[[int, int], int]) -> C
 
     Numbers count objects that are in memory, so they are far below 2^31: products fit 64 bits.
     """
-    if len(left) <= _FEW:
+    if len(left) <= FEW:
         pairs = zip(left.tolist(), right.tolist(), strict=True)
         return np.array([image(a, b) for a, b in pairs], np.int64)
     width = int(right.max()) + 1
@@ -87,9 +87,10 @@ class Bags:
 
     def add(self, bags: Column, entries: Column) -> Column:
         """Put one more entry into every bag."""
-        return combined(bags, entries, self._sum)
+        return combined(bags, entries, self.sum)
 
-    def _sum(self, bag: int, entry: int) -> int:
+    def sum(self, bag: int, entry: int) -> int:
+        """Return the number of a bag with one more entry."""
         found = self._sums.get((bag, entry))
         if found is None:
             content = _with(self.contents[bag], entry)

@@ -82,15 +82,29 @@ class Table:
         inputs: Numbers the cells' values.
         names: The cells.
         image: From the cells' values, in the order of `names`, to a number >= 0.
+        known: What is known of the function, by the number of the cells' values; grows. Tables of
+            one cell each and the same function of its value may share it.
     """
 
     def __init__(
-        self, inputs: Inputs, names: Sequence[str], image: Callable[[tuple[Value, ...]], int]
+        self,
+        inputs: Inputs,
+        names: Sequence[str],
+        image: Callable[[tuple[Value, ...]], int],
+        known: dict[int, int] | None = None,
     ) -> None:
         self._inputs = inputs
         self._places = inputs.places(names)
         self._function = image
-        self._known: dict[int, int] = {}
+        self._known: dict[int, int] = {} if known is None else known
+
+    def numbers(self, block: Block, rows: Sequence[Sequence[int]]) -> list[int]:
+        """Return the function's values at few rows, which are given as a list, too."""
+        if len(self._places) != 1:
+            column: list[int] = self.column(block).tolist()
+            return column
+        (place,) = self._places
+        return [self._image(row[place]) for row in rows]
 
     def column(self, block: Block) -> Column:
         """Return the function's value at every row."""

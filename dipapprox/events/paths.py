@@ -31,6 +31,11 @@ class Change:
     factor: Fraction
     shift: LinearForm
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether y is the sample itself."""
+        return self.factor == 1 and not self.shift.terms and not self.shift.constant
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twig:
@@ -41,7 +46,8 @@ class Twig:
         hub: Its number.
         leaf: The number of the newest leaf.
         above: Whether the newest leaf lies above the centre.
-        used: The samples of the star, one bit each.
+        newest: The sample of the newest leaf.
+        largest: The largest of all samples, the centre among them.
     """
 
     parent: Twig | None
@@ -49,7 +55,19 @@ class Twig:
     hub: int
     leaf: int
     above: bool
-    used: int
+    newest: int
+    largest: int
+
+    def has(self, sample: int) -> bool:
+        """Whether a sample is in the star. Most are new, and larger than all of it."""
+        if sample > self.largest:
+            return False
+        node: Twig | None = self
+        while node is not None:
+            if sample in (node.newest, node.centre):
+                return True
+            node = node.parent
+        return False
 
 
 class StarReader:
@@ -106,7 +124,7 @@ class StarReader:
             sample = ends[0] if ends[1] == centre else ends[1]
             leaf, above = self._leaf(node.constraint, centre, sample)
             hub = self._unchanged(centre)
-            self._single[key] = Twig(None, centre, hub, leaf, above, 1 << centre | 1 << sample)
+            self._single[key] = Twig(None, centre, hub, leaf, above, sample, max(centre, sample))
             self._paths.append(node)
         return self._single[key]
 
@@ -115,10 +133,11 @@ class StarReader:
         if centre not in ends:
             return None
         sample = ends[0] if ends[1] == centre else ends[1]
-        if parent.used >> sample & 1:
+        if parent.has(sample):
             return None
         leaf, above = self._leaf(constraint, centre, sample)
-        return Twig(parent, centre, parent.hub, leaf, above, parent.used | 1 << sample)
+        largest = max(parent.largest, sample)
+        return Twig(parent, centre, parent.hub, leaf, above, sample, largest)
 
     def _leaf(self, constraint: Constraint, centre: int, sample: int) -> tuple[int, bool]:
         if isinstance(constraint, SampleComparison):

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.columns import Bags, Column, Pairs, combined, mapped
+from dipapprox.events.columns import FEW, Bags, Column, Pairs, combined, mapped
 from dipapprox.events.inputs import Block, Inputs, Table
 from dipapprox.events.instantiate import Outline, without_inputs
 from dipapprox.events.paths import Change, Twig
@@ -67,9 +67,13 @@ class Batch:
 
     def __init__(self, block: Block, tables: Sequence[Table]) -> None:
         self.block = block
+        self.is_small = len(block) <= FEW
+        self._rows: list[list[int]] = block.tolist() if self.is_small else []
         self._tables = tables
         self._laws: dict[int, Column] = {}
+        self._numbers: dict[int, list[int]] = {}
         self.leaves: dict[int, Column] = {}
+        self.few_leaves: dict[int, list[int]] = {}
 
     def constant(self, number: int) -> Column:
         """The same number for every row."""
@@ -80,6 +84,13 @@ class Batch:
         found = self._laws.get(variable)
         if found is None:
             found = self._laws[variable] = self._tables[variable].column(self.block)
+        return found
+
+    def laws(self, variable: int) -> list[int]:
+        """The same as a list: few numbers are dealt with faster so."""
+        found = self._numbers.get(variable)
+        if found is None:
+            found = self._numbers[variable] = self._tables[variable].numbers(self.block, self._rows)
         return found
 
 
@@ -175,6 +186,9 @@ class Shapes:
                 return self._varying(shape, batch)
 
     def _star(self, twig: Twig, batch: Batch) -> Column:
+        if batch.is_small:
+            stars = zip(batch.laws(twig.hub), self._few_leaves(twig, batch), strict=True)
+            return np.array([self._star_solution(*star) for star in stars], np.int64)
         return combined(batch.law(twig.hub), self._leaves(twig, batch), self._star_solution)
 
     def _star_solution(self, centre: int, bag: int) -> int:
@@ -194,6 +208,21 @@ class Shapes:
         for node in reversed(waiting):
             entries = batch.law(node.leaf) * 2 + int(node.above)
             bags = batch.leaves[id(node)] = self._bags.add(bags, entries)
+        return bags
+
+    def _few_leaves(self, twig: Twig, batch: Batch) -> list[int]:
+        """The same for few rows."""
+        waiting = []
+        node: Twig | None = twig
+        while node is not None and id(node) not in batch.few_leaves:
+            waiting.append(node)
+            node = node.parent
+        add = self._bags.sum
+        bags = [0] * len(batch.block) if node is None else batch.few_leaves[id(node)]
+        for node in reversed(waiting):
+            laws, above = batch.laws(node.leaf), int(node.above)
+            bags = [add(bag, 2 * law + above) for bag, law in zip(bags, laws, strict=True)]
+            batch.few_leaves[id(node)] = bags
         return bags
 
     def _fixed(self, shape: Fixed, batch: Batch) -> Column:

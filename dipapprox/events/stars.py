@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event, Leaves, Star
 from dipapprox.events.frames import LawKey, frame, law_key
@@ -69,13 +71,47 @@ def normal_star(star: Star) -> Star:
 
 
 def _framed(star: Star, sign: int) -> Star:
-    laws = (star.centre, *(law for law, _ in star.below), *(law for law, _ in star.above))
-    changed = frame(frozenset(map(law_key, laws)), sign).laws
-    below = _counted((changed[law_key(law)], count) for law, count in star.below)
-    above = _counted((changed[law_key(law)], count) for law, count in star.above)
-    if sign < 0:
-        below, above = above, below
-    return Star(changed[law_key(star.centre)], below, above)
+    laws = _framed_laws(
+        star.centre,
+        tuple([law for law, _ in star.below]),
+        tuple([law for law, _ in star.above]),
+        sign,
+    )
+    below = tuple([(law, star.below[place][1]) for law, place in laws.below])
+    above = tuple([(law, star.above[place][1]) for law, place in laws.above])
+    return Star(laws.centre, below, above) if sign > 0 else Star(laws.centre, above, below)
+
+
+_Placed = tuple[tuple[Distribution, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _FramedLaws:
+    """The laws of a star's normal form, and where on the same side their counts are.
+
+    A frame tells laws apart: those of a side stay different.
+    """
+
+    centre: Distribution
+    below: _Placed
+    above: _Placed
+
+
+@lru_cache(maxsize=4096)
+def _framed_laws(
+    centre: Distribution,
+    below: tuple[Distribution, ...],
+    above: tuple[Distribution, ...],
+    sign: int,
+) -> _FramedLaws:
+    """Bring laws into a frame: stars share them, and differ in counts."""
+    changed = frame(frozenset(map(law_key, (centre, *below, *above))), sign).laws
+
+    def placed(side: tuple[Distribution, ...]) -> _Placed:
+        laws = ((changed[law_key(law)], place) for place, law in enumerate(side))
+        return tuple(sorted(laws, key=lambda each: law_key(each[0])))
+
+    return _FramedLaws(changed[law_key(centre)], placed(below), placed(above))
 
 
 def _description(star: Star) -> tuple[object, ...]:

@@ -41,12 +41,15 @@ class Variables:
         self._scales = scales
         self._inputs = inputs
         self._solutions = solutions
-        self._numbers: dict[Change, int] = {}
+        self._numbers: dict[Change | int, int] = {}
+        self._known: dict[object, dict[int, int]] = {}
         self.tables: list[Table] = []
 
     def number(self, change: Change) -> int:
         """Number a sample after a change, and tabulate its law over the rows."""
-        number = self._numbers.setdefault(change, len(self.tables))
+        # Nearly all samples are unchanged, and a number is found at once.
+        key = change.sample if change.is_nothing else change
+        number = self._numbers.setdefault(key, len(self.tables))
         if number == len(self.tables):
             self.tables.append(self._laws(change))
         return number
@@ -54,7 +57,7 @@ class Variables:
     def _laws(self, change: Change) -> Table:
         sample = self._samples[change.sample]
         mean = sample.mean
-        if change.factor != 1 or change.shift.terms or change.shift.constant:
+        if not change.is_nothing:
             mean = mean.scaled(change.factor) + change.shift
         scale = abs(change.factor) * self._scales[change.sample]
         family = MIRRORED[sample.family] if change.factor < 0 else sample.family
@@ -64,4 +67,8 @@ class Variables:
             value = mean.at(numbers_of(names, values)).constant
             return solutions.law(Distribution(family, value, scale))
 
-        return Table(self._inputs, names, law)
+        # The laws of samples of one kind differ by the cells that their means are of.
+        parts = (*(c for _, c in mean.terms), mean.constant, scale)
+        kind = family, *(each for part in parts for each in part.as_integer_ratio())
+        known = self._known.setdefault(kind, {}) if len(names) == 1 else {}
+        return Table(self._inputs, names, law, known)

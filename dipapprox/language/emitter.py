@@ -11,7 +11,7 @@ from dipapprox.language.declarations import describe_domain
 from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.source import Span
 
-MOST_STATEMENTS = 1_000_000
+MOST_STATEMENTS = 500_000
 
 Place = core.Variable | core.Element
 

@@ -109,7 +109,7 @@ MESSAGES = [
     ("v[0] <- 1", "index 0 of 'v' is out of range", "begin at 1"),
     ("v[3/2] <- 1", "an index must be a whole number, got 3/2", ""),
     ("out <- 1/0", "division by zero", ""),
-    ("for i in 1..1000000000 do end", "the program unrolls to more than 100000 statements", ""),
+    ("for i in 1..1000000000 do end", "the program unrolls to more than 500000 statements", ""),
     ("v[1000000000] <- 1\nx <- max(v)", "arrays have at most 100000 elements", ""),
     ("// hello\nout <- 1", "unexpected '//'", "'#'"),
 ]  # fmt: skip
