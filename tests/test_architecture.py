@@ -54,7 +54,7 @@ LAYERS = (
 HOMES: dict[str, set[str]] = {
     "ply": {"language"},
     "igraph": {"graphs"},
-    "msgspec": {"certificates", "schemas"},
+    "msgspec": {"certificates", "schemas", "experiments"},
     "flint": {"numerics", "exact", "checking"},
     "rich": {"cli"},
     "shtab": {"cli"},

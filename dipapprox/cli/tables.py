@@ -14,7 +14,8 @@ from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
 from dipapprox.experiments.machine import describe_machine
-from dipapprox.experiments.tables.catalogue import TABLES, check_names, make_tables, source_of
+from dipapprox.experiments.tables.plan import TablePlan, plan
+from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Table
 from dipapprox.experiments.tables.writing import write_tables
 
@@ -38,7 +39,7 @@ exit status: 0 every difference is explained, 1 some is not, 2 bad input or usag
 class TablesCommand:
     """The command line, read."""
 
-    names: tuple[str, ...]
+    tables: tuple[TablePlan, ...]
     quick: bool
     out: Path | None
 
@@ -70,7 +71,7 @@ def read(words: argparse.Namespace) -> TablesCommand:
         UserError: If there is no such table.
     """
     return TablesCommand(
-        names=check_names(words.names),
+        tables=plan().chosen(words.names),
         quick=words.quick,
         out=words.out,
     )
@@ -82,18 +83,19 @@ def run(command: TablesCommand, console: Console) -> int:
         make_folder(command.out)
     made = []
     with Reporter("tables") as reporter:
-        for table in make_tables(command.names, quick=command.quick, progress=reporter):
+        for table in make_tables(plan(), command.tables, quick=command.quick, progress=reporter):
             made.append(table)
             _show(table, console)
     if command.out is not None:
-        words = (
-            ["dipapprox tables", *command.names]
-            if len(made) < len(TABLES)
-            else ["dipapprox tables"]
-        )
+        names = [table.name for table in made] if len(made) < len(plan().tables) else []
+        words = ["dipapprox tables", *names]
         words += ["--quick"] if command.quick else []
         written = write_tables(
-            made, command.out, " ".join([*words, f"--out {command.out}"]), describe_machine()
+            plan(),
+            made,
+            command.out,
+            " ".join([*words, f"--out {command.out}"]),
+            describe_machine(),
         )
         show(console, f"wrote {written[0]} and {len(written) - 1} CSV files")
     unexplained = [f"table {table.name}: {each}" for table in made for each in table.unexplained]
@@ -103,7 +105,7 @@ def run(command: TablesCommand, console: Console) -> int:
 
 
 def _show(table: Table, console: Console) -> None:
-    grid = Grid(*table.columns, title=f"{table.title} ({source_of(table.name)})")
+    grid = Grid(*table.columns, title=f"{table.title} ({plan().source_of(table.name)})")
     for row in table.rows:
         grid.add_row(*row)
     notes = (f"[{number}] {text}" for number, text in table.notes.items())

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from cli.running import run
 
-from dipapprox.experiments.tables.catalogue import TABLES, make_tables
-from dipapprox.experiments.tables.published import published_rows
+from dipapprox.experiments.tables.plan import plan, printed_rows
+from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Notes, Table
+from dipapprox.semantics.structure import Structure
 
 
 @pytest.fixture(scope="module")
 def quick() -> dict[str, Table]:
     """All tables, rows that take little time."""
-    made = make_tables(tuple(TABLES), quick=True, progress=lambda _done, _total: None)
+    made = make_tables(plan(), plan().tables, quick=True, progress=lambda _done, _total: None)
     return {table.name: table for table in made}
 
 
@@ -25,6 +26,39 @@ def test_every_difference_is_explained(quick: dict[str, Table]) -> None:
         assert table.rows
         assert not any("Unknown" in cell for row in table.rows for cell in row)
         assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_the_plan_names_what_there_is() -> None:
+    """Programs, columns of figures, layouts, answers and notes: nothing is spelled wrongly."""
+    found = plan()
+    for table in found.tables:
+        layout, columns = found.layouts[table.layout], printed_rows(table.figures)[0].keys()
+        assert layout.program in columns
+        assert bool(layout.columns) != (layout.grid is not None)
+        for row in (*printed_rows(table.figures), *table.added):
+            assert row[layout.program] in found.programs
+        assert all(row.keys() - {"after"} <= columns for row in table.added)
+        for _, kind, *needs in layout.columns:
+            of_answers = kind in {"verdict", "seconds", "ratio", "inequalities", "violation"}
+            if of_answers:
+                assert needs.pop(0) in layout.answers
+            if kind == "structure":
+                assert hasattr(Structure, needs.pop(0))
+            if kind != "seconds":
+                named = {name for each in needs for name in each.split(" + ")}
+                assert {name for name in named if not name.startswith("= ")} <= columns
+        asked = {asked.eps for asked in layout.answers.values() if asked.ask == "verify"}
+        assert asked | {"n", "eps_prv", "delta"} <= columns
+    for note in found.notes:
+        for table in (table for table in found.tables if table.name in note.tables):
+            assert {column[0] for column in found.layouts[table.layout].columns} & set(note.at)
+            assert note.when.keys() | note.unless.keys() <= printed_rows(table.figures)[0].keys()
+    used = {
+        row[found.layouts[t.layout].program]
+        for t in found.tables
+        for row in (*printed_rows(t.figures), *t.added)
+    }
+    assert {name.partition(", 0<1")[0] for name in found.programs} == used
 
 
 def test_known_differences_are_marked(quick: dict[str, Table]) -> None:
@@ -55,7 +89,7 @@ def test_files_are_written(tmp_path: Path) -> None:
     assert "## DiPC Table 2" in markdown
     header, *rows = (tmp_path / "table-8.csv").read_text().splitlines()
     assert header.startswith("example,N,")
-    assert len(rows) == len(published_rows("table8"))
+    assert len(rows) == len(printed_rows("table8"))
 
 
 def test_bars_in_cells_are_escaped() -> None:

@@ -24,9 +24,6 @@ from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure
 
-TERNARY = (Fraction(-1), Fraction(0), Fraction(1))
-"""The domain of the inputs in the DiPC paper."""
-
 _WORDS = {Ruling.PRIVATE: "DP", Ruling.VIOLATED: "Not_DP", Ruling.UNKNOWN: "Unknown"}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.tables.catalogue import source_of
+from dipapprox.experiments.tables.plan import Plan
 from dipapprox.experiments.tables.table import Table
 
 _HEADING = """# The papers' tables, rerun
@@ -22,7 +22,7 @@ Ours: {machine}
 
 
 def write_tables(
-    tables: Sequence[Table], folder: Path, command: str, machine: Mapping[str, str]
+    plan: Plan, tables: Sequence[Table], folder: Path, command: str, machine: Mapping[str, str]
 ) -> tuple[Path, ...]:
     """Write `tables.md` and `table-NAME.csv` into a folder; return the files.
 
@@ -33,8 +33,8 @@ def write_tables(
     parts = [_HEADING.format(command=command, machine=described)]
     source = ""
     for table in tables:
-        if source_of(table.name) != source:
-            source = source_of(table.name)
+        if plan.source_of(table.name) != source:
+            source = plan.source_of(table.name)
             parts.append(f"# {source}\n")
         parts.append(table.as_markdown())
     texts = {"tables.md": "\n".join(parts)}

@@ -1,0 +1,287 @@
+"""Tables: printed rows, and our answers to them, as cells.
+
+["ε", "text", COLUMN]                       as it is printed
+["published", "printed", COLUMN]            likewise; "–" if nothing is
+["states", "structure", MEASURE, COLUMN]    of the final states, beside the printed one
+["all ε", "verdict", ANSWER, COLUMN]        beside the printed one, if there is a column;
+["N - 1", "verdict", ANSWER, "= DP"]        or beside the one that must come out
+["s", "seconds", ANSWER, TEXT]              our time, or the text if there is no answer
+["published s", "time", COLUMNS]            a printed time, or the sum of some: "t1_s + t2_s"
+["ratio", "ratio", ANSWER, COLUMNS]         how many times faster than that
+["inequalities", "inequalities", ANSWER]    how many were decided, and how many distinct ones
+["pair", "pair", COLUMN, COLUMN]            printed inputs
+["ours", "violation", ANSWER]               a pair and an epsilon that violate the claim
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.experiments.tables.plan import (
+    Asked,
+    Grid,
+    Layout,
+    Plan,
+    Printed,
+    ProgramPlan,
+    TablePlan,
+    printed_rows,
+)
+from dipapprox.experiments.tables.runs import AllEpsilons, Found, Question, Runs, Subject
+from dipapprox.experiments.tables.table import Notes, Table
+from dipapprox.privacy.decisions.decision import Decision
+
+_LOST = {"T.O": "timeout", "O.M": "out of memory"}
+"""What stands in the place of a time when the published tool had no answer."""
+
+_NOTHING = "–"
+
+
+def make_tables(
+    plan: Plan,
+    tables: Sequence[TablePlan],
+    *,
+    quick: bool,
+    progress: Callable[[int, int | None], None],
+) -> Iterator[Table]:
+    """Make tables; rows that several have in common are run once.
+
+    Args:
+        plan: Of all tables.
+        tables: Which.
+        quick: Only rows that take little time.
+        progress: Told how many are done, and how many there are.
+    """
+    runs = Runs()
+    for done, table in enumerate(tables):
+        progress(done, len(tables))
+        yield _make(plan, table, runs, quick)
+
+
+def _make(plan: Plan, table: TablePlan, runs: Runs, quick: bool) -> Table:
+    notes, layout = Notes(), plan.layouts[table.layout]
+    rows = _printed(table, layout)
+    if layout.grid is not None:
+        steps = table.quick["every"] if quick else 1
+        heads, cells = _gridded(_Cells(plan, table, layout, runs, notes), layout.grid, rows, steps)
+        return notes.table(table.name, table.title, heads, cells)
+    if quick:
+        rows = [row for row in rows if _is_quick(row, table.quick)]
+    made = [_Cells(plan, table, layout, runs, notes).row(row) for row in rows]
+    return notes.table(table.name, table.title, tuple(c[0] for c in layout.columns), made)
+
+
+def _printed(table: TablePlan, layout: Layout) -> list[Printed]:
+    """The printed rows, and those that are added to them."""
+    rows: list[Printed] = list(printed_rows(table.figures))
+    nothing = dict.fromkeys(rows[0], "")
+    for added in table.added:
+        after = added["after"]
+        names = [row[layout.program] for row in rows]
+        place = names.index(after) + 1 if after else len(rows)
+        rows.insert(place, nothing | added)
+    return rows
+
+
+def _is_quick(row: Printed, most: Mapping[str, int]) -> bool:
+    values = ((_total(row, columns), bound) for columns, bound in most.items())
+    return all(value is not None and value <= bound for value, bound in values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Makes the cells of one table."""
+
+    plan: Plan
+    table: TablePlan
+    layout: Layout
+    runs: Runs
+    notes: Notes
+
+    def row(self, row: Printed) -> tuple[str, ...]:
+        """Return the cells of a row.
+
+        Raises:
+            BrokenInvariant: If two answers to one question contradict each other.
+        """
+        cells = tuple(self._cell(row, *column) for column in self.layout.columns)
+        known: dict[tuple[str, str, int], str] = {}
+        for asked in self.layout.answers.values():
+            found = self.answer(row, asked)[0]
+            if found is not None and found.answer != "Unknown":
+                question = asked.ask, asked.pairs, asked.queries
+                if known.setdefault(question, found.answer) != found.answer:
+                    raise BrokenInvariant(f"{self._where(row)}: engines contradict each other")
+        return cells
+
+    def _cell(self, row: Printed, heading: str, kind: str, *needs: str) -> str:
+        note = next(
+            (n.text for n in self.plan.notes if n.is_at(self.table.name, heading, row)), None
+        )
+        where = f"{self._where(row)}, {heading}"
+        match kind, *needs:
+            case "text", column:
+                return self.notes.mark(row[column], note)
+            case "printed", column:
+                return row[column] or _NOTHING
+            case "structure", measure, column:
+                structure = self.runs.structure(self.subject(row))
+                ours = _as_printed(getattr(structure, measure), row[column])
+                return self.notes.compare(ours, row[column], note, where)
+            case "verdict", name, *expected:
+                found, _ = self._answer(row, name)
+                if found is None:
+                    return _NOTHING
+                printed = _expected(row, *expected)
+                return self.notes.compare(found.answer, printed, note, where)
+            case "seconds", name, *otherwise:
+                found, _ = self._answer(row, name)
+                if found is None:
+                    return _NOTHING
+                lost = otherwise and found.answer == "Unknown"
+                return otherwise[0] if lost else seconds_cell(found)
+            case "time", columns:
+                return _time(row, columns) or _NOTHING
+            case "ratio", name, columns:
+                found, _ = self._answer(row, name)
+                return _NOTHING if found is None else ratio_cell(row, columns, found)
+            case "inequalities", name:
+                _, decision = self._answer(row, name)
+                if decision is None:
+                    return _NOTHING
+                return f"{decision.inequalities} ({decision.distinct})"
+            case "pair", first, second:
+                return f"[{row[first]}] ~ [{row[second]}]"
+            case "violation", name:
+                return _violation(self._answer(row, name)[1])
+            case _:
+                raise ValueError(f"no such column: {[heading, kind, *needs]}")
+
+    def _answer(self, row: Printed, name: str) -> tuple[Found | None, Decision | None]:
+        return self.answer(row, self.layout.answers[name])
+
+    def answer(self, row: Printed, asked: Asked) -> tuple[Found | None, Decision | None]:
+        """Answer a question about a row; nothing if its program would have no query."""
+        queries = int(row["n"]) + asked.queries
+        if queries < 1:
+            return None, None
+        subject, program = self.subject(row, queries), self._program(row)
+        pairs = _pairs(asked.pairs, row, program)
+        if asked.ask == "decide":
+            budget = Fraction(asked.budget)
+            everywhere = AllEpsilons(
+                subject, budget, row["delta"], program.interval, pairs, asked.seconds
+            )
+            return self.runs.decide(everywhere)
+        epsilon, budget, delta = (_value(row, each) for each in (asked.eps, "eps_prv", "delta"))
+        at_one = Question(
+            subject, epsilon, budget, delta, pairs, asked.engine, asked.strategy, asked.seconds
+        )
+        return self.runs.verify(at_one), None
+
+    def subject(self, row: Printed, queries: int | None = None) -> Subject:
+        """Return the program of a row, with its parameters."""
+        program = self._program(row)
+        parameters = {"N": row["n"] if queries is None else str(queries)}
+        parameters |= {name: text.format_map(row) for name, text in program.parameters.items()}
+        exact = tuple((name, Fraction(text)) for name, text in parameters.items())
+        domain = self.layout.domain
+        values = None if domain is None else tuple(map(Fraction, domain))
+        return Subject(program.file, exact, values)
+
+    def _program(self, row: Printed) -> ProgramPlan:
+        name = row[self.layout.program]
+        programs = self.plan.programs
+        return programs.get(f"{name}, {row.get('seq')}") or programs[name]
+
+    def _where(self, row: Printed) -> str:
+        return f"{row[self.layout.program]} N = {row['n']}"
+
+
+def _gridded(
+    cells: _Cells, grid: Grid, rows: Sequence[Printed], steps: int
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return headings and rows of a table over two columns, every so many rows of it."""
+    asked = cells.layout.answers[grid.cell]
+    found: dict[str, dict[str, str]] = {}
+    chosen = list(dict.fromkeys(row[grid.down] for row in rows))[::steps]
+    for row in rows:
+        if row[grid.down] in chosen:
+            ours, _ = cells.answer(row, asked)
+            shown = "" if ours is None else f"{ours.answer} {seconds_cell(ours)}"
+            line = found.setdefault(row[grid.down], {})
+            line[row[grid.across]] = f"{shown} ({row[grid.time]})"
+    across = list(dict.fromkeys(row[grid.across] for row in rows))
+    heads = grid.head, *(f"{grid.heads}{value}" for value in across)
+    return heads, [(down, *(line[value] for value in across)) for down, line in found.items()]
+
+
+def _value(row: Printed, column: str) -> Fraction:
+    """A printed number; the name of another column stands for what is there."""
+    printed = row[column]
+    return Fraction(row.get(printed, printed))
+
+
+def _pairs(text: str, row: Printed, program: ProgramPlan) -> str:
+    """Put printed inputs into a pair."""
+    n = int(row["n"])
+    values = {"zeros": " ".join("0" * n), "ones": " ".join("1" * n), **row}
+    spelled = {
+        name: ",".join(program.words.get(word, word) for word in value.split())
+        for name, value in values.items()
+    }
+    return text.format_map(spelled)
+
+
+def _expected(row: Printed, column: str = "") -> str:
+    return column.removeprefix("= ") if column.startswith("= ") else row.get(column, "")
+
+
+def _total(row: Printed, columns: str) -> Fraction | None:
+    """The sum of printed numbers; None if one is lost or not printed."""
+    printed = [row[column] for column in columns.split(" + ")]
+    if any(value in _LOST or not value for value in printed):
+        return None
+    return sum(map(Fraction, printed), Fraction(0))
+
+
+def _time(row: Printed, columns: str) -> str:
+    if "+" not in columns:
+        return _LOST.get(row[columns], row[columns])
+    total = _total(row, columns)
+    return "" if total is None else str(total)
+
+
+def seconds_cell(found: Found) -> str:
+    """Our time in seconds, or why there is no answer."""
+    return f"{found.seconds:.3g}" if found.answer != "Unknown" else f"({found.reason})"
+
+
+def ratio_cell(row: Printed, columns: str, found: Found) -> str:
+    """How many times faster than the published time; machines differ."""
+    seconds = _total(row, columns)
+    if found.answer == "Unknown":
+        return _NOTHING
+    if seconds is None:
+        return "answered" if row.get(columns) in _LOST else _NOTHING
+    ratio = float(seconds) / found.seconds
+    return f"{float(f'{ratio:.2g}'):,.0f}×" if ratio >= 10 else f"{ratio:.1f}×"
+
+
+def _as_printed(value: int | Fraction, printed: str) -> str:
+    """Round to as many decimals as are printed, to one if none are; halves to even."""
+    if isinstance(value, int):
+        return str(value)
+    decimals = len(printed.partition(".")[2]) if printed else 1
+    return f"{float(round(value, decimals)):.{decimals}f}"
+
+
+def _violation(decision: Decision | None) -> str:
+    witness = None if decision is None else decision.violation
+    if witness is None:
+        return _NOTHING
+    first, second = (" ".join(map(str, values)) for values in (witness.input, witness.adjacent))
+    return f"[{first}] ~ [{second}] at ε = {witness.epsilon}"
