@@ -131,10 +131,11 @@ class _LateConsole:
 
 
 def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Build the parser for `words`: of the other commands it knows that they are there.
+    """Build the parser of the command that `words` begin with.
 
     Args:
-        words: What it will parse; None for a parser of all commands, which loads them all.
+        words: What it will parse, after all names of commands if they begin with none; None for
+            a parser of all commands, which loads them all.
     """
     parser = argparse.ArgumentParser(
         prog="dipapprox",
@@ -145,12 +146,16 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, help_line in COMMANDS.items():
-        if words is None or name in words[:1]:
-            import_module(f"dipapprox.cli.{name}").add_parser(commands)
-        else:
-            commands.add_parser(name, help=help_line)
+    # With a `prog` of its own argparse does not format the usage to find one.
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, prog=parser.prog
+    )
+    chosen = COMMANDS if words is None else [word for word in words[:1] if word in COMMANDS]
+    for name in chosen:
+        import_module(f"dipapprox.cli.{name}").add_parser(commands)
+    if not chosen:  # what comes is help, the version or a complaint
+        for name, line in COMMANDS.items():
+            commands.add_parser(name, help=line)
     return parser
 
 
