@@ -25,9 +25,9 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.elimination.bench import forget_grids
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.grid_evaluator import forget_grids
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.nested.engine import Nested

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.privacy.intervals.claim_text import read_epsilon
 from dipapprox.privacy.options import FIRST_PRECISION, LAST_PRECISION, Engine, Options
 

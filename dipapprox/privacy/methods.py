@@ -20,7 +20,7 @@ from dipapprox.events.event import Connected
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import ClosedForms, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.kinds import has_density, is_laplace_type, is_ratio, is_sum
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested

@@ -28,7 +28,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics import arithmetic, rounding
 from dipapprox.numerics.arithmetic import require_sound_arithmetic
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
 from dipapprox.pairs.divergence import Factor

@@ -16,9 +16,9 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import build_grid
-from dipapprox.numerics.elimination import bench
+from dipapprox.numerics.elimination import grid_evaluator
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
@@ -198,8 +198,8 @@ def test_events_of_all_inputs_share_grids(bits: int, monkeypatch: pytest.MonkeyP
         built.append(args)
         return build_grid(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bench, "build_grid", counted)
-    bench.forget_grids()
+    monkeypatch.setattr(grid_evaluator, "build_grid", counted)
+    grid_evaluator.forget_grids()
     events = [
         Event((gauss(0, Q(4)), gauss(a, Q(8)), gauss(b, Q(8))), (less(1, 0), less(0, 2)))
         for a in range(-5, 6)

@@ -17,7 +17,7 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.elimination.stars import read_star
 from dipapprox.numerics.enclosure import Enclosure
 from tests.event_strategies import less

@@ -23,9 +23,9 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.needs import Needs, Order
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
+from dipapprox.numerics.elimination.requirements import GridRequirements, Order
 from dipapprox.numerics.elimination.value import Evaluation
 from dipapprox.numerics.enclosure import NotEnclosed
 
@@ -50,7 +50,7 @@ class LaplaceIntegrals:
 
         Args:
             event: Connected and reduced; a sample of scale s is one of scale s / ε.
-            limits: Asked throughout; `limits.pieces` bounds the parts of the event.
+            limits: GridEvent throughout; `limits.pieces` bounds the parts of the event.
 
         Returns:
             Σ c ε^n e^{qε} with q < 0, or q = 0 = n; or why there is none: some sample is not of
@@ -68,7 +68,7 @@ class LaplaceIntegrals:
         if isinstance(order, NotEnclosed):
             assert isinstance(event, Event)
             return integrate(event, limits)
-        if not self._prepare(Needs.of(order)):
+        if not self._prepare(GridRequirements.of(order)):
             return integrate(spelled_out(event), limits)
         terms = self._plan(order, limits)
         if isinstance(terms, NotEnclosed):
@@ -86,13 +86,13 @@ class LaplaceIntegrals:
             return eliminate_star(order, self._table)
         return eliminate(order, limits, self._table)
 
-    def _prepare(self, needs: Needs) -> bool:
+    def _prepare(self, required: GridRequirements) -> bool:
         """See to it that the algebra has fitting units, and room; False: no units fit."""
-        own = Units.of(needs.laws, needs.points)
+        own = Units.of(required.laws, required.points)
         units = self._units | own
-        if not (_is_short(units) and _fit(units, needs)):
+        if not (_is_short(units) and _fit(units, required)):
             units = own
-            if not _fit(units, needs):
+            if not _fit(units, required):
                 return False
         if units != self._units:
             self._units = units
@@ -113,10 +113,10 @@ def _is_short(units: Units) -> bool:
     return units.step.bit_length() <= _LONGEST
 
 
-def _fit(units: Units, needs: Needs) -> bool:
+def _fit(units: Units, required: GridRequirements) -> bool:
     """Whether all exponents of an event stay in the range of packed monomials."""
-    fastest = max(units.rate(law) for law in needs.laws)
-    return needs.samples < MOST_SAMPLES and needs.samples * fastest < LARGEST_RATE
+    fastest = max(units.rate(law) for law in required.laws)
+    return required.samples < MOST_SAMPLES and required.samples * fastest < LARGEST_RATE
 
 
 def _obstacle(event: Event | Star) -> str | None:

@@ -13,7 +13,7 @@ from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_domain
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.rungs import Tier
+from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide

@@ -22,16 +22,22 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.elimination.bench import Bench, Planned, new_bench
-from dipapprox.numerics.elimination.needs import Asked, Needs, Order, grouped, is_small
+from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
-from dipapprox.numerics.elimination.rungs import (
-    Rung,
+from dipapprox.numerics.elimination.refinement import (
+    RefinementLevel,
     Tier,
-    ball_rungs,
-    double_rungs,
+    ball_levels,
+    double_levels,
     doubles_may_do,
+)
+from dipapprox.numerics.elimination.requirements import (
+    GridEvent,
+    GridRequirements,
+    Order,
+    grouped,
+    is_small,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -53,10 +59,10 @@ _MANY = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    """Events for one grid, by position, and how they are asked for."""
+    """Events for one grid, by position, to one width."""
 
-    asked: Mapping[int, Asked]
-    needs: Needs
+    grid_events: Mapping[int, GridEvent]
+    required: GridRequirements
     bits: int
     limits: Limits
 
@@ -71,8 +77,8 @@ class Eliminated:
     def __init__(self, tier: Tier = Tier.AUTO) -> None:
         self._tier = tier
         self._table = FunctionTable()
-        self._benches: dict[Rung, Bench] = {}
-        self._furthest: Rung | None = None
+        self._evaluators: dict[RefinementLevel, GridEvaluator] = {}
+        self._furthest: RefinementLevel | None = None
 
     @property
     def name(self) -> str:
@@ -80,9 +86,9 @@ class Eliminated:
         match self._furthest:
             case None:
                 return "elimination"
-            case Rung(bits=0):
+            case RefinementLevel(bits=0):
                 return "elimination (float64)"
-            case Rung(bits=bits):
+            case RefinementLevel(bits=bits):
                 return f"elimination (balls, {bits} bits)"
             case _:
                 assert_never(self._furthest)
@@ -90,7 +96,7 @@ class Eliminated:
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
-        asked: dict[int, Asked] = {}
+        grid_events: dict[int, GridEvent] = {}
         self._enclose_stars(events, bits, limits, found)
         for place in found.unanswered():
             plain = as_continuous(events[place])
@@ -98,12 +104,14 @@ class Eliminated:
             if isinstance(order, NotEnclosed):
                 found[place] = order
             else:
-                asked[place] = Asked(order, Needs.of(order))
-        for group in grouped(asked):
+                grid_events[place] = GridEvent(order, GridRequirements.of(order))
+        for group in grouped(grid_events):
             for start in range(0, len(group.places), _TOGETHER):
                 places = group.places[start : start + _TOGETHER]
                 try:
-                    batch = _Batch({k: asked[k] for k in places}, group.needs, bits, limits)
+                    batch = _Batch(
+                        {k: grid_events[k] for k in places}, group.required, bits, limits
+                    )
                     for place, answer in self._enclose_batch(batch).items():
                         found[place] = answer
                 except LimitReached as reached:
@@ -121,33 +129,33 @@ class Eliminated:
         stars = [(place, star) for place, star in read if star is not None]
         if self._tier is Tier.BALLS or len(stars) < _MANY:
             return
-        rung = Rung(1)
+        level = RefinementLevel(1)
         for together in share_grids(stars):
-            bench = self._bench(together.needs, rung, bits, events=len(stars))
-            if not isinstance(bench, Bench):
+            evaluator = self._evaluator(together.required, level, bits, events=len(stars))
+            if not isinstance(evaluator, GridEvaluator):
                 continue
-            for bounds in bench.enclose_stars(together, limits):
+            for bounds in evaluator.enclose_stars(together, limits):
                 narrow = bounds.upper - bounds.lower <= 2.0**-bits
                 places = np.array(bounds.places)[narrow]
                 found.bound(places, bounds.lower[narrow], bounds.upper[narrow])
-            self._furthest = self._furthest or rung
+            self._furthest = self._furthest or level
 
     def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:
         if len(self._table) > _TABLE:
             self._table = FunctionTable()
-            self._benches = {}
+            self._evaluators = {}
         found: dict[int, Enclosure | NotEnclosed] = {}
         pending: dict[int, Planned] = {}
-        for place, each in batch.asked.items():
+        for place, each in batch.grid_events.items():
             terms = self._plan(each.order, batch.limits)
             if isinstance(terms, NotEnclosed):
                 found[place] = terms
             else:
-                pending[place] = Planned(terms, each.needs.samples)
+                pending[place] = Planned(terms, each.required.samples)
         hopeful = pending
         before: dict[int, Enclosure | NotEnclosed] = {}
-        for rung in double_rungs(self._tier):
-            for place in self._climb(batch, rung, hopeful, found):
+        for level in double_levels(self._tier):
+            for place in self._climb(batch, level, hopeful, found):
                 del pending[place]
             hopeful = {
                 place: plan
@@ -157,8 +165,8 @@ class Eliminated:
             before = {place: found[place] for place in hopeful}
         # The balls' errors are relative: what is known to be tiny needs fewer bits.
         spared = _leading_zeros(pending, found, batch.bits)
-        for rung in ball_rungs(batch.bits - spared, self._tier):
-            for place in self._climb(batch, rung, pending, found):
+        for level in ball_levels(batch.bits - spared, self._tier):
+            for place in self._climb(batch, level, pending, found):
                 del pending[place]
         return found
 
@@ -171,22 +179,26 @@ class Eliminated:
     def _climb(
         self,
         batch: _Batch,
-        rung: Rung,
+        level: RefinementLevel,
         pending: Mapping[int, Planned],
         found: dict[int, Enclosure | NotEnclosed],
     ) -> list[int]:
         """Try once more to enclose what is `pending`; return what is narrow enough now."""
         if not pending:
             return []
-        bench = self._bench(batch.needs, rung, batch.bits, events=len(pending))
-        if isinstance(bench, Bench):
-            answers = bench.enclose(list(pending.values()), batch.limits)
+        evaluator = self._evaluator(batch.required, level, batch.bits, events=len(pending))
+        if isinstance(evaluator, GridEvaluator):
+            answers = evaluator.enclose(list(pending.values()), batch.limits)
         else:
             answers = []
             for place, plan in pending.items():
-                alone = self._bench(batch.asked[place].needs, rung, batch.bits, events=1)
+                alone = self._evaluator(
+                    batch.grid_events[place].required, level, batch.bits, events=1
+                )
                 answers += (
-                    alone.enclose((plan,), batch.limits) if isinstance(alone, Bench) else [alone]
+                    alone.enclose((plan,), batch.limits)
+                    if isinstance(alone, GridEvaluator)
+                    else [alone]
                 )
         wanted = Fraction(1, 2**batch.bits)
         done = []
@@ -194,40 +206,44 @@ class Eliminated:
             best = found[place] = _better(found.get(place), answer)
             if isinstance(best, Enclosure) and best.width <= wanted:
                 done.append(place)
-        self._forget_others(rung)
+        self._forget_others(level)
         if any(isinstance(answer, Enclosure) for answer in answers):
-            self._furthest = max(self._furthest or rung, rung, key=lambda each: each.bits)
+            self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
         return done
 
-    def _forget_others(self, rung: Rung) -> None:
-        """Forget benches, those of the finest rungs first, until they share the memory of one."""
-        others = sorted(self._benches.keys() - {rung}, key=lambda each: (each.bits, each.fineness))
-        while sum(self._benches[each].fullness for each in others) > 1:
-            del self._benches[others.pop()]
+    def _forget_others(self, level: RefinementLevel) -> None:
+        """Forget evaluators, the finest first, until they share the memory of one."""
+        others = sorted(
+            self._evaluators.keys() - {level}, key=lambda each: (each.bits, each.fineness)
+        )
+        while sum(self._evaluators[each].fullness for each in others) > 1:
+            del self._evaluators[others.pop()]
 
-    def _bench(self, needs: Needs, rung: Rung, bits: int, *, events: int) -> Bench | NotEnclosed:
-        """Find or make a bench for so many events; it serves what the last one did as well, if
+    def _evaluator(
+        self, required: GridRequirements, level: RefinementLevel, bits: int, *, events: int
+    ) -> GridEvaluator | NotEnclosed:
+        """Find or make an evaluator for so many events; it serves what the last one did as well, if
         that costs little."""
         # In steps of 16, so that events of different sizes find the same grid good enough.
-        kept = -(-(max(bits, 48) + needs.samples.bit_length() + 4) // 16) * 16
-        last = self._benches.get(rung)
-        made: Bench | NotEnclosed | None = None
+        kept = -(-(max(bits, 48) + required.samples.bit_length() + 4) // 16) * 16
+        last = self._evaluators.get(level)
+        made: GridEvaluator | NotEnclosed | None = None
         if last is not None:
-            both = last.needs | needs
-            if kept <= last.kept and both.scope() == last.needs.scope():
+            both = last.required | required
+            if kept <= last.kept and both.scope() == last.required.scope():
                 return last
             if is_small(both):
-                made = new_bench(both, max(kept, last.kept), rung, self._table, _SHARED_PANELS)
-        if not isinstance(made, Bench):
-            most = _shared_panels(rung, events) if events > 1 else MAX_PANELS
-            made = new_bench(needs, kept, rung, self._table, most)
-        if isinstance(made, Bench):
-            self._benches[rung] = made
+                made = new_evaluator(both, max(kept, last.kept), level, self._table, _SHARED_PANELS)
+        if not isinstance(made, GridEvaluator):
+            most = _shared_panels(level, events) if events > 1 else MAX_PANELS
+            made = new_evaluator(required, kept, level, self._table, most)
+        if isinstance(made, GridEvaluator):
+            self._evaluators[level] = made
         return made
 
 
-def _shared_panels(rung: Rung, events: int) -> int:
-    return _SHARED_PANELS if rung.bits else min(_SHARED_PANELS * events, MAX_PANELS)
+def _shared_panels(level: RefinementLevel, events: int) -> int:
+    return _SHARED_PANELS if level.bits else min(_SHARED_PANELS * events, MAX_PANELS)
 
 
 def _leading_zeros(

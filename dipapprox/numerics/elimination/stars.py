@@ -17,8 +17,8 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.elimination.needs import Needs, is_small
 from dipapprox.numerics.elimination.order_event import is_plain
+from dipapprox.numerics.elimination.requirements import GridRequirements, is_small
 
 Array = NDArray[np.float64]
 
@@ -114,7 +114,7 @@ class Stars:
         fresh = laws - self._laws
         if any(law.family.is_discrete for law in fresh):
             return False
-        if fresh and not is_small(Needs(frozenset(fresh | self._laws), frozenset(), 1)):
+        if fresh and not is_small(GridRequirements(frozenset(fresh | self._laws), frozenset(), 1)):
             return False
         self._laws |= fresh
         around = self._rounds.setdefault(star.centre, _Round())
@@ -124,10 +124,10 @@ class Stars:
         return True
 
     @property
-    def needs(self) -> Needs:
+    def required(self) -> GridRequirements:
         """What one grid for all of them must offer."""
         most = max(max(each.samples) for each in self._rounds.values())
-        return Needs(frozenset(self._laws), frozenset(), most)
+        return GridRequirements(frozenset(self._laws), frozenset(), most)
 
     def bounds(self, algebra: Float64Algebra, lost: float, limits: Limits) -> Iterator[Bounds]:
         """Bound the probabilities; `lost` bounds the mass that any law loses on the grid.

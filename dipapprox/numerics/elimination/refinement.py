@@ -1,4 +1,4 @@
-"""The rungs of the ladder that elimination climbs: grids and algebras, from coarse to fine."""
+"""A wanted width in, the levels of refinement to try out: grids and algebras, coarse to fine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class RefinementLevel:
     """One attempt: how fine the grid is and which algebra works on it.
 
     Attributes:
@@ -39,13 +39,18 @@ class Tier(Enum):
     BALLS = "balls"
 
 
-def double_rungs(tier: Tier) -> list[Rung]:
+def double_levels(tier: Tier) -> list[RefinementLevel]:
     """The attempts in doubles; the first tells how large a probability is, about."""
     match tier:
         case Tier.BALLS:
             return []
         case Tier.AUTO | Tier.FLOAT64:
-            return [Rung(1), Rung(3), Rung(16), Rung(64)]
+            return [
+                RefinementLevel(1),
+                RefinementLevel(3),
+                RefinementLevel(16),
+                RefinementLevel(64),
+            ]
         case _:
             assert_never(tier)
 
@@ -62,7 +67,7 @@ def doubles_may_do(
     Args:
         before: On coarser panels; None if `known` is the first attempt.
         known: After the last attempt.
-        bits: Asked for.
+        bits: GridEvent for.
     """
     if isinstance(known, NotEnclosed):
         return True
@@ -71,7 +76,7 @@ def doubles_may_do(
     return not known.lower or known.upper <= Fraction(2**_DOUBLES, 2**bits)
 
 
-def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
+def ball_levels(bits: int, tier: Tier) -> list[RefinementLevel]:
     """The attempts in balls for `bits` correct bits behind the leading one.
 
     In steps of 64 bits. Panels as wide as a scale need a degree of about half the bits; more cost
@@ -80,10 +85,10 @@ def ball_rungs(bits: int, tier: Tier) -> list[Rung]:
     if tier is Tier.FLOAT64:
         return []
     return [
-        Rung(1, _rounded_up(bits + 40), bits // 2 + 30),
-        Rung(2, _rounded_up(bits + 100), bits // 2 + 20),
-        Rung(4, _rounded_up(bits + 160), bits // 2 + 30),
-        Rung(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
+        RefinementLevel(1, _rounded_up(bits + 40), bits // 2 + 30),
+        RefinementLevel(2, _rounded_up(bits + 100), bits // 2 + 20),
+        RefinementLevel(4, _rounded_up(bits + 160), bits // 2 + 30),
+        RefinementLevel(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
     ]
 
 

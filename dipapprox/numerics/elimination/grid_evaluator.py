@@ -1,8 +1,9 @@
-"""Benches: a grid with its algebra and the functions computed on it, for many order events.
+"""Order events in, enclosures out: a grid with its algebra and the functions computed on it.
 
-In: plans, what they need of a grid, and how fine and precise to work (`Rung`). Out: an `Enclosure`
-of each probability: the value computed with restricted laws is at most the probability and misses
-at most the lost mass (`grid`). All memory is bounded; what does not fit is refused.
+In: plans, what they require of a grid, and how fine and precise to work (`RefinementLevel`). Out:
+an `Enclosure` of each probability: the value computed with restricted laws is at most the
+probability and misses at most the lost mass (`grid`). All memory is bounded; what does not fit is
+refused.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
-from dipapprox.numerics.elimination.needs import Needs, has_few_laws, is_small
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
-from dipapprox.numerics.elimination.rungs import Rung
+from dipapprox.numerics.elimination.refinement import RefinementLevel
+from dipapprox.numerics.elimination.requirements import GridRequirements, has_few_laws, is_small
 from dipapprox.numerics.elimination.stars import Bounds, Stars
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -35,14 +36,14 @@ class Planned:
 
 
 _MEMORY = 2**28
-"""Bytes that the functions of one bench may take, about."""
+"""Bytes that the functions of one evaluator may take, about."""
 
 
-class Bench:
+class GridEvaluator:
     """An algebra on a grid, and what was computed on it.
 
     Args:
-        needs: What the grid is for.
+        required: What the grid is for.
         kept: It keeps all but 2**(1 - kept) of every law.
         algebra: On the grid.
         table: The functions of all plans that will come.
@@ -51,13 +52,13 @@ class Bench:
 
     def __init__(
         self,
-        needs: Needs,
+        required: GridRequirements,
         kept: int,
         algebra: Float64Algebra | BallAlgebra,
         table: FunctionTable,
         capacity: int,
     ) -> None:
-        self.needs = needs
+        self.required = required
         self.kept = kept
         self._algebra = algebra
         self._table = table
@@ -67,7 +68,7 @@ class Bench:
 
     @property
     def fullness(self) -> float:
-        """The share of its memory that a bench has used."""
+        """The share of its memory that an evaluator has used."""
         return self._evaluation.remembered / self._capacity
 
     def _forget(self) -> None:
@@ -82,7 +83,7 @@ class Bench:
                 self._evaluation = Evaluation(self._algebra, self._table)
 
     def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
-        """Enclose the probabilities of events whose needs this bench meets."""
+        """Enclose the probabilities of events whose requirements this evaluator meets."""
         if isinstance(self._algebra, BallAlgebra):
             self._algebra.limits = limits
         terms = [plan.terms for plan in plans]
@@ -100,7 +101,7 @@ class Bench:
         ]
 
     def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[Bounds]:
-        """Bound the probabilities of stars whose needs this bench in doubles meets."""
+        """Bound the probabilities of stars whose requirements this evaluator in doubles meets."""
         assert isinstance(self._algebra, Float64Algebra)
         lost = max(float(self._lost), 2.0**-1000)  # a power of two, which may underflow
         return stars.bounds(self._algebra, lost, limits)
@@ -118,19 +119,25 @@ class Bench:
         return enclosed_sum(self._evaluation.values((plan,), limits)[0])
 
 
-def new_bench(
-    needs: Needs, kept: int, rung: Rung, table: FunctionTable, max_panels: int
-) -> Bench | NotEnclosed:
-    """Make a bench with a grid of at most `max_panels` panels."""
+def new_evaluator(
+    required: GridRequirements,
+    kept: int,
+    level: RefinementLevel,
+    table: FunctionTable,
+    max_panels: int,
+) -> GridEvaluator | NotEnclosed:
+    """Make an evaluator with a grid of at most `max_panels` panels."""
     algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
-    if not rung.bits and has_few_laws(needs) and is_small(needs):
-        key = needs.laws, needs.points, kept, rung, min(max_panels, _SHARED)
+    if not level.bits and has_few_laws(required) and is_small(required):
+        key = required.laws, required.points, kept, level, min(max_panels, _SHARED)
         algebra = _shared.find(key, lambda: _algebra(*key))
     if isinstance(algebra, NotEnclosed):
-        algebra = _algebra(needs.laws, needs.points, kept, rung, max_panels)
+        algebra = _algebra(required.laws, required.points, kept, level, max_panels)
     if isinstance(algebra, NotEnclosed):
         return algebra
-    return Bench(needs, kept, algebra, table, max(_MEMORY // rung.bytes(algebra.grid.panels), 32))
+    return GridEvaluator(
+        required, kept, algebra, table, max(_MEMORY // level.bytes(algebra.grid.panels), 32)
+    )
 
 
 Algebra = Float64Algebra | BallAlgebra
@@ -140,14 +147,14 @@ def _algebra(
     laws: frozenset[Distribution],
     points: frozenset[Fraction],
     kept: int,
-    rung: Rung,
+    level: RefinementLevel,
     max_panels: int,
 ) -> Algebra | NotEnclosed:
-    grid = build_grid(sorted(laws, key=law_order), points, kept, rung.fineness, max_panels)
+    grid = build_grid(sorted(laws, key=law_order), points, kept, level.fineness, max_panels)
     if isinstance(grid, NotEnclosed):
         return grid
     try:
-        return BallAlgebra(grid, rung.bits, rung.degree) if rung.bits else Float64Algebra(grid)
+        return BallAlgebra(grid, level.bits, level.degree) if level.bits else Float64Algebra(grid)
     except ValueError as error:
         return NotEnclosed(str(error))
 
@@ -155,7 +162,7 @@ def _algebra(
 _SHARED = 256
 """Most panels of a grid that the process remembers."""
 
-_Key = tuple[frozenset[Distribution], frozenset[Fraction], int, Rung, int]
+_Key = tuple[frozenset[Distribution], frozenset[Fraction], int, RefinementLevel, int]
 
 _shared: Cache[_Key, Algebra | NotEnclosed] = Cache(16)
 """Grids in doubles for few laws, with the node values of these, which take longer to prove than to

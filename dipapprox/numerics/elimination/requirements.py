@@ -1,4 +1,4 @@
-"""What order events need of a grid, and which of them may share one."""
+"""Order events in, what they require of a grid out, and which of them may share one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Order = OrderEvent | Star
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """What some events ask of a grid.
+class GridRequirements:
+    """What some events require of a grid.
 
     Attributes:
         laws: Of their samples.
@@ -29,8 +29,8 @@ class Needs:
     samples: int
 
     @classmethod
-    def of(cls, order: Order) -> Needs:
-        """Read an event's needs."""
+    def of(cls, order: Order) -> GridRequirements:
+        """Read what an event requires."""
         match order:
             case Star(centre, below, above):
                 leaves = (*below, *above)
@@ -48,13 +48,13 @@ class Needs:
         """The laws and the points."""
         return self.laws, self.points
 
-    def __or__(self, other: Needs) -> Needs:
+    def __or__(self, other: GridRequirements) -> GridRequirements:
         if other <= self:
             return self
         samples = max(self.samples, other.samples)
-        return Needs(self.laws | other.laws, self.points | other.points, samples)
+        return GridRequirements(self.laws | other.laws, self.points | other.points, samples)
 
-    def __le__(self, other: Needs) -> bool:
+    def __le__(self, other: GridRequirements) -> bool:
         return (
             self.samples <= other.samples
             and self.points <= other.points
@@ -63,11 +63,11 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An event and its needs."""
+class GridEvent:
+    """An order event and what it requires of a grid."""
 
     order: Order
-    needs: Needs
+    required: GridRequirements
 
 
 _SHARED_LAWS = 12
@@ -79,37 +79,39 @@ _CLOSE_LAWS, _CLOSE = 64, 8
 
 @dataclass(slots=True)
 class Group:
-    """Events that may share a grid, by position, and what they need together."""
+    """Events that may share a grid, by position, and what they require together."""
 
     places: list[int]
-    needs: Needs
+    required: GridRequirements
 
 
-def grouped(asked: Mapping[int, Asked]) -> list[Group]:
+def grouped(grid_events: Mapping[int, GridEvent]) -> list[Group]:
     """Collect events with few laws and constants between them, those with the most first."""
     groups: list[Group] = []
-    for place in sorted(asked, key=lambda place: -len(asked[place].needs.laws)):
-        needs = asked[place].needs
+    for place in sorted(grid_events, key=lambda place: -len(grid_events[place].required.laws)):
+        required = grid_events[place].required
         if groups:
-            together = groups[-1].needs | needs
-            if together is groups[-1].needs or is_small(together):
+            together = groups[-1].required | required
+            if together is groups[-1].required or is_small(together):
                 groups[-1].places.append(place)
-                groups[-1].needs = together
+                groups[-1].required = together
                 continue
-        groups.append(Group([place], needs))
+        groups.append(Group([place], required))
     return groups
 
 
-def is_small(needs: Needs) -> bool:
+def is_small(required: GridRequirements) -> bool:
     """Whether one grid serves all of them without costing much more than theirs."""
-    if len(needs.points) > _SHARED_LAWS:
+    if len(required.points) > _SHARED_LAWS:
         return False
-    return has_few_laws(needs) or (len(needs.laws) <= _CLOSE_LAWS and _are_close(needs.laws))
+    return has_few_laws(required) or (
+        len(required.laws) <= _CLOSE_LAWS and _are_close(required.laws)
+    )
 
 
-def has_few_laws(needs: Needs) -> bool:
+def has_few_laws(required: GridRequirements) -> bool:
     """Whether the functions of all its laws together are little to remember."""
-    return len(needs.laws) <= _SHARED_LAWS
+    return len(required.laws) <= _SHARED_LAWS
 
 
 def _are_close(laws: frozenset[Distribution]) -> bool:
