@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import NoReturn, TypeVar
 
@@ -68,8 +69,9 @@ def read_certificate(certificate: str | Mapping[str, object]) -> tuple[AnyCertif
     assert isinstance(content, dict)
     version, known_version = content.get("version"), _VERSIONS[content["format"]]
     if version != known_version or isinstance(version, bool):
+        stated = ascii(version) if isinstance(version, int | str) else "no number"
         raise UserError(
-            f"the certificate has format version {version!r:.40}",
+            f"the certificate's format version is {stated:.40}",
             f"this dipapprox reads version {known_version}",
         )
     verdict = content.get("verdict")
@@ -80,6 +82,8 @@ def read_certificate(certificate: str | Mapping[str, object]) -> tuple[AnyCertif
         found = digest(content)
     except UnicodeEncodeError:
         raise UserError("the certificate is malformed: a text is not Unicode") from None
+    except RecursionError:
+        raise UserError("the certificate is not JSON that can be read") from None
     return convert(content, kind), found
 
 
@@ -138,9 +142,10 @@ def _malformed(place: str, expected: str) -> NoReturn:
 def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UserError(f"the certificate is malformed: the field '{shorten(twice)}' occurs twice")
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise UserError(
+            f"the certificate is malformed: the field {ascii(shorten(twice))} occurs twice"
+        )
     return found
 
 

@@ -99,6 +99,18 @@ def test_a_field_that_comes_twice_is_named_wherever_it_is() -> None:
             read_certificate(text.replace(once, f"{once}, {once}", 1))
 
 
+def test_a_field_that_comes_twice_is_found_among_many_at_once() -> None:
+    text = "{" + ", ".join(f'"{k}": 0' for k in range(300_000)) + ', "299999": 1}'
+    with pytest.raises(UserError, match="the field '299999' occurs twice"):
+        read_certificate(text)
+
+
+def test_texts_that_are_not_unicode_are_not_shown() -> None:
+    with pytest.raises(UserError, match="occurs twice") as caught:
+        read_certificate(r'{"\ud800": 1, "\ud800": 2}')
+    assert caught.value.message.isascii()
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1.0", "1e2", "1e999"])
 def test_floating_point_numbers_are_refused(number: str) -> None:
     text = json.dumps(sample("DP")).replace('"version": 2', f'"version": {number}')
