@@ -9,7 +9,6 @@ What is not a certificate of this version is a `UserError` (exit status 2) that 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import NoReturn, TypeVar
@@ -19,6 +18,7 @@ import msgspec
 from dipapprox.certificates import decisions, verdicts
 from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.certificates.digest import digest
+from dipapprox.certificates.messages import complaint
 from dipapprox.certificates.numbers import number_reader
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
 from dipapprox.errors import UserError
@@ -37,17 +37,6 @@ KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
 _VERSIONS = {verdicts.FORMAT: verdicts.VERSION, decisions.FORMAT: decisions.VERSION}
 
 _LARGEST_FILE = 2**28
-
-_MESSAGE = re.compile(
-    r"((?P<inner>\.\S+): )?(?P<reason>.*?)( - at `\$(?P<place>[^`]*)`)?", re.DOTALL
-)
-"""Of msgspec; `inner` is what types say themselves of the field of a field."""
-
-_TYPE = re.compile("`([^`]*)`")
-_TYPES = {
-    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
-    "null": "null", "object": "an object", "str": "a string",
-}  # fmt: skip
 
 T = TypeVar("T")
 
@@ -77,7 +66,8 @@ def read_certificate(certificate: str | Mapping[str, object]) -> tuple[AnyCertif
     verdict = content.get("verdict")
     kind = kinds.get(verdict) if isinstance(verdict, str) else None
     if kind is None:
-        _malformed("$.verdict", "expected " + " or ".join(f'"{word}"' for word in kinds))
+        words = " or ".join(f'"{word}"' for word in kinds)
+        raise UserError(f"the certificate is malformed: $.verdict: expected {words}")
     try:
         found = digest(content)
     except UnicodeEncodeError:
@@ -96,11 +86,7 @@ def convert(content: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(content, kind, dec_hook=number_reader())
     except msgspec.ValidationError as error:
-        match = _MESSAGE.fullmatch(str(error))
-        assert match is not None
-        place = f"${match['place'] or ''}{match['inner'] or ''}"
-        reason = _TYPE.sub(lambda name: _TYPES.get(name[1], f"'{name[1]}'"), match["reason"])
-        _malformed(place, reason[:1].lower() + reason[1:])
+        raise UserError(f"the certificate is malformed: {complaint(error)}") from None
 
 
 def read_json(text: str) -> object:
@@ -135,17 +121,11 @@ def _text(content: Mapping[str, object]) -> str:
         raise UserError("the certificate is not JSON that can be read") from None
 
 
-def _malformed(place: str, expected: str) -> NoReturn:
-    raise UserError(f"the certificate is malformed: {shorten(place, 80)}: {shorten(expected, 120)}")
-
-
 def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise UserError(
-            f"the certificate is malformed: the field {ascii(shorten(twice))} occurs twice"
-        )
+        raise UserError(f"the certificate is malformed: the field {shorten(twice)!a} occurs twice")
     return found
 
 

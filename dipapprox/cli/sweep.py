@@ -15,7 +15,7 @@ from dipapprox.cli.progress import Reporter
 from dipapprox.cli.sweep_report import count_cases, summary_report
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.experiments.sweep.ledger import read_records
+from dipapprox.experiments.sweep.ledger import read_lines
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
@@ -148,7 +148,7 @@ def run(command: SweepCommand, console: Console) -> int:
 
 
 def _summary(path: Path, plots: Path | None, console: Console) -> int:
-    groups = groups_of(read_records(path))
+    groups = groups_of(read_lines(path))
     if not groups:
         raise UserError(f"'{path}' has no finished cases")
     if plots is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,24 +12,18 @@ from rich.console import Console
 from dipapprox.cli.sweep_report import summary_report
 from dipapprox.experiments.sweep.case import cases_of, record
 from dipapprox.experiments.sweep.execution import run_case
+from dipapprox.experiments.sweep.lines import Answer, Line, read_line
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 
 
-def records(across: int, down: int) -> Iterator[dict[str, object]]:
+def grid(across: int, down: int) -> Iterator[Line]:
     """A grid over eps (down) and delta (across), all DP."""
     for eps in range(1, down + 1):
         for delta in range(across):
-            yield {
-                "task": "verify",
-                "program": "p.dpg",
-                "params": {},
-                "eps": str(eps),
-                "delta": f"{delta}/100",
-                "result": {"verdict": "DP", "delta_enclosure": ["0", "0"]},
-                "failure": None,
-                "seconds": 0.25,
-            }
+            asked = {"eps": str(eps), "delta": f"{delta}/100"}
+            answer = Answer(verdict="DP", delta_enclosure=("0", "0"))
+            yield Line("key", "verify", "p.dpg", {}, answer, None, 0.25, asked)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +35,7 @@ def test_a_matrix_is_turned_or_listed_where_it_does_not_fit(
 ) -> None:
     console = Console(width=80, color_system=None)
     with console.capture() as capture:
-        console.print(*summary_report(groups_of(records(across, down)), console.width))
+        console.print(*summary_report(groups_of(grid(across, down)), console.width))
     text = capture.get()
     assert head in text
     assert "…" not in text
@@ -64,7 +59,8 @@ def test_answers_of_sweeps_say_what_they_are_about(tmp_path: Path) -> None:
     ]
     refused = [line["failure"] for line in lines if line["widen"] == "1..2"]
     assert all("its value 0 is not in there" in str(failure) for failure in refused)
-    shown = [line for line in summary_report(groups_of(lines), 80) if isinstance(line, str)]
+    read = [read_line(json.dumps(line).encode()) for line in lines]
+    shown = [line for line in summary_report(groups_of(read), 80) if isinstance(line, str)]
     assert shown[2:] == [
         "  for inputs q[1] in -5..5 (widened from {0, 1}), adjacent l0 1",
         "  … (6 others)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,7 @@ import dipapprox
 from dipapprox.cli.plot import plot_curve
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import COLOURS, line_style, new_figure, save
+from dipapprox.experiments.sweep.lines import Line, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
@@ -19,9 +21,9 @@ from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 ROOT = Path(__file__).parent.parent.parent
 
 
-def record(task: str, result: dict[str, object] | None, **fields: str) -> dict[str, object]:
+def record(task: str, result: dict[str, object] | None, **fields: str) -> Line:
     """One line of a results file."""
-    return {
+    line = {
         "case": "0",
         "task": task,
         "program": "svt.dpg",
@@ -31,9 +33,10 @@ def record(task: str, result: dict[str, object] | None, **fields: str) -> dict[s
         "seconds": 0.25,
         **fields,
     }
+    return read_line(json.dumps(line).encode())
 
 
-def budgets() -> list[dict[str, object]]:
+def budgets() -> list[Line]:
     """Least budgets for N in {1, 2} and eps in {1/2, 1, 50}; one is infinite, one is missing."""
     found = [
         record("profile", {"eps_prv_enclosure": [f"{n * e}", f"{n * e}.1"]}, N=str(n), eps=str(e))
@@ -51,7 +54,7 @@ def words(svg: Path) -> str:
     return "\n".join([*re.findall(r"<!-- (.*?) -->", text), *re.findall("<title>(.*?)<", text)])
 
 
-def group_of(records: list[dict[str, object]]) -> Group:
+def group_of(records: list[Line]) -> Group:
     (group,) = groups_of(records)
     return group
 

@@ -92,12 +92,8 @@ def _cases(grid: Grid, limits: CaseLimits) -> Iterator[Case]:
                 )
 
 
-PARTS = frozenset({"case", "task", "program", "params", "result", "failure", "seconds"})
-"""What every line of results has; the other keys are the fields of its task."""
-
-
 def record(case: Case, outcome: Outcome) -> dict[str, object]:
-    """Return a line of results; all but "seconds" is the same on every run."""
+    """Return a line of results (`lines`); all but "seconds" is the same on every run."""
     return {
         "case": case.key,
         **case.describe(),

@@ -16,10 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep.case import PARTS
-
-FORMAT = 1
-"""Of the lines; in the heading."""
+from dipapprox.experiments.sweep.lines import FORMAT, Heading, Key, Line, read_line, read_part
 
 
 class Ledger:
@@ -84,13 +81,13 @@ class Ledger:
             for number, line in enumerate(lines, 1):
                 if not line.endswith(b"\n"):
                     break  # torn
-                fields = _fields(line, self.path, number)
                 if number == 1:
-                    _check_heading(fields, digest, self.path)
-                elif not isinstance(fields.get("case"), str):
-                    raise UserError(f"{self.path}:{number}: a line without a case")
+                    _check_heading(line, digest, self.path)
                 else:
-                    finished.add(str(fields["case"]))
+                    try:
+                        finished.add(read_part(line, Key).case)
+                    except ValueError as error:
+                        raise _damaged(self.path, number, error) from None
                 whole += len(line)
         if self._file.seek(0, os.SEEK_END) > whole:
             self._file.truncate(whole)
@@ -116,7 +113,7 @@ class Ledger:
             ) from None
 
 
-def read_records(path: Path) -> Iterator[dict[str, object]]:
+def read_lines(path: Path) -> Iterator[Line]:
     """Yield the lines of finished cases.
 
     Raises:
@@ -129,33 +126,33 @@ def read_records(path: Path) -> Iterator[dict[str, object]]:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
-                fields = _fields(line, path, number)
                 if number == 1:
-                    _check_heading(fields, None, path)
-                elif fields.keys() >= PARTS:
-                    yield fields
-                else:
-                    raise UserError(f"{path}:{number}: not a line of results")
+                    _check_heading(line, None, path)
+                    continue
+                try:
+                    found = read_line(line)
+                except ValueError as error:
+                    raise _damaged(path, number, error) from None
+                yield found
     except OSError as error:
         raise UserError(f"cannot read '{path}': {error.strerror}") from None
 
 
-def _fields(line: bytes, path: Path, number: int) -> dict[str, object]:
+def _damaged(path: Path, number: int, error: ValueError) -> UserError:
+    return UserError(
+        f"{path}:{number}: not a line of results: {error}",
+        "the file was changed: use another --out",
+    )
+
+
+def _check_heading(line: bytes, digest: str | None, path: Path) -> None:
     try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict):
-        raise UserError(
-            f"{path}:{number}: not a line of results", "the file was changed: use another --out"
-        )
-    return fields
-
-
-def _check_heading(fields: Mapping[str, object], digest: str | None, path: Path) -> None:
-    if fields.get("sweep") != FORMAT:
+        heading = read_part(line, Heading)
+    except ValueError:
+        heading = None
+    if heading is None or heading.sweep != FORMAT:
         raise UserError(f"'{path}' is not a results file of a sweep", "use another --out")
-    if digest is not None and fields.get("digest") != digest:
+    if digest is not None and heading.digest != digest:
         raise UserError(
             f"'{path}' holds results of another sweep: the spec or a program has changed",
             "use another --out, or remove the file",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import inf, isfinite
 
 from dipapprox.data_classes import dataclass
-from dipapprox.experiments.sweep.case import PARTS
-
-Record = Mapping[str, object]
+from dipapprox.experiments.sweep.lines import Answer, Ends, Line
 
 _WORDS = {"private": "DP", "violated": "Not_DP", "unknown": "Unknown"}
 """The verdicts of `decide`, as those of `verify`."""
@@ -106,12 +105,11 @@ class Series:
     points: tuple[tuple[Fraction, Row], ...]
 
 
-def groups_of(records: Iterable[Record]) -> tuple[Group, ...]:
+def groups_of(lines: Iterable[Line]) -> tuple[Group, ...]:
     """Group the lines of a results file, in order of first appearance."""
     found: dict[tuple[str, str], list[Row]] = {}
-    for record in records:
-        key = str(record["task"]), str(record["program"])
-        found.setdefault(key, []).append(_row(record))
+    for line in lines:
+        found.setdefault((line.task, line.program), []).append(_row(line))
     return tuple(_group(task, program, rows) for (task, program), rows in found.items())
 
 
@@ -165,57 +163,44 @@ def numeric_fields(group: Group, whole: bool = False) -> tuple[str, ...]:
     )
 
 
-def _row(record: Record) -> Row:
-    parameters = record["params"]
-    assert isinstance(parameters, dict)
-    values = {str(k): str(v) for k, v in parameters.items()}
-    values |= {k: str(v) for k, v in record.items() if k not in PARTS}
-    seconds = record["seconds"]
-    assert isinstance(seconds, int | float)
-    answer, detail = _answer(record)
-    scope, caveat = _about(record)
-    return Row(values, answer, detail, float(seconds), _measured(record), scope, caveat)
+def _row(line: Line) -> Row:
+    answer, detail, number = "-", str(line.failure), None
+    scope = caveat = ""
+    if line.result is not None:
+        answer, detail, number = _shown(line.result)
+        scope = "" if line.result.scope is None else line.result.scope.text
+        caveat = line.result.caveat or ""
+    return Row({**line.params, **line.asked}, answer, detail, line.seconds, number, scope, caveat)
 
 
-def _about(record: Record) -> tuple[str, str]:
-    result = record["result"]
-    scope = result.get("scope") if isinstance(result, dict) else None
-    if not isinstance(result, dict) or not isinstance(scope, dict):
-        return "", ""  # no answer, or one of a version that did not say
-    return str(scope.get("text", "")), str(result.get("caveat") or "")
-
-
-def _answer(record: Record) -> tuple[str, str]:
-    result = record["result"]
-    if not isinstance(result, dict):
-        return "-", str(record["failure"])
-    if "verdict" in result:
-        reason = result.get("reason")
-        detail = str(reason) if reason else _interval("δ", result.get("delta_enclosure"))
-        return _WORDS.get(str(result["verdict"]), str(result["verdict"])), detail
-    for quantity, name in _QUANTITIES.items():
-        ends = result.get(f"{quantity}_enclosure")
+def _shown(result: Answer) -> tuple[str, str, Measured | None]:
+    if result.verdict is not None:
+        detail = result.reason or _interval("δ", result.delta_enclosure)
+        return _WORDS.get(result.verdict, result.verdict), detail, None
+    enclosures = {
+        "eps_prv": result.eps_prv_enclosure,
+        "eps": result.eps_enclosure,
+        "delta": result.delta_enclosure,
+    }
+    for quantity, ends in enclosures.items():
         if ends is not None:
-            first = ends[0] if isinstance(ends, list) and ends[0] is not None else "-"
-            return str(first), _interval(name, ends)
-    return "-", "no answer"
+            lower, upper = ends
+            measured = Measured(quantity, _float(lower), _float(upper))
+            drawn = measured if isfinite(measured.lower + measured.upper) else None
+            return lower or "-", _interval(_QUANTITIES[quantity], ends), drawn
+    return "-", "no answer", None
 
 
-def _measured(record: Record) -> Measured | None:
-    result = record["result"]
-    if not isinstance(result, dict) or "verdict" in result:
-        return None
-    for quantity in _QUANTITIES:
-        ends = result.get(f"{quantity}_enclosure")
-        if isinstance(ends, list):
-            if None in ends or "inf" in ends:
-                return None
-            return Measured(quantity, float(Fraction(ends[0])), float(Fraction(ends[1])))
-    return None
+def _float(end: str | None) -> float:
+    """Return an end for drawing, not exactly; what is missing or too long is infinite."""
+    try:
+        return inf if end is None or end == "inf" else float(Fraction(end))
+    except (OverflowError, ValueError):
+        return inf
 
 
-def _interval(name: str, ends: object) -> str:
-    if not isinstance(ends, list):
+def _interval(name: str, ends: Ends | None) -> str:
+    if ends is None:
         return ""
     lower, upper = ends
     return f"{name} = {lower}" if lower == upper else f"{name} in [{lower}, {upper}]"

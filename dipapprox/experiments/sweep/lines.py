@@ -1,0 +1,109 @@
+"""The lines of a results file, as types: its heading, and one line for every finished case."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dipapprox.certificates.messages import complaint
+
+FORMAT = 1
+"""Of the lines; in the heading."""
+
+_NUMBER = r"^-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e-?[0-9]{1,4})?)$|^inf$"
+
+End = Annotated[str, Meta(pattern=_NUMBER)]
+Ends = tuple[End | None, End | None]
+"""Of an enclosure; None where none was found, "inf" if it has no upper end."""
+
+
+class Heading(Struct, frozen=True):
+    """The first line: the digest of all cases of the sweep, and their number."""
+
+    sweep: int
+    digest: str
+    cases: int
+
+
+class Key(Struct, frozen=True):
+    """All that a resumed sweep reads of a line: which case is finished."""
+
+    case: str
+
+
+class About(Struct, frozen=True):
+    """What an answer is about."""
+
+    text: str
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What tables and plots show of an answer; each kind of question fills some of it."""
+
+    verdict: str | None = None
+    reason: str | None = None
+    scope: About | None = None
+    caveat: str | None = None
+    eps_prv_enclosure: Ends | None = None
+    eps_enclosure: Ends | None = None
+    delta_enclosure: Ends | None = None
+
+
+class _Parts(Struct, frozen=True):
+    case: str
+    task: str
+    program: str
+    params: dict[str, str]
+    result: Answer | None
+    failure: str | None
+    seconds: Annotated[float, Meta(ge=0)]
+
+
+class Line(_Parts, frozen=True):
+    """A finished case.
+
+    Attributes:
+        params: The program's parameters, as texts.
+        result: The answer; None if there is none.
+        failure: Why there is none.
+        asked: The fields of the question, as texts: all other keys of the line.
+    """
+
+    asked: dict[str, str]
+
+
+T = TypeVar("T", Heading, Key)
+
+_PARTS = frozenset(_Parts.__struct_fields__)
+
+
+def read_part(line: bytes, kind: type[T]) -> T:
+    """Read what a heading has, or the key of a case.
+
+    Raises:
+        ValueError: If the line is another; the message says what is wrong with it.
+    """
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(complaint(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ValueError("not JSON") from None
+
+
+def read_line(line: bytes) -> Line:
+    """Read the line of a finished case.
+
+    Raises:
+        ValueError: If it is none; the message says what is wrong with it.
+    """
+    try:
+        fields = msgspec.json.decode(line, type=dict[str, object])
+        asked = {name: fields.pop(name) for name in list(fields) if name not in _PARTS}
+        return msgspec.convert({**fields, "asked": asked}, Line)
+    except msgspec.ValidationError as error:
+        raise ValueError(complaint(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ValueError("not JSON") from None
