@@ -58,9 +58,9 @@ def read_certificate(certificate: str | Mapping[str, object]) -> tuple[AnyCertif
     assert isinstance(content, dict)
     version, known_version = content.get("version"), _VERSIONS[content["format"]]
     if version != known_version or isinstance(version, bool):
-        stated = ascii(version) if isinstance(version, int | str) else "no number"
+        stated = ascii(version) if isinstance(version, int | str) else "of another kind"
         raise UserError(
-            f"the certificate's format version is {stated:.40}",
+            f"the certificate has format version {stated:.40}",
             f"this dipapprox reads version {known_version}",
         )
     verdict = content.get("verdict")
