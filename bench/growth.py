@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -98,13 +99,13 @@ class Command:
         words: Of the command line.
         timing: Seconds from start to exit.
         memory: Peak memory in MiB.
-        imports: Median seconds that importing everything takes.
+        starts: Median processor time of short commands, in that of importing numpy and flint.
     """
 
     words: tuple[str, ...]
     timing: Timing
     memory: int
-    imports: float
+    starts: Mapping[str, float]
 
 
 _REPORTING = """
@@ -120,12 +121,8 @@ except OSError:
 print(peak, file=sys.stderr)
 """
 
-_IMPORTING = """
-import time
-start = time.perf_counter()
-import dipapprox.cli.verify
-print(time.perf_counter() - start)
-"""
+_LIBRARIES = ("-c", "import numpy, flint")
+_SHORT = ("--version", "--help", "verify --help", "completion bash")
 
 
 def measure_command(words: tuple[str, ...], runs: int) -> Command:
@@ -133,17 +130,38 @@ def measure_command(words: tuple[str, ...], runs: int) -> Command:
 
     The modules are compiled beforehand, as those of installed packages are.
     """
-    seconds, imports = [], []
+    shorts = {line: ("-m", "dipapprox", *line.split()) for line in _SHORT}
+    shorts = {
+        "verify": ("-m", "dipapprox", *words),
+        "verify --json": ("-m", "dipapprox", *words, "--json"),
+        **shorts,
+    }
+    seconds: list[float] = []
+    spent: dict[str, list[float]] = {name: [] for name in shorts}
+    base: list[float] = []
     with tempfile.TemporaryDirectory() as compiled:
         kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment = {**kept, "PYTHONPYCACHEPREFIX": compiled}
         memory = int(_python(environment, "-c", _REPORTING, *words).stderr.split()[-1])
+        for each in (_LIBRARIES, *shorts.values()):
+            _python(environment, *each)
         for _ in range(runs):
             start = time.perf_counter()
             _python(environment, "-m", "dipapprox", *words)
             seconds.append(time.perf_counter() - start)
-            imports.append(float(_python(environment, "-c", _IMPORTING).stdout))
-    return Command(words, Timing(Outcome.ANSWERED, tuple(seconds)), memory, median(imports))
+            base.append(_processor_time(environment, *_LIBRARIES))
+            for name, each in shorts.items():
+                spent[name].append(_processor_time(environment, *each))
+    starts = {name: median(each) / median(base) for name, each in spent.items()}
+    return Command(words, Timing(Outcome.ANSWERED, tuple(seconds)), memory, starts)
+
+
+def _processor_time(environment: Mapping[str, str], *words: str) -> float:
+    """Return the seconds of processor time of a new Python."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _python(environment, *words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _python(environment: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:

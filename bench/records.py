@@ -54,7 +54,7 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "kind": "command",
             "timing": _timing(results.command.timing),
             "memory_mib": results.command.memory,
-            "import_seconds": results.command.imports,
+            "starts": dict(results.command.starts),
         }
     if results.swept is not None:
         yield {

@@ -190,8 +190,11 @@ def _command(results: Results) -> str:
     assert command is not None
     rows = [
         ("time, start-up included", milliseconds(command.timing)),
-        ("of which imports", _plainly(1000 * command.imports)),
         ("peak memory, MiB", str(command.memory)),
+        *(
+            (f"`{name}` in times of importing numpy and flint", f"{ratio:.2f}")
+            for name, ratio in command.starts.items()
+        ),
     ]
     return table(("svt_gauss N=5, all pairs, one new process each", "found"), rows)
 

@@ -142,7 +142,7 @@ def made_up(literal: Timing) -> Results:
             ("svt", case, Growth(case.name, answered(seconds), 80, 90))
             for case, seconds in ((Case("svt_gauss", 5), 0.01), (Case("svt_gauss", 25), 0.03))
         ],
-        command=Command(("verify",), answered(0.4), 160, 0.2),
+        command=Command(("verify",), answered(0.4), 160, {"--version": 0.5}),
         swept=Swept(2000, 2, 24.0, 30.0, 20.0),
     )
 
