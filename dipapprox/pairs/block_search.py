@@ -8,10 +8,8 @@ from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.arrays import PairArrays
 from dipapprox.pairs.hockey_stick import discounted_doubles, enclosure, stretch
+from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import Progress, Search
-
-_FACTOR_BITS = 64
-"""More than doubles have: e^budget shall not be what makes bounds wide."""
 
 _NOTHING = Enclosure.exact(0)
 """What is known of the largest delta before any pair is looked at: it is >= 0."""
@@ -22,7 +20,7 @@ def search_blocks(
 ) -> None:
     """Decide blocks of pairs in doubles; hand single pairs to the ladder where they do not do."""
     search.bits = max(search.bits, arrays.bits)
-    factor = search.factor(_FACTOR_BITS)
+    factor = search.factor(FACTOR_BITS)
     # Sums up to this are certainly at most delta, whatever was rounded.
     harmless = rounding.below(search.delta / stretch(arrays.outputs))
     largest = least = -1.0  # of the pairs decided here: the largest upper bound, its lower bound

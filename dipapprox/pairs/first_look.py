@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-import numpy as np
-
 from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.numerics.enclosure import Side, compare
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.blocks import Block
+from dipapprox.pairs.arrays import numbered
 from dipapprox.pairs.hockey_stick import enclosure
 from dipapprox.pairs.likely import likely_pairs
+from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.tables import Tables
 
@@ -52,11 +51,8 @@ def look_first(
 
 def _violating(search: Search, pairs: Sequence[Pair], tables: Tables, bits: int) -> Iterator[Pair]:
     """Yield the pairs whose sums of certain differences exceed delta."""
-    rows = {row: k for k, row in enumerate(dict.fromkeys(row for pair in pairs for row in pair))}
-    bounds = tables.table(list(rows), bits)
-    first = np.array([rows[u] for u, _ in pairs], dtype=np.int64)
-    second = np.array([rows[v] for _, v in pairs], dtype=np.int64)
-    block = Block(first, second)
+    block, rows = numbered(pairs)
+    bounds = tables.table(rows, bits, search.factor(FACTOR_BITS))
     for pair, low, high in zip(pairs, bounds.below(block), bounds.above(block), strict=True):
         if enclosure(low, high, bounds.lower.shape[1], None).lower > search.delta:
             yield pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -17,22 +17,19 @@ def precisions(first: int, last: int) -> tuple[int, ...]:
 
 
 def refined(
-    ladder: tuple[int, ...],
-    attempt: Callable[[int, Found | None], Found | None],
+    ladder: Iterable[int],
+    attempt: Callable[[int, Found], Found | None],
     enough: Callable[[Found], bool],
-    start: Found | None = None,
-) -> Found | None:
+    start: Found,
+) -> Found:
     """Climb a ladder of precisions.
 
     Args:
         ladder: Bits to ask for, ascending.
-        attempt: Called with bits and what is known so far; None ends the climb, as does a limit
-            that it raises.
-        enough: Whether to stop at what is known.
+        attempt: Called with bits and what is known; returns what is known then. None ends the
+            climb.
+        enough: Whether to stop.
         start: What is known before.
-
-    Returns:
-        The last thing found; None if nothing was.
     """
     found = start
     for bits in ladder:

@@ -1,7 +1,7 @@
 """Which way the pairs are checked: one by one, in blocks, or all at once. All end in `Search`.
 
     few pairs, or many bits at once         one by one (`search`)
-    outputs that depend on few counters     all at once, however many (`counter_search`)
+    outputs that depend on few counters     all at once, however many (`counted`)
     anything else                           in blocks (`block_search`)
 
 Where there are many pairs, those that are likely to violate the claim come first (`likely`). A
@@ -16,11 +16,12 @@ from dipapprox.language.core import Everyone, Within
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.block_search import search_blocks
-from dipapprox.pairs.counter_search import search_counters
+from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.first_look import look_first
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.search import Progress, Search
+from dipapprox.pairs.search_together import search_together
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates
@@ -62,7 +63,7 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
     in_doubles = bits <= DOUBLE_BITS
     arrays = selected.arrays(bulk, bits, search.limits)
     if selected.walk is not None:
-        tables = Tables(bulk, search.source, selected.outputs, search.factor)
+        tables = Tables(bulk, search.source, selected.outputs)
         if isinstance(program.adjacency, Within | Everyone) and in_doubles:
             look_first(search, program, program.adjacency, tables)
             if search.violation is not None:
@@ -72,9 +73,8 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
         plan = None if total is None else selected.plan(in_one_table=in_table)
         if plan is not None and total is not None:
             affordable = _MOST_IN_TABLE if in_table else _MOST_IN_PORTIONS
-            if search_counters(
-                search, program, plan, tables, total, progress, elsewhere=total <= affordable
-            ):
+            counted = CountedPairs(plan, program.inputs, tables, total, search.limits, progress)
+            if search_together(search, counted, total, elsewhere=total <= affordable):
                 return
     if in_doubles and (total is None or total > FEW_PAIRS):
         search_blocks(search, arrays, total, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.bulk import Bounds, BulkSource
@@ -16,9 +16,6 @@ from dipapprox.pairs.hockey_stick import (
 )
 from dipapprox.pairs.search import ProbabilitySource
 
-_FACTOR_BITS = 64
-"""More than doubles have: e^budget shall not be what makes bounds wide."""
-
 
 class Tables:
     """Bounds of probabilities, from a bulk source while doubles suffice, else from enclosures.
@@ -27,46 +24,39 @@ class Tables:
         bulk: Asked while doubles have enough bits.
         source: Asked for more.
         outputs: How many outputs there are.
-        factors: e^budget at a given number of bits.
 
     Attributes:
         outputs: As given.
         obstacle: Why some probability could not be enclosed, the first reason met; else None.
     """
 
-    def __init__(
-        self,
-        bulk: BulkSource,
-        source: ProbabilitySource,
-        outputs: int,
-        factors: Callable[[int], Factor],
-    ) -> None:
+    def __init__(self, bulk: BulkSource, source: ProbabilitySource, outputs: int) -> None:
         self._bulk = bulk
         self._source = source
         self.outputs = outputs
-        self._factors = factors
         self.obstacle: str | None = None
 
-    def table(self, rows: Sequence[InputRow], bits: int) -> Discounted:
+    def table(self, rows: Sequence[InputRow], bits: int, factor: Factor) -> Discounted:
         """Bound all outputs' probabilities in doubles: arrays (rows x outputs)."""
-        return self._doubles(self._bulk.table(rows, bits))
+        return self._doubles(self._bulk.table(rows, bits), factor)
 
-    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Discounted:
+    def cells(
+        self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int, factor: Factor
+    ) -> Discounted:
         """Bound the probability of outputs[k] under rows[k] for every k.
 
         In doubles if they carry `bits` bits, else in integers.
         """
         if bits <= DOUBLE_BITS:
-            return self._doubles(self._bulk.cells(outputs, rows, bits))
+            return self._doubles(self._bulk.cells(outputs, rows, bits), factor)
         distinct = list(dict.fromkeys(rows))
         distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
         found = [distributions[row][output] for output, row in zip(outputs, rows, strict=True)]
-        return discounted_integers(found, self._factors(bits), bits)
+        return discounted_integers(found, factor, bits)
 
-    def _doubles(self, bounds: Bounds) -> Discounted:
+    def _doubles(self, bounds: Bounds, factor: Factor) -> Discounted:
         self.obstacle = self.obstacle or bounds.obstacle
-        # A better factor than `bits` costs nothing.
-        return discounted_doubles(bounds.lower, bounds.upper, self._factors(_FACTOR_BITS))
+        return discounted_doubles(bounds.lower, bounds.upper, factor)
 
     def _distributions(self, rows: Sequence[InputRow], bits: int) -> list[Sequence[Enclosure]]:
         found: list[Sequence[Enclosure]] = []

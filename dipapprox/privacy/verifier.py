@@ -12,6 +12,7 @@ from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, count_selected
 from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.roads import check_pairs
 from dipapprox.pairs.search import (
     ExactPairs,
@@ -20,13 +21,14 @@ from dipapprox.pairs.search import (
     Search,
     silent,
 )
+from dipapprox.pairs.search_together import search_together
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import RememberedRows, open_exact_pairs, open_probabilities
+from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 
@@ -141,7 +143,9 @@ class _Run:
         pairs = (
             None if exact is None else exact_products.ExactProductPairs(exact, self.claim, limits)
         )
-        product_search.search_product(self.opened(source, pairs), losses, exact, self.total)
+        search = self.opened(source, pairs)
+        together = product_search.ProductPairs(losses, exact, self.total)
+        search_together(search, together, self.total or 0)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
         """Open the search that all roads end in."""

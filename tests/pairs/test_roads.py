@@ -28,14 +28,16 @@ from dipapprox.pairs.adjacency import (
     count_pairs,
 )
 from dipapprox.pairs.block_search import search_blocks
-from dipapprox.pairs.counter_search import search_counters
+from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import budget_factor, divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.roads import check_pairs
 from dipapprox.pairs.search import Search, silent
+from dipapprox.pairs.search_together import search_together
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
@@ -43,7 +45,6 @@ from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
@@ -74,8 +75,8 @@ class Opened:
     def search(self, delta: Fraction, budget: Fraction) -> Search:
         return Search(self.rows, delta, Growth(budget), precisions(40, 160), Limits())
 
-    def tables(self, search: Search) -> Tables:
-        return Tables(self.probabilities, self.rows, len(self.states.outputs()), search.factor)
+    def tables(self) -> Tables:
+        return Tables(self.probabilities, self.rows, len(self.states.outputs()))
 
 
 @cache
@@ -103,8 +104,7 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction, bits: int
     assert walk is not None
     plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    search = of.search(Fraction(1), budget)
-    ask = partial(of.tables(search).cells, bits=bits)
+    ask = partial(of.tables().cells, bits=bits, factor=budget_factor(budget, 100))
     largest = largest_delta(plan, program.inputs, ask, Limits())
     assert largest is not None
     assert largest.delta.meets(truth(name, budget))
@@ -130,9 +130,9 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()), lambda _: factor)
+    tables = Tables(source, source, len(states.outputs()))
     # Doubles or integers, now these, now those.
-    ask = partial(tables.cells, bits=40 if len(name) % 2 else 100)
+    ask = partial(tables.cells, bits=40 if len(name) % 2 else 100, factor=factor)
     largest = largest_delta(plan, program.inputs, ask, Limits())
     assert largest is not None
     assert true in largest.delta
@@ -149,7 +149,8 @@ def by_counters(of: Opened, search: Search) -> None:
     assert plan is not None
     total = count_pairs(program.inputs, program.adjacency)
     assert total is not None
-    assert search_counters(search, program, plan, of.tables(search), total, silent, elsewhere=False)
+    counted = CountedPairs(plan, program.inputs, of.tables(), total, Limits())
+    assert search_together(search, counted, total)
 
 
 def in_blocks(of: Opened, search: Search) -> None:

@@ -18,9 +18,9 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import budget_factor, divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.conclusion import Conclusion, conclude
-from dipapprox.privacy.sources import RememberedRows
 from dipapprox.privacy.verdict import Answer
 
 ZERO, ONE, TWO = ((Fraction(n),) for n in range(3))

@@ -83,8 +83,10 @@ def test_counters_of_random_programs(program: Program) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()), lambda _: factor)
-    largest = largest_delta(plan, program.inputs, partial(tables.cells, bits=40), Limits())
+    tables = Tables(source, source, len(states.outputs()))
+    largest = largest_delta(
+        plan, program.inputs, partial(tables.cells, bits=40, factor=factor), Limits()
+    )
     assert largest is not None
     rows = [source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))]
     assert max(divergence(p, q, factor).lower for p in rows for q in rows) in largest.delta

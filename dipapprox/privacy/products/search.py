@@ -1,12 +1,4 @@
-"""All pairs of a product against a claim: a road like those of `pairs.roads`, ending in `Search`.
-
-    bits := the first precision
-    enclose the delta of every candidate  --- some > delta ------->  stop: Not_DP
-        ^          |            `--------- all <= delta ---------->  DP
-        |      some undecided
-        |   closed forms known? -- yes: candidates by closed forms,
-        |          | no                 all compared exactly ------>  DP or Not_DP
-        +-- yes - bits left? -- no: at best Unknown
+"""All pairs of a product at once: the largest delta among candidates, at any precision.
 
 Candidates by enclosures stand for pairs that look alike at some bits; what is true of one exactly
 need not be true of the others. So closed forms have candidates of their own.
@@ -19,78 +11,103 @@ from fractions import Fraction
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.products.exact import ExactProduct
-from dipapprox.privacy.products.losses import Losses
+from dipapprox.privacy.products.losses import Loss, Losses
 
 
-def search_product(
-    search: Search, losses: Losses, exact: ExactProduct | None, total: int | None
-) -> None:
-    """Check all selected pairs of a product.
+class ProductPairs:
+    """The selected pairs of a product; see `search_together.CheckedTogether`.
 
     Args:
-        search: Fresh; afterwards it holds what was found. Its attempts have no distributions.
-        losses: Of the selected pairs.
-        exact: The closed forms that `search.exact` uses, if they may be used.
+        losses: Of these pairs.
+        exact: The closed forms that the search's exact decisions use, if they may be used.
         total: The number of the pairs, if known.
-
-    Raises:
-        LimitReached: If a budget runs out.
-        BrokenInvariant: If enclosures contradict each other.
     """
-    attempts: list[Attempt] = []
-    for bits in search.ladder:
-        search.bits = max(search.bits, bits)
-        factor = search.factor(bits)
-        found = losses.at(bits)
+
+    def __init__(self, losses: Losses, exact: ExactProduct | None, total: int | None) -> None:
+        self._losses = losses
+        self._exact = exact
+        self._total = total
+        self._known: list[Loss] | None = None
+        self._missing: NotEnclosed | None = None
+
+    @property
+    def obstacle(self) -> str | None:
+        """See `Together`."""
+        return self._losses.loose if self._missing is None else self._missing.reason
+
+    @property
+    def blocked(self) -> bool:
+        """See `Together`."""
+        return self._missing is not None
+
+    def at(self, factor: Factor, bits: int) -> Maximum:
+        """See `Together`."""
+        found = self._losses.at(bits)
         if isinstance(found, NotEnclosed):
-            attempts = attempts or [losses.blocked(bits, found, factor)]
-            break
-        settled, attempts = [], []
-        search.limits.check()
-        for loss in found:
-            pair, delta = loss.candidate.pair, loss.delta(factor)
-            attempt = Attempt(pair, bits, delta, factor, obstacle=losses.loose)
-            match compare(attempt.delta, search.delta):
-                case Side.ABOVE:
-                    search.violation = losses.alone(attempt)
-                    search.checked = 1
-                    return
-                case Side.BELOW:
-                    settled.append(attempt.delta)
-                case Side.UNDECIDED:
-                    attempts.append(attempt)
-        if attempts and bits == search.ladder[0] and exact is not None:
-            if _all_exactly(search, losses, exact, bits):
-                attempts = []
+            self._missing = found
+            return Maximum(UNIT, None, bits)
+        self._known = found
+        if not found:
+            return Maximum(Enclosure.exact(0), None, bits)  # no pairs: nothing to tell apart
+        lower = upper = Fraction(0)
+        certain = likely = found[0].candidate.pair
+        for each in found:
+            delta = each.delta(factor)
+            if delta.upper > upper:
+                upper, likely = delta.upper, each.candidate.pair
+            if delta.lower > lower:
+                lower, certain = delta.lower, each.candidate.pair
+        return Maximum(Enclosure(lower, upper), certain, bits, likely)
+
+    def exactly(self, search: Search, found: Maximum) -> Maximum:
+        """Compare all candidates of the closed forms exactly, up to a violation."""
+        if self._exact is None or not self._all_exactly(search, self._exact, found.bits):
+            search.checked = 0 if search.violation is None else 1
+            return found
+        # They stand for all pairs.
+        return Maximum(Enclosure(search.lower, search.upper), None, found.bits)
+
+    def confirm(self, search: Search, found: Maximum) -> None:
+        """Record the pair, with what is known of it and not of all that look alike."""
+        assert found.pair is not None
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        attempt = Attempt(found.pair, found.bits, found.delta, factor, obstacle=self._losses.loose)
+        search.violation = self._losses.alone(attempt)
+        search.checked = 1
+
+    def give_up(self, search: Search, found: Maximum) -> None:
+        """Leave all candidates undecided that are."""
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        if self._known is None:
+            assert self._missing is not None
+            search.give_up(self._losses.blocked(found.bits, self._missing, factor))
+        for loss in self._known or ():
+            delta = loss.delta(factor)
+            if compare(delta, search.delta) is Side.UNDECIDED:
+                pair = loss.candidate.pair
+                search.give_up(
+                    Attempt(pair, found.bits, delta, factor, obstacle=self._losses.loose)
+                )
+        search.checked = self._total or 0
+
+    def _all_exactly(self, search: Search, exact: ExactProduct, bits: int) -> bool:
+        """Compare the candidates; whether all of them are decided, none as a violation."""
+        try:
+            candidates = self._losses.candidates(exact.kind_of)
+        except LimitReached:
+            search.limits.check()
+            return False  # too many: enclosures may still decide
+        if exact.obstacle is not None:
+            return False
+        factor = search.factor(bits)
+        for each in candidates:
+            search.limits.check()
+            if not search.check_exactly(each.pair, Attempt(each.pair, bits, UNIT, factor)):
+                return False
             if search.violation is not None:
-                search.checked = 1
-                return
-        if not attempts:
-            lower = max((each.lower for each in settled), default=Fraction(0))
-            upper = max((each.upper for each in settled), default=Fraction(0))
-            search.cover(total or 0, Enclosure(lower, upper))
-            return
-    for attempt in attempts:
-        search.give_up(attempt)
-    search.checked = total or 0
-
-
-def _all_exactly(search: Search, losses: Losses, exact: ExactProduct, bits: int) -> bool:
-    """Compare all candidates exactly, up to a violation; whether all are decided."""
-    try:
-        candidates = losses.candidates(exact.kind_of)
-    except LimitReached:
-        search.limits.check()
-        return False  # too many: enclosures may still decide
-    if exact.obstacle is not None:
-        return False
-    factor = search.factor(bits)
-    for each in candidates:
-        search.limits.check()
-        if not search.check_exactly(each.pair, Attempt(each.pair, bits, UNIT, factor)):
-            return False
-        if search.violation is not None:
-            return False
-    return True
+                return False
+        return True

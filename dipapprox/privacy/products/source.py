@@ -11,10 +11,11 @@ from math import prod
 from dipapprox.language.core import InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Probabilities
+from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.privacy.methods import open_method
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.sources import RememberedRows, open_probabilities
+from dipapprox.privacy.sources import open_probabilities
 
 MOST_LISTED = 4096
 """Most outputs of a product that are gone through one by one."""

@@ -29,7 +29,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
-from dipapprox.privacy.profiles.pair_maxima import PairMaxima
+from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.profiles.profile_result import LeastBudget
 from dipapprox.privacy.profiles.question import AtDelta
@@ -113,7 +113,7 @@ def calibrate(
         if needed.upper is not None and needed.upper <= budget:
             return Certified(epsilon, needed)
         if needed.lower is None or needed.lower > budget:
-            return Refuted(epsilon, needed, _at(found.witness, claimed, profiler.maxima))
+            return Refuted(epsilon, needed, _at(found.witness, claimed, profiler.details))
         return None
 
     search = _Search(query, budget, width, progress)
@@ -133,12 +133,12 @@ def calibrate(
     )
 
 
-def _at(witness: Witness | None, factor: Factor, maxima: PairMaxima) -> Witness | None:
+def _at(witness: Witness | None, factor: Factor, details: PairDetails) -> Witness | None:
     """Return the same pair with its delta at another budget; its outputs, if all are listed."""
     if witness is None:
         return None
     if witness.at_least is not None:
-        return maxima.witness((witness.input, witness.adjacent), factor, None, _WITNESS_BITS)
+        return details.witness((witness.input, witness.adjacent), factor, None, _WITNESS_BITS)
     first = [row.probability for row in witness.rows]
     second = [row.adjacent_probability for row in witness.rows]
     delta = difference_over(range(len(first)), first, second, factor)

@@ -24,7 +24,8 @@ from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor, budget_factor
-from dipapprox.privacy.profiles.pair_maxima import PairMaxima
+from dipapprox.pairs.maxima import Maxima
+from dipapprox.privacy.profiles.details import PairDetails
 
 MOST_POINTS = 100_000
 LARGEST_BUDGET = Fraction(1_000)
@@ -146,13 +147,13 @@ class Envelope:
         return max(a.line.at(x), b.line.at(x), reached, Fraction(0))
 
 
-def trace(maxima: PairMaxima, budgets: Sequence[Fraction]) -> Envelope:
+def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
     """Certify the profile at budgets (ascending, at least two) and between them."""
     factors = [budget_factor(budget, _FACTOR_BITS) for budget in budgets]
     found = maxima.largest(factors)
     points = []
     for budget, factor, each in zip(budgets, factors, found, strict=True):
-        excess = None if each.pair is None else maxima.excess(each.pair, factor, _BITS)
+        excess = None if each.pair is None else details.excess(each.pair, factor, _BITS)
         line = Line(Fraction(0), Fraction(0))
         outputs: tuple[tuple[Value, ...], ...] = ()
         at_least = None

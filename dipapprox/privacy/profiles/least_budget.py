@@ -20,9 +20,12 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.maximum import Budget, Maximum
+from dipapprox.pairs.refinement import refined
+from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_factor import LeastFactor
-from dipapprox.privacy.profiles.pair_maxima import Budget, Maximum, PairMaxima
 
 _LARGEST_SLACK = Fraction(2**64)
 
@@ -46,11 +49,14 @@ class BudgetBounds:
     bits: int
 
 
-def least_budget(maxima: PairMaxima, delta: Fraction, width: Fraction) -> BudgetBounds:
+def least_budget(
+    maxima: Maxima, details: PairDetails, delta: Fraction, width: Fraction
+) -> BudgetBounds:
     """Bound the least budget >= 0 at which the largest delta is at most `delta`.
 
     Args:
         maxima: The pairs.
+        details: Of single pairs.
         delta: In [0, 1].
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
 
@@ -73,7 +79,7 @@ def least_budget(maxima: PairMaxima, delta: Fraction, width: Fraction) -> Budget
         if found.delta.upper <= delta:
             break
         if found.delta.lower > delta or attaining is None:
-            own, own_bits = _solved(maxima, found, delta, slack)
+            own, own_bits = _solved(maxima.ladder, details, found, delta, slack)
             used = max(used, own_bits)
             if own.lower is None:
                 return BudgetBounds(INFINITE, found.pair, own.outputs, None, used)
@@ -93,21 +99,27 @@ def least_budget(maxima: PairMaxima, delta: Fraction, width: Fraction) -> Budget
 
 
 def _solved(
-    maxima: PairMaxima, found: Maximum, delta: Fraction, slack: Fraction
+    ladder: tuple[int, ...],
+    details: PairDetails,
+    found: Maximum,
+    delta: Fraction,
+    slack: Fraction,
 ) -> tuple[LeastFactor, int]:
     """Solve one pair for its least factor, to a relative width below `slack` if bits allow."""
-    assert found.pair is not None, "without pairs every delta is 0"
-    own, bits = LeastFactor(Fraction(1), None, ()), 0
-    for bits in maxima.ladder:
-        solved = maxima.least_factor(found.pair, delta, bits)
-        if isinstance(solved, NotEnclosed):
-            break
-        own = solved
+    pair = found.pair
+    assert pair is not None, "without pairs every delta is 0"
+
+    def again(bits: int, _before: tuple[LeastFactor, int]) -> tuple[LeastFactor, int] | None:
+        solved = details.least_factor(pair, delta, bits)
+        return None if isinstance(solved, NotEnclosed) else (solved, bits)
+
+    def narrow(known: tuple[LeastFactor, int]) -> bool:
+        own, _ = known
         if own.lower is None:
-            break
-        if own.upper is not None and own.upper - own.lower <= slack * own.lower / 16:
-            break
-    return own, bits
+            return True
+        return own.upper is not None and own.upper - own.lower <= slack * own.lower / 16
+
+    return refined(ladder, again, narrow, (LeastFactor(Fraction(1), None, ()), 0))
 
 
 def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:

@@ -20,21 +20,22 @@ from dipapprox.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.possible import PossibleOutputs
+from dipapprox.privacy.products.details import ProductDetails
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.program import ProductProgram
+from dipapprox.privacy.products.search import ProductPairs
 from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.profiles.curve import evenly, trace
+from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
 from dipapprox.privacy.profiles.least_budget import BudgetBounds, least_budget
-from dipapprox.privacy.profiles.maximum import Maxima
 from dipapprox.privacy.profiles.orders import clipped, concentrated
-from dipapprox.privacy.profiles.pair_maxima import PairMaxima
-from dipapprox.privacy.profiles.product_maximum import ProductMaxima
 from dipapprox.privacy.profiles.profile_result import (
     LeastBudget,
     LeastDelta,
@@ -93,21 +94,24 @@ class Profiler:
         self._selection = selection
         program = executed.program
         ladder = precisions(options.precision, options.max_precision)
-        self.maxima: PairMaxima
+        self.details: PairDetails
         self._program = program
-        self._whole: Maxima | None = None
         self._states: FinalStates | None = None
         self._source: OutputProbabilities | ProductSource
         if isinstance(executed, ProductProgram):
             self._source = ProductSource(executed, epsilon, options)
             losses = Losses(self._source, selection, options.limits)
             pairs = count_selected(program, selection)
-            self.maxima = ProductMaxima(losses, pairs, ladder, progress)
+            together = ProductPairs(losses, None, pairs)
+            self.maxima = Maxima(
+                pairs, ladder, together, None, self._source, options.limits, progress
+            )
+            self.details = ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
         else:
             self._source = source = open_probabilities(executed, epsilon, options)
-            self._whole = Maxima(executed, source, selection, ladder, options.limits, progress)
-            self.maxima = self._whole
+            self.maxima = Maxima.of(executed, source, selection, ladder, options.limits, progress)
+            self.details = ListedDetails(self.maxima.rows, executed.outputs())
             self._states = executed
             outputs, final_states = len(executed.outputs()), len(executed.states)
         self._run = Run(
@@ -159,7 +163,7 @@ class Profiler:
 
     def _least_budget(self, delta: Fraction, width: Fraction) -> BudgetBounds:
         """Bound the least budget; where numbers are too small to tell, by what is possible."""
-        found = least_budget(self.maxima, delta, width)
+        found = least_budget(self.maxima, self.details, delta, width)
         if delta or found.budget.infinite or found.budget.upper is not None:
             return found
         if self._states is None:
@@ -173,7 +177,9 @@ class Profiler:
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
         """Certify the profile at points and between them."""
-        envelope = trace(self.maxima, evenly(question.low, question.high, question.count))
+        envelope = trace(
+            self.maxima, self.details, evenly(question.low, question.high, question.count)
+        )
         first = envelope.points[0]
         witness = None
         if first.pair is not None and first.delta.upper > 0:
@@ -203,8 +209,7 @@ class Profiler:
         if isinstance(order, str):
             pure = self._least_budget(Fraction(0), width)
             return OrderResult(order, pure.budget, self._order_witness(pure.pair)), pure.bits, None
-        assert self._whole is not None, "Rényi divergences are asked of whole programs"
-        found = largest_divergence(self._whole, order, width)
+        found = largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
         return result, found.bits, found.limit
 
@@ -214,7 +219,7 @@ class Profiler:
     def _witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None = None
     ) -> Witness | None:
-        return self.maxima.witness(pair, factor, outputs, _WITNESS_BITS)
+        return self.details.witness(pair, factor, outputs, _WITNESS_BITS)
 
     def _finished(self, bits: int, reached: bool, limit: str | None = None) -> Run:
         reason = None

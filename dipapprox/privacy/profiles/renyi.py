@@ -26,8 +26,9 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.divergence import Probabilities
+from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.refinement import refined
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
-from dipapprox.privacy.profiles.maximum import Maxima
 
 _MOST_CANDIDATES = 5_000
 
@@ -59,11 +60,11 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
     Raises:
         LimitReached: If a budget runs out, or there are too many pairs.
     """
-    maxima.check_size()
+    arrays = maxima.gone_through()
     lower, attaining = -inf, None
     candidates: list[tuple[float, Pair]] = []
     overflow = False
-    for tabled in maxima.arrays:
+    for tabled in arrays:
         terms = _Terms.of(tabled, order)
         for block in tabled.blocks():
             low, high = terms.sums(block)
@@ -91,9 +92,11 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
 def _sharpened(
     maxima: Maxima, candidates: Sequence[Pair], order: Fraction, width: Fraction
 ) -> OrderBounds:
-    found = OrderBounds(Extended(Fraction(0), None), candidates[0], maxima.ladder[0])
-    for bits in maxima.ladder:
-        known = [(pair, *_pair_divergence(maxima, pair, order, bits)) for pair in candidates]
+    remaining = candidates
+
+    def again(bits: int, _before: OrderBounds) -> OrderBounds:
+        nonlocal remaining
+        known = [(pair, *_pair_divergence(maxima, pair, order, bits)) for pair in remaining]
         for pair, low, _ in known:
             if low is None:
                 return OrderBounds(INFINITE, pair, bits)
@@ -101,18 +104,22 @@ def _sharpened(
         assert best is not None
         tops = [high for _, _, high in known]
         upper = None if None in tops else max(high for high in tops if high is not None)
-        found = OrderBounds(Extended(best, upper), pair, bits)
-        if upper is not None and upper - best <= width:
-            break
-        candidates = [each for each, _, high in known if high is None or high >= best]
-    return found
+        remaining = [each for each, _, high in known if high is None or high >= best]
+        return OrderBounds(Extended(best, upper), pair, bits)
+
+    def narrow(found: OrderBounds) -> bool:
+        own = found.divergence.width
+        return own is not None and own <= width
+
+    start = OrderBounds(Extended(Fraction(0), None), candidates[0], maxima.ladder[0])
+    return refined(maxima.ladder, again, narrow, start)
 
 
 def _pair_divergence(
     maxima: Maxima, pair: Pair, order: Fraction, bits: int
 ) -> tuple[Fraction | None, Fraction | None]:
     """Bound one pair's divergence; (None, None) if it is infinite."""
-    first, second = maxima.distributions(pair, bits)
+    first, second = maxima.rows.distributions(pair, bits)
     if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
         return Fraction(0), None
     if any(p.lower > 0 and not q.upper for p, q in zip(first, second, strict=True)):

@@ -10,8 +10,8 @@ import pytest
 import dipapprox
 from dipapprox import AtBudget, AtDelta, AtOrders, LeastBudget, LeastDelta, OnCurve, RenyiProfile
 from dipapprox.errors import LimitReached
-from dipapprox.pairs import arrays, selected
-from dipapprox.privacy.profiles import maximum, renyi
+from dipapprox.pairs import arrays, maxima, selected
+from dipapprox.privacy.profiles import renyi
 
 HALF = Fraction(1, 2)
 TEXT = (Path(__file__).parents[2] / "programs" / "noisy_max_gauss.dpg").read_text("utf-8")
@@ -66,7 +66,7 @@ def test_too_many_candidates_cost_width_and_nothing_else(
     assert isinstance(usual, LeastDelta)
     assert usual.run.reason is None
     ends = renyi_ends()
-    monkeypatch.setattr(maximum, "_MOST_CANDIDATES", 1)
+    monkeypatch.setattr(maxima, "_MOST_CANDIDATES", 1)
     monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 1)
     found = dipapprox.profile(PROGRAM, HALF, AtBudget(Fraction(1, 10), Fraction(1, 10**30)))
     assert isinstance(found, LeastDelta)
@@ -80,7 +80,7 @@ def test_too_many_candidates_cost_width_and_nothing_else(
 
 
 def test_too_many_pairs_are_refused(no_counters: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maximum, "MOST_PAIRS", 100)
+    monkeypatch.setattr(maxima, "MOST_PAIRS", 100)
     for question in (AtBudget(HALF), OnCurve(Fraction(0), HALF, 3), ORDERS):
         with pytest.raises(LimitReached, match="pair limit: 240 adjacent pairs"):
             dipapprox.profile(PROGRAM, HALF, question)

@@ -1,0 +1,100 @@
+"""All adjacent pairs as their counters: the dynamic program of `largest`, at any precision."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language.core import Cell
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.counters import CounterPlan
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.largest import Settle, largest_delta
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.search import ExactPairs, Progress, Search, silent
+from dipapprox.pairs.tables import Tables
+
+
+class CountedPairs:
+    """The pairs of a plan; see `search_together.CheckedTogether`.
+
+    Args:
+        plan: Their counters.
+        cells: The program's input cells.
+        tables: Bounds of probabilities.
+        total: Number of the pairs, if known.
+        limits: Asked throughout.
+        progress: Told about pairs of counters.
+    """
+
+    def __init__(
+        self,
+        plan: CounterPlan,
+        cells: tuple[Cell, ...],
+        tables: Tables,
+        total: int | None,
+        limits: Limits,
+        progress: Progress = silent,
+    ) -> None:
+        self._plan = plan
+        self._cells = cells
+        self._tables = tables
+        self._total = total
+        self._limits = limits
+        self._progress = progress
+
+    @property
+    def obstacle(self) -> str | None:
+        """See `Together`."""
+        return self._tables.obstacle
+
+    @property
+    def blocked(self) -> bool:
+        """See `Together`."""
+        return self._tables.obstacle is not None
+
+    def at(self, factor: Factor, bits: int, settle: Settle | None = None) -> Maximum | None:
+        """See `Together`; terms that may be 0 are settled by `settle`."""
+        ask = partial(self._tables.cells, factor=factor, bits=bits)
+        found = largest_delta(self._plan, self._cells, ask, self._limits, self._progress, settle)
+        return None if found is None else Maximum(found.delta, found.certain, bits, found.likely)
+
+    def exactly(self, search: Search, found: Maximum) -> Maximum:
+        """Show that delta is 0, if that is claimed: term by term."""
+        exact = search.exact
+        if exact is None or search.delta or found.delta.lower:
+            return found
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        settled = self.at(factor, found.bits, partial(_is_settled, exact))
+        if settled is None or settled.delta.upper:
+            return found
+        search.exactly += self._total or 0
+        return settled
+
+    def confirm(self, search: Search, found: Maximum) -> None:
+        """Check the pair alone: that gives the witness."""
+        assert found.pair is not None
+        search.cover(self._total or 0, found.delta)
+        search.check(found.pair)
+        if search.violation is None and not search.undecided:
+            raise BrokenInvariant("a pair violates together with others, but not alone")
+
+    def give_up(self, search: Search, found: Maximum) -> None:
+        """Leave the pair undecided that may attain the upper bound."""
+        assert found.likely is not None
+        search.cover(self._total or 0, found.delta)
+        own = search.attempt(found.likely, found.bits)
+        if search.check_exactly(found.likely, own) and search.violation is not None:
+            return
+        delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
+        obstacle = self._tables.obstacle
+        search.give_up(
+            Attempt(own.pair, found.bits, delta, own.factor, own.first, own.second, obstacle)
+        )
+
+
+def _is_settled(exact: ExactPairs, output: int, pair: Pair) -> bool:
+    return exact.exceeds(output, pair) is False

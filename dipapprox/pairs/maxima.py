@@ -1,0 +1,240 @@
+"""The largest delta_{u,u'} over all selected pairs, at any budget.
+
+doubles, all pairs, any number of budgets (`largest`)
+    |   all at once, where that is possible (`maximum.Together`)
+    |   otherwise: tables and blocks (`arrays`)
+    v
+wide? with more and more bits: all at once, or the pairs that may be the largest (`sharpened`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.limits import Limits
+from dipapprox.numerics import rounding
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.adjacency import Pair, PairSelection, count_selected
+from dipapprox.pairs.arrays import PairArrays, TabledPairs
+from dipapprox.pairs.blocks import Block
+from dipapprox.pairs.counted import CountedPairs
+from dipapprox.pairs.divergence import Factor, divergence
+from dipapprox.pairs.hockey_stick import DOUBLE_BITS, Discounted, discounted_doubles, enclosure
+from dipapprox.pairs.maximum import FACTOR_BITS, Budget, Maximum, Together, improved
+from dipapprox.pairs.refinement import refined
+from dipapprox.pairs.remembered import RememberedRows
+from dipapprox.pairs.search import ProbabilitySource, Progress, silent
+from dipapprox.pairs.selected import SelectedPairs
+from dipapprox.pairs.tables import Tables
+from dipapprox.semantics.state import FinalStates
+
+MOST_PAIRS = 1_000_000_000
+"""More pairs than this are not gone through one by one, not even in blocks."""
+
+_MOST_CANDIDATES = 5_000
+"""Pairs that are compared exactly, at most."""
+
+Enough = Callable[[Enclosure], bool]
+
+
+class Maxima:
+    """Bounds of the largest delta over the selected pairs of a program.
+
+    Args:
+        pairs: Their number; None if it is too large to count.
+        ladder: Bits of the attempts, ascending.
+        together: All pairs at once; None if they have to be gone through.
+        arrays: The pairs one by one; None if `together` never fails.
+        rows: Distributions, for single pairs.
+        limits: Asked throughout.
+        progress: Told about budgets done.
+
+    Attributes:
+        pairs: As given.
+        ladder: As given.
+    """
+
+    def __init__(
+        self,
+        pairs: int | None,
+        ladder: tuple[int, ...],
+        together: Together | None,
+        arrays: PairArrays | None,
+        rows: ProbabilitySource,
+        limits: Limits,
+        progress: Progress = silent,
+    ) -> None:
+        self.pairs = pairs
+        self.ladder = ladder
+        self.rows = rows
+        self._together = together
+        self._arrays = arrays
+        self._limits = limits
+        self._progress = progress
+        self._first = ladder[0] if arrays is None else arrays.bits
+
+    @classmethod
+    def of(
+        cls,
+        states: FinalStates,
+        source: OutputProbabilities,
+        selection: PairSelection,
+        ladder: tuple[int, ...],
+        limits: Limits,
+        progress: Progress = silent,
+    ) -> Maxima:
+        """Choose the cheapest way to go through the pairs of a program.
+
+        Raises:
+            UserError: If the program's adjacency does not suit its inputs.
+        """
+        total = count_selected(states.program, selection)
+        selected = SelectedPairs(states, selection, total)
+        arrays = selected.arrays(source, DOUBLE_BITS, limits)
+        rows = RememberedRows(source)
+        plan = selected.plan(in_one_table=arrays.in_one_table)
+        together = None
+        if plan is not None:
+            tables = Tables(source, rows, selected.outputs)
+            together = CountedPairs(plan, states.program.inputs, tables, total, limits)
+        return cls(total, ladder, together, arrays, rows, limits, progress)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why some probability could not be enclosed; None if all could."""
+        together = None if self._together is None else self._together.obstacle
+        return together or (None if self._arrays is None else self._arrays.obstacle)
+
+    def gone_through(self) -> PairArrays:
+        """Return the pairs as arrays.
+
+        Raises:
+            LimitReached: If there are more than `MOST_PAIRS`.
+        """
+        if self._arrays is None:
+            raise BrokenInvariant("pairs that are no arrays")
+        if self.pairs is None or self.pairs > MOST_PAIRS:
+            number = "too many" if self.pairs is None else f"{float(self.pairs):.3g}"
+            raise LimitReached(f"pair limit: {number} adjacent pairs")
+        return self._arrays
+
+    def largest(self, factors: Sequence[Factor]) -> list[Maximum]:
+        """Bound the largest delta at every budget, at the first precision."""
+        if self._together is not None:
+            found = []
+            for done, factor in enumerate(factors):
+                each = self._together.at(factor, self._first)
+                if each is None:
+                    self._together = None  # more than foreseen
+                    return self.largest(factors)
+                found.append(each)
+                self._progress(done + 1, len(factors))
+            return found
+        arrays = self.gone_through()
+        best = [_Best() for _ in factors]
+        for tabled in arrays:
+            for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
+                bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+                for block in tabled.blocks():
+                    self._limits.check()
+                    record.take(tabled, block, bounds)
+                self._progress(done + 1, len(factors))
+        return [record.maximum(arrays.outputs, arrays.bits) for record in best]
+
+    def sharpened(self, budget: Budget, enough: Enough) -> Maximum:
+        """Bound the largest delta at one budget until the enclosure is good enough.
+
+        Returns:
+            The best that the ladder of bits gives; its enclosure may be wider than wanted.
+        """
+        found = self.largest([budget(FACTOR_BITS)])[0]
+        if enough(found.delta):
+            return found
+        together = self._together
+        if together is not None:
+
+            def again(bits: int, before: Maximum) -> Maximum | None:
+                better = together.at(budget(max(bits, FACTOR_BITS)), bits)
+                return None if better is None else improved(before, better)
+
+            finer = tuple(bits for bits in self.ladder if bits > self._first)
+            return refined(finer, again, lambda each: enough(each.delta), found)
+        candidates = self._candidates(budget(FACTOR_BITS), found.delta.lower)
+        if found.pair is None or candidates is None:
+            return found
+        return self._among(candidates, found, budget, enough)
+
+    def _among(
+        self, candidates: Sequence[Pair], found: Maximum, budget: Budget, enough: Enough
+    ) -> Maximum:
+        """Climb the ladder with the pairs that may be the largest, dropping those that are not."""
+        remaining = candidates
+
+        def again(bits: int, before: Maximum) -> Maximum:
+            nonlocal remaining
+            known: list[tuple[Pair, Enclosure]] = []
+            for pair in remaining:
+                self._limits.check()
+                known.append((pair, self._delta(pair, budget(bits), bits)))
+            best, most = max(known, key=lambda each: each[1].lower)
+            # The best pair stays even where its delta is known exactly.
+            remaining = [pair for pair, each in known if pair == best or each.upper > most.lower]
+            delta = Enclosure(most.lower, max(each.upper for _, each in known))
+            return improved(before, Maximum(delta, best, bits))
+
+        return refined(self.ladder, again, lambda each: enough(each.delta), found)
+
+    def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+        first, second = self.rows.distributions(pair, bits)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            return UNIT
+        return divergence(first, second, factor)
+
+    def _candidates(self, factor: Factor, least: Fraction) -> list[Pair] | None:
+        """Name the pairs whose delta may be positive and >= `least`; None if they are too many."""
+        arrays = self.gone_through()
+        found: list[Pair] = []
+        # Sums in doubles are within this of the true ones: see `hockey_stick`.
+        harmless = rounding.below(least * (1 - Fraction(arrays.outputs + 4, 2**52)))
+        for tabled in arrays:
+            bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+            for block in tabled.blocks():
+                self._limits.check()
+                upper = bounds.above(block)
+                places = np.flatnonzero((upper >= harmless) & (upper > 0))
+                if len(found) + len(places) > _MOST_CANDIDATES:
+                    return None
+                found += (tabled.pair(block, place) for place in places.tolist())
+        return found
+
+
+@dataclass(slots=True)
+class _Best:
+    """The largest sums met so far; -1 before the first."""
+
+    lower: float = -1.0
+    upper: float = -1.0
+    pair: Pair | None = None
+
+    def take(self, tabled: TabledPairs, block: Block, bounds: Discounted) -> None:
+        upper = bounds.above(block)
+        self.upper = max(self.upper, float(upper.max()))
+        places = np.flatnonzero(upper > self.lower)
+        if not len(places):
+            return
+        lower = bounds.below(block.take(places))
+        best = int(np.argmax(lower))
+        if lower[best] > self.lower:
+            self.lower, self.pair = float(lower[best]), tabled.pair(block, int(places[best]))
+
+    def maximum(self, outputs: int, bits: int) -> Maximum:
+        if self.pair is None:
+            # The largest of no deltas is 0: nothing has to be told apart.
+            return Maximum(Enclosure.exact(0), None, bits)
+        return Maximum(enclosure(self.lower, self.upper, outputs, None), self.pair, bits)
