@@ -50,7 +50,7 @@ from dipapprox.checking.decisions.claim import DecisionClaim, Interval
 from dipapprox.checking.decisions.examine import examine_decision
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
-from dipapprox.checking.findings import Findings
+from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.checking.rows import listed_pairs
 from dipapprox.checking.values import Stuck
@@ -80,41 +80,41 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     limits = Limits() if limits is None else limits
     record, own_digest = read_certificate(certificate)
     claim = _claim(record.claim)
-    findings = Findings()
+    partial = PartialResult()
     scope: Scope | None = None
     reason: str | None = None
     try:
-        program = _program(record, own_digest, findings)
+        program = _program(record, own_digest, partial)
         if program is not None:
-            scope = _scope(record, program, findings)
+            scope = _scope(record, program, partial)
         if program is not None and scope is not None:
-            _examine(record, claim, program, findings, limits)
+            _examine(record, claim, program, partial, limits)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:
         reason = NO_MEMORY
     except (NoBounds, Stuck) as obstacle:
         reason = str(obstacle)
-    if findings.differences:
+    if partial.differences:
         outcome, reason = Outcome.REFUTED, None
     else:
-        reason = reason or findings.reason
+        reason = reason or partial.reason
         outcome = Outcome.CONFIRMED if reason is None else Outcome.NOT_CONFIRMED
     return CheckResult(
         outcome=outcome,
-        differences=tuple(findings.differences),
+        differences=tuple(partial.differences),
         reason=reason,
         program=record.program.name,
         parameters=record.params,
         scope=scope,
         claim=claim,
         answer=_ANSWERS[record.verdict],
-        pairs=findings.pairs,
-        rows=findings.rows,
-        inequalities=findings.inequalities,
-        delta_enclosure=findings.delta,
-        precision=findings.bits,
-        shared=tuple(findings.shared),
+        pairs=partial.pairs,
+        rows=partial.rows,
+        inequalities=partial.inequalities,
+        delta_enclosure=partial.delta,
+        precision=partial.bits,
+        shared=tuple(partial.shared),
         seconds=limits.elapsed(),
     )
 
@@ -136,54 +136,54 @@ def _examine(
     record: AnyCertificate,
     claim: Claimed | DecisionClaim,
     program: Program,
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     match record:
         case CertificateOfDP() | CertificateOfNotDP():
-            examine(record, program, findings, limits)
+            examine(record, program, partial, limits)
         case CertificateOfPrivacy() | CertificateOfViolation():
             assert isinstance(claim, DecisionClaim)
-            examine_decision(record, claim, program, findings, limits)
+            examine_decision(record, claim, program, partial, limits)
         case _:
             assert_never(record)
 
 
-def _program(record: AnyCertificate, own_digest: str, findings: Findings) -> Program | None:
+def _program(record: AnyCertificate, own_digest: str, partial: PartialResult) -> Program | None:
     """Compare the digest and the hash, and read the program; None if that is not possible."""
     if own_digest != record.digest:
-        findings.differ("digest", "the file was changed after it was written")
+        partial.differ("digest", "the file was changed after it was written")
         return None
     if text_hash(record.program.text) != record.program.sha256:
-        findings.differ("program.sha256", "it is not the hash of the program's text")
+        partial.differ("program.sha256", "it is not the hash of the program's text")
         return None
     source = record.program
     try:
         parsed = parse_program(source.text, source.language, source.name)
         program = elaborate(parsed, record.params, source.name, record.widening)
     except UserError as error:
-        findings.differ("program.text", f"it is not a program: {error.message}")
+        partial.differ("program.text", f"it is not a program: {error.message}")
         return None
     if dict(program.parameters) != dict(record.params):
-        findings.differ("params", "they are not those of the program")
+        partial.differ("params", "they are not those of the program")
         return None
     if program.declared.keys() != record.widening.named.keys():
-        findings.differ("widened", "no wider domain than the program declares")
+        partial.differ("widened", "no wider domain than the program declares")
         return None
     return program
 
 
-def _scope(record: AnyCertificate, program: Program, findings: Findings) -> Scope | None:
+def _scope(record: AnyCertificate, program: Program, partial: PartialResult) -> Scope | None:
     """Say what the certificate is about, and compare what it says itself; None if it lists rows
     that are none."""
     try:
         listed = listed_pairs(record.pairs, program)
     except UserError as error:
-        findings.differ("pairs.list", error.message)
+        partial.differ("pairs.list", error.message)
         return None
     scope = scope_of(program, AllPairs() if listed is None else OrderedPairs(tuple(listed)))
     if record.scope != scope.text:
-        findings.differ("scope", f"the certificate is {scope.text}")
+        partial.differ("scope", f"the certificate is {scope.text}")
     if record.caveat != scope.caveat:
-        findings.differ("caveat", scope.caveat or "there is none")
+        partial.differ("caveat", scope.caveat or "there is none")
     return scope

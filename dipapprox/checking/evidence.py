@@ -16,8 +16,8 @@ from dipapprox.certificates.verdicts import (
 from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
-from dipapprox.checking.findings import Findings, interval_text
 from dipapprox.checking.pairs import Distribution
+from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program
@@ -32,7 +32,7 @@ _SPARE_BITS = 10
 def examine(
     record: CertificateOfDP | CertificateOfNotDP,
     program: Program,
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     """Derive again what the record states about its program, and compare.
@@ -46,15 +46,15 @@ def examine(
         listed = listed_pairs(record.pairs, program)
         match record:
             case CertificateOfNotDP():
-                _examine_witness(record, listed, derived, findings)
+                _examine_witness(record, listed, derived, partial)
             case CertificateOfDP():
-                _examine_rows(record, listed, derived, findings, limits)
+                _examine_rows(record, listed, derived, partial, limits)
             case _:
                 assert_never(record)
     except UserError as error:  # a row that is none
-        findings.differ("rows", error.message)
+        partial.differ("rows", error.message)
     if derived.leaning:
-        findings.shared.append(
+        partial.shared.append(
             f"{len(derived.leaning)} of {derived.distinct} factors, whose inequalities are no "
             "comparisons of two samples: engine nested, the paper's order"
         )
@@ -67,17 +67,17 @@ def _examine_witness(
     record: CertificateOfNotDP,
     listed: list[pairs.Pair] | None,
     derived: Distributions,
-    findings: Findings,
+    partial: PartialResult,
 ) -> None:
     program, witness = derived.program, record.evidence
     pair = row_of(witness.input, program.inputs), row_of(witness.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
-        findings.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
+        partial.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
         return
     outputs = [row_of(each.output, program.outputs) for each in witness.outputs]
     if len(set(outputs)) < len(outputs):
-        findings.differ("evidence.outputs", "an output is listed twice")
+        partial.differ("evidence.outputs", "an output is listed twice")
         return
     recorded = [e for w in witness.outputs for e in (w.probability, w.adjacent_probability)]
     stated = [*recorded, witness.delta_enclosure, record.delta_enclosure]
@@ -87,8 +87,8 @@ def _examine_witness(
         first, second = (bounds.row(row) for row in pair)
         factor = factor_of(record.claim.eps_prv, bits)
         difference = pairs.difference_of(first, outputs, second, bounds.unit, factor)
-        findings.rows, findings.pairs, findings.bits = 2, 1, bits
-        findings.delta = pairs.delta_of(first, second, bounds.unit, factor)
+        partial.rows, partial.pairs, partial.bits = 2, 1, bits
+        partial.delta = pairs.delta_of(first, second, bounds.unit, factor)
         above, below = difference.lower > record.claim.delta, difference.upper <= record.claim.delta
         if above or below or bits >= _MOST_BITS:
             break
@@ -99,15 +99,13 @@ def _examine_witness(
             ("adjacent_probability", each.adjacent_probability, second),
         ):
             own = _as_enclosure(row.get(output), bounds)
-            findings.compare(f"{where} of {row_text(output)}", said.enclosure, own)
-    findings.compare("evidence.delta_enclosure", witness.delta_enclosure.enclosure, difference)
-    findings.compare("delta_enclosure", record.delta_enclosure.enclosure, findings.delta)
+            partial.compare(f"{where} of {row_text(output)}", said.enclosure, own)
+    partial.compare("evidence.delta_enclosure", witness.delta_enclosure.enclosure, difference)
+    partial.compare("delta_enclosure", record.delta_enclosure.enclosure, partial.delta)
     if below:
-        findings.differ(
-            "verdict", f"the difference over the witness is {interval_text(difference)}"
-        )
+        partial.differ("verdict", f"the difference over the witness is {interval_text(difference)}")
     elif not above:
-        findings.reason = f"delta lies inside {interval_text(difference)} at {bits} bits"
+        partial.reason = f"delta lies inside {interval_text(difference)} at {bits} bits"
 
 
 # --- DP -------------------------------------------------------------------------------------------
@@ -117,14 +115,14 @@ def _examine_rows(
     record: CertificateOfDP,
     listed: list[pairs.Pair] | None,
     derived: Distributions,
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     program, evidence = derived.program, record.evidence
     if listed is None:
         number = prod(len(cell.domain) for cell in program.inputs)
         if number > MOST_ROWS:
-            findings.reason = (
+            partial.reason = (
                 f"all {number} inputs would have to be derived again; the limit is {MOST_ROWS}"
             )
             return
@@ -142,32 +140,32 @@ def _examine_rows(
         largest = pairs.largest(
             rows, found, bounds.unit, factor, neighbours(program, rows, listed), limits
         )
-        findings.rows, findings.pairs, findings.bits = len(rows), largest.pairs, bits
-        findings.delta = largest.delta
+        partial.rows, partial.pairs, partial.bits = len(rows), largest.pairs, bits
+        partial.delta = largest.delta
         above, below = largest.delta.lower > claim.delta, largest.delta.upper <= claim.delta
         if above or below or bits >= _MOST_BITS:
             break
         bits = min(2 * bits, _MOST_BITS)
-    findings.compare("delta_enclosure", stated_delta, largest.delta)
+    partial.compare("delta_enclosure", stated_delta, largest.delta)
     if record.pairs.count not in (None, largest.pairs):
-        findings.differ("pairs.count", f"there are {largest.pairs}, not {record.pairs.count}")
+        partial.differ("pairs.count", f"there are {largest.pairs}, not {record.pairs.count}")
     if above:
         assert largest.pair is not None
-        findings.differ("verdict", f"{pair_text(largest.pair)} has a larger delta")
+        partial.differ("verdict", f"{pair_text(largest.pair)} has a larger delta")
     elif not below:
-        findings.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
+        partial.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
     if isinstance(evidence, Summary):
         if evidence.rows != len(rows):
-            findings.differ("evidence.rows", f"there are {len(rows)}, not {evidence.rows}")
+            partial.differ("evidence.rows", f"there are {len(rows)}, not {evidence.rows}")
         return
-    said = _compare_rows(evidence, stated, rows, found, bounds, program, findings)
-    if findings.differences or findings.reason is not None or said is None:
+    said = _compare_rows(evidence, stated, rows, found, bounds, program, partial)
+    if partial.differences or partial.reason is not None or said is None:
         return
     implied = pairs.largest(
         rows, said, bounds.unit, factor, neighbours(program, rows, listed), limits
     )
     if implied.delta.upper > claim.delta or stated_delta.upper > claim.delta:
-        findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
+        partial.reason = "the recorded enclosures are true, but too wide to imply the verdict"
 
 
 def _compare_rows(
@@ -177,16 +175,16 @@ def _compare_rows(
     found: Sequence[Distribution],
     bounds: DistributionBounds,
     program: Program,
-    findings: Findings,
+    partial: PartialResult,
 ) -> list[Distribution] | None:
     """Compare every stated probability; return the recorded distributions in order of `rows`."""
     outputs = [row_of(output, program.outputs) for output in evidence.outputs]
     said = {row_of(row.input, program.inputs): row.probabilities for row in evidence.rows}
     if len(said) < len(evidence.rows) or set(said) != set(rows):
-        findings.differ("evidence.rows", f"they are not the {len(rows)} inputs of the pairs")
+        partial.differ("evidence.rows", f"they are not the {len(rows)} inputs of the pairs")
         return None
     if len(set(outputs)) < len(outputs):
-        findings.differ("evidence.outputs", "an output is listed twice")
+        partial.differ("evidence.outputs", "an output is listed twice")
         return None
     known = set(outputs)
     rounded = [_as_bounds(each, bounds.unit) for each in stated]
@@ -195,21 +193,21 @@ def _compare_rows(
     for row, own in zip(rows, found, strict=True):
         indices = said[row]
         if len(indices) != len(outputs) or max(indices, default=0) >= len(rounded):
-            findings.differ(f"evidence.rows, {row_text(row)}", "one probability per output")
+            partial.differ(f"evidence.rows, {row_text(row)}", "one probability per output")
             return None
         missing = [output for output in own if output not in known]
         if any(own[output][0] for output in missing):
-            findings.differ("evidence.outputs", f"an output of {row_text(row)} is missing")
+            partial.differ("evidence.outputs", f"an output of {row_text(row)} is missing")
             return None
         if missing:
-            findings.reason = f"an output of {row_text(row)} is missing, perhaps impossible"
+            partial.reason = f"an output of {row_text(row)} is missing, perhaps impossible"
             return None
         for output, index in zip(outputs, indices, strict=True):
             # Distinct enclosures are few: each is compared once with each derived one.
             key = index, own.get(output)
             if key not in agreed:
                 agreed.add(key)
-                findings.compare(
+                partial.compare(
                     f"probability of {row_text(output)} for {row_text(row)}",
                     stated[index],
                     _as_enclosure(own.get(output), bounds),

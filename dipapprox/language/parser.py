@@ -8,14 +8,14 @@ from typing import Any
 
 from dipapprox.language import ast, expression_grammar, statement_grammar
 from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
+from dipapprox.language.error_recovery import without_error
 from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import TOKENS
-from dipapprox.language.mending import mend
 from dipapprox.language.tokens import TokenStream, read_tokens
 from dipapprox.language.unexpected import report_unexpected
 from dipapprox.source import SourceFile
 
-_LONGEST_MENDED = 5000  # tokens; longer texts get one message, as mending parses again
+_LONGEST_RECOVERED = 5000  # tokens; longer texts get one message, as each message costs a parse
 
 
 def parse(text: str, name: str = "<text>") -> ast.Program:
@@ -43,9 +43,9 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
             break
         except _Unexpected as error:
             report_unexpected(stream, error.token, parser.action[parser.state])
-            if len(tokens) > _LONGEST_MENDED:
+            if len(tokens) > _LONGEST_RECOVERED:
                 break
-            tokens = mend(tokens, len(tokens) if error.token is None else stream.position)
+            tokens = without_error(tokens, len(tokens) if error.token is None else stream.position)
     problems.finish()
     assert isinstance(program, ast.Program)
     return program

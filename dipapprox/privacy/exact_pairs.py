@@ -22,7 +22,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt, ExactSide
 from dipapprox.pairs.divergence import Probabilities, divergence
 from dipapprox.pairs.growth import Growth
-from dipapprox.privacy.decisions.gaps import Distributions, Functions, Obstacle
+from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle
 
 _LARGEST_PRECISION = 2**17
 """Bits of enclosures in which an exact violation is looked for; it stays one without them."""

@@ -7,7 +7,7 @@ from typing import assert_never
 from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.checking.decisions import private, violated
 from dipapprox.checking.decisions.claim import DecisionClaim
-from dipapprox.checking.findings import Findings
+from dipapprox.checking.partial_result import PartialResult
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
@@ -17,7 +17,7 @@ def examine_decision(
     record: CertificateOfPrivacy | CertificateOfViolation,
     claim: DecisionClaim,
     program: Program,
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     """Derive again what the record states about its program, and compare.
@@ -29,10 +29,10 @@ def examine_decision(
     try:
         match record:
             case CertificateOfPrivacy():
-                private.examine(record, claim, program, findings, limits)
+                private.examine(record, claim, program, partial, limits)
             case CertificateOfViolation():
-                violated.examine(record, claim, program, findings, limits)
+                violated.examine(record, claim, program, partial, limits)
             case _:
                 assert_never(record)
     except UserError as error:  # a row that is none, or a delta
-        findings.differ("rows, delta", error.message)
+        partial.differ("rows, delta", error.message)

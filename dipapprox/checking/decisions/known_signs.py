@@ -14,7 +14,7 @@ from dipapprox.checking.decisions.quotients import (
     constant,
 )
 from dipapprox.checking.decisions.signs import grows_from_zero, is_positive, sign_at
-from dipapprox.checking.findings import Findings
+from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import divisors, total_weight, weight_form
 from dipapprox.data_classes import dataclass, field
@@ -36,16 +36,16 @@ class KnownSigns:
     _positive: dict[Canonical, bool] = field(default_factory=dict)
 
     def learn(
-        self, form: ExponentialPolynomial, proof: Proof, where: str, findings: Findings
+        self, form: ExponentialPolynomial, proof: Proof, where: str, partial: PartialResult
     ) -> None:
         """Examine a recorded function that is said to be >= 0."""
         function = canonical(form)
         try:
             positive = is_positive(function, proof, self.interval, self.limits)
         except Refuted as false:
-            findings.differ(where, f"its proof is wrong: {false}")
+            partial.differ(where, f"its proof is wrong: {false}")
         except Stuck as obstacle:
-            findings.reason = findings.reason or f"{where}: {obstacle}"
+            partial.reason = partial.reason or f"{where}: {obstacle}"
         else:
             self._positive[function] = positive or self._positive.get(function, False)
 

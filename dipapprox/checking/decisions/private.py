@@ -29,7 +29,7 @@ from dipapprox.checking.decisions.quotients import (
     constant,
     numerator_of_sum,
 )
-from dipapprox.checking.findings import Findings
+from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.checking.values import Stuck
 from dipapprox.exponentials import ONE, ExponentialPolynomial
@@ -48,7 +48,7 @@ def examine(
     record: CertificateOfPrivacy,
     claim: DecisionClaim,
     program: Program,
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     """Derive again what is recorded of a decision "private", and compare.
@@ -68,50 +68,50 @@ def examine(
         raise Stuck(f"{len(rows)} inputs would have to be derived again; the limit is {MOST_ROWS}")
     signs = KnownSigns(claim.interval, limits)
     for k, sign in enumerate(evidence.signs):
-        signs.learn(sign.function, sign.proof, f"evidence.signs[{k}]", findings)
+        signs.learn(sign.function, sign.proof, f"evidence.signs[{k}]", partial)
     for k, each in enumerate(evidence.inequalities):
         where = f"evidence.inequalities[{k}]"
-        signs.learn(each.function, each.proof, where, findings)
-    findings.inequalities = len(evidence.inequalities)
+        signs.learn(each.function, each.proof, where, partial)
+    partial.inequalities = len(evidence.inequalities)
     forms = Forms(program, rows, limits)
     for chance in forms.chances:
         signs.require_choice(chance)
     for chain in forms.chains:
         require_ending(chain, forms.is_possible, signs.surely_happens)
-    delta = _delta(claim, evidence.delta_below, signs, findings)
+    delta = _delta(claim, evidence.delta_below, signs, partial)
     if delta is None:
         return
     needed = _Needed(program, rows, forms, claim.budget, delta, signs, limits)
-    findings.rows = len(rows)
-    findings.pairs = 0
+    partial.rows = len(rows)
+    partial.pairs = 0
     for first, mask in neighbours(program, rows, listed):
         limits.check()
         for second in mask.nonzero()[0]:
-            findings.pairs += 1
+            partial.pairs += 1
             for outputs, function in needed.of_pair(first, int(second)):
                 if not signs.shows(function):
                     where = f"{pair_text((rows[first], rows[second]))}, outputs {outputs}"
-                    findings.differ("evidence.inequalities", f"none is recorded for {where}")
-    if record.pairs.count not in (None, findings.pairs):
-        findings.differ("pairs.count", f"there are {findings.pairs}, not {record.pairs.count}")
+                    partial.differ("evidence.inequalities", f"none is recorded for {where}")
+    if record.pairs.count not in (None, partial.pairs):
+        partial.differ("pairs.count", f"there are {partial.pairs}, not {record.pairs.count}")
     for k, each in enumerate(evidence.inequalities):
-        _compare(each, f"evidence.inequalities[{k}]", needed, listed, findings)
+        _compare(each, f"evidence.inequalities[{k}]", needed, listed, partial)
 
 
 def _delta(
-    claim: DecisionClaim, below: Fraction | None, signs: KnownSigns, findings: Findings
+    claim: DecisionClaim, below: Fraction | None, signs: KnownSigns, partial: PartialResult
 ) -> Quotient | None:
     """Return the δ that inequalities are about; None if it is not below the claimed one."""
     claimed = read_delta(claim.delta)
     if below is None:
         if claimed.exact is None:
-            findings.differ("evidence.delta_below", "delta is no rational number")
+            partial.differ("evidence.delta_below", "delta is no rational number")
         else:
             for divisor in (*claimed.divisors, Quotient(claimed.exact.bottom)):
                 signs.require_divisor(divisor, "a denominator of delta")
         return claimed.exact
     if not _is_below(constant(below), claimed, signs):
-        findings.differ("evidence.delta_below", f"{below} is not shown to be at most delta")
+        partial.differ("evidence.delta_below", f"{below} is not shown to be at most delta")
         return None
     return constant(below)
 
@@ -131,21 +131,21 @@ def _compare(
     where: str,
     needed: _Needed,
     listed: Sequence[pairs.Pair] | None,
-    findings: Findings,
+    partial: PartialResult,
 ) -> None:
     """Compare a recorded form with that of its pair and outputs."""
     program = needed.program
     pair = row_of(recorded.input, program.inputs), row_of(recorded.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
-        findings.differ(where, f"{pair_text(pair)} is not among the pairs to check")
+        partial.differ(where, f"{pair_text(pair)} is not among the pairs to check")
         return
     outputs = [row_of(output, program.outputs) for output in recorded.outputs]
     if len(set(outputs)) < len(outputs):
-        findings.differ(where, "an output is listed twice")
+        partial.differ(where, "an output is listed twice")
         return
     if needed.function(pair, outputs) != canonical(recorded.function):
-        findings.differ(where, "the form is not that of its pair and outputs")
+        partial.differ(where, "the form is not that of its pair and outputs")
 
 
 class _Needed:

@@ -20,7 +20,7 @@ from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import factor_of
-from dipapprox.checking.findings import Findings, interval_text
+from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.rows import listed_pairs, pair_text, row_of
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import require_distribution
@@ -41,7 +41,7 @@ def examine(
     record: CertificateOfViolation,
     claim: DecisionClaim,
     program: Program,
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     """Derive again what is recorded of a decision "violated", and compare.
@@ -56,24 +56,24 @@ def examine(
     pair = row_of(evidence.input, program.inputs), row_of(evidence.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
-        findings.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
+        partial.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
         return
     if evidence.eps not in claim.interval:
-        findings.differ("evidence.eps", "it is not in the interval")
+        partial.differ("evidence.eps", "it is not in the interval")
         return
     outputs = [row_of(each.output, program.outputs) for each in evidence.outputs]
     if len(set(outputs)) < len(outputs):
-        findings.differ("evidence.outputs", "an output is listed twice")
+        partial.differ("evidence.outputs", "an output is listed twice")
         return
     if all(form is None for each in evidence.outputs for form in (each.form, each.adjacent_form)):
-        _by_bounds(evidence, claim, program, pair, outputs, findings, limits)
+        _by_bounds(evidence, claim, program, pair, outputs, partial, limits)
         return
     try:
-        _by_forms(evidence, claim, program, pair, outputs, findings, limits)
+        _by_forms(evidence, claim, program, pair, outputs, partial, limits)
     except Stuck as obstacle:
         # The forms cannot be compared, but what is said about this ε can.
-        _by_bounds(evidence, claim, program, pair, outputs, findings, limits)
-        findings.reason = findings.reason or f"the violation is true, but {obstacle}"
+        _by_bounds(evidence, claim, program, pair, outputs, partial, limits)
+        partial.reason = partial.reason or f"the violation is true, but {obstacle}"
 
 
 def _by_forms(
@@ -82,7 +82,7 @@ def _by_forms(
     program: Program,
     pair: pairs.Pair,
     outputs: Sequence[_Output],
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     epsilon = evidence.eps
@@ -100,7 +100,7 @@ def _by_forms(
             ("adjacent_form", each.adjacent_form, q),
         ):
             if said is None or not own.equals(function_of(said.numerator), _denominator(said)):
-                findings.differ(
+                partial.differ(
                     f"{where} of {row_text(output)}", "it is not the probability's closed form"
                 )
     growth = Quotient(ExponentialPolynomial.monomial(1, rate=claim.budget))
@@ -110,13 +110,13 @@ def _by_forms(
         left = _enclose(total, epsilon, bits)
         scaled = _scaled(_enclose(adjacent, epsilon, bits), _enclose(growth, epsilon, bits))
         right = scaled + delta.enclose(epsilon, bits)
-        findings.bits = bits
+        partial.bits = bits
         if left.lower > right.upper or left.upper <= right.lower:
             break
     for each, p, q in zip(evidence.outputs, first, second, strict=True):
         enclosed = _enclose(p, epsilon, bits), _enclose(q, epsilon, bits)
-        _compare_probabilities(each, enclosed, findings)
-    _compare_sides(evidence, left, right, findings)
+        _compare_probabilities(each, enclosed, partial)
+    _compare_sides(evidence, left, right, partial)
 
 
 def _by_bounds(
@@ -125,7 +125,7 @@ def _by_bounds(
     program: Program,
     pair: pairs.Pair,
     outputs: Sequence[_Output],
-    findings: Findings,
+    partial: PartialResult,
     limits: Limits,
 ) -> None:
     """Without closed forms: by the check's enclosures at this ε."""
@@ -148,14 +148,14 @@ def _by_bounds(
         left, below = (reduce(Enclosure.__add__, each, _NOTHING) for each in (first, second))
         scaled = _scaled(below, Enclosure(factor.lower, factor.upper))
         right = scaled + delta.enclose(epsilon, bits)
-        findings.bits = bits
+        partial.bits = bits
         if left.lower > right.upper or left.upper <= right.lower:
             break
     for each, p, q in zip(evidence.outputs, first, second, strict=True):
-        _compare_probabilities(each, (p, q), findings)
-    _compare_sides(evidence, left, right, findings)
+        _compare_probabilities(each, (p, q), partial)
+    _compare_sides(evidence, left, right, partial)
     if derived.leaning:
-        findings.shared.append(
+        partial.shared.append(
             f"{len(derived.leaning)} of {derived.distinct} factors, whose inequalities are no "
             "comparisons of two samples: engine nested, the paper's order"
         )
@@ -172,28 +172,28 @@ _NOTHING = Enclosure(Fraction(0), Fraction(0))
 
 
 def _compare_probabilities(
-    recorded: ViolationOutput, own: tuple[Enclosure, Enclosure], findings: Findings
+    recorded: ViolationOutput, own: tuple[Enclosure, Enclosure], partial: PartialResult
 ) -> None:
     said = recorded.probability, recorded.adjacent_probability
     for each, found, name in zip(said, own, ("probability", "adjacent_probability"), strict=True):
-        findings.compare(f"{name} of {recorded.output}", each.enclosure, found)
+        partial.compare(f"{name} of {recorded.output}", each.enclosure, found)
 
 
 def _compare_sides(
-    evidence: RecordedViolation, left: Enclosure, right: Enclosure, findings: Findings
+    evidence: RecordedViolation, left: Enclosure, right: Enclosure, partial: PartialResult
 ) -> None:
-    findings.rows, findings.pairs = 2, 1
-    findings.compare("evidence.lhs_enclosure", evidence.lhs_enclosure.enclosure, left)
-    findings.compare("evidence.rhs_enclosure", evidence.rhs_enclosure.enclosure, right)
+    partial.rows, partial.pairs = 2, 1
+    partial.compare("evidence.lhs_enclosure", evidence.lhs_enclosure.enclosure, left)
+    partial.compare("evidence.rhs_enclosure", evidence.rhs_enclosure.enclosure, right)
     if left.upper <= right.lower:
-        findings.differ(
+        partial.differ(
             "verdict",
             f"the sides are {interval_text(left)} and {interval_text(right)}: no violation",
         )
     elif left.lower <= right.upper:
-        findings.reason = f"the two sides cannot be told apart at {findings.bits} bits"
+        partial.reason = f"the two sides cannot be told apart at {partial.bits} bits"
     elif evidence.lhs_enclosure.lower <= evidence.rhs_enclosure.upper:
-        findings.reason = "the recorded enclosures are true, but too wide to imply the verdict"
+        partial.reason = "the recorded enclosures are true, but too wide to imply the verdict"
 
 
 def _denominator(ratio: Ratio) -> ExponentialPolynomial:

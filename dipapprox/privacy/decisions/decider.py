@@ -25,18 +25,18 @@ from dipapprox.privacy.decisions.decision import (
     Ruling,
     Violation,
 )
-from dipapprox.privacy.decisions.gaps import (
+from dipapprox.privacy.decisions.divergences import (
     Count,
+    Divergence,
     Functions,
-    Gap,
     Obstacle,
     exponential_factor,
-    single_gaps,
+    single_divergences,
 )
 from dipapprox.privacy.decisions.least_delta import find_least_delta
 from dipapprox.privacy.decisions.outside import decide_partially
 from dipapprox.privacy.decisions.parts import CountedParts, certified
-from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
+from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch, Proved
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
@@ -175,7 +175,7 @@ def _decide(
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
     search = run.search = DecisionSearch(question, signs)
-    patterns = PatternGaps(functions, signs, limits)
+    patterns = PatternDivergences(functions, signs, limits)
 
     def pairs() -> Iterator[Pair]:
         for done, pair in enumerate(likely_first(program, selection, total)):
@@ -183,7 +183,7 @@ def _decide(
             yield pair
 
     try:
-        search.run(_gaps(question, patterns, pairs(), run.count))
+        search.run(_divergences(question, patterns, pairs(), run.count))
     except Obstacle as obstacle:
         if search.violation is None:
             _decide_outside(run, program, selection, options, progress, obstacle)
@@ -225,8 +225,8 @@ def _decide_parts(
     count = Count()
     try:
         parts = CountedParts(product, question, selection, limits)
-        patterns = PatternGaps(parts.functions, signs, limits)
-        search.run(_gaps(question, patterns, parts.names, count))
+        patterns = PatternDivergences(parts.functions, signs, limits)
+        search.run(_divergences(question, patterns, parts.names, count))
     except Obstacle:
         return False
     except LimitReached:
@@ -251,12 +251,12 @@ def _decide_parts(
     return True
 
 
-def _gaps(
-    question: DecisionQuestion, patterns: PatternGaps, pairs: Iterable[Pair], count: Count
-) -> Iterator[Gap]:
+def _divergences(
+    question: DecisionQuestion, patterns: PatternDivergences, pairs: Iterable[Pair], count: Count
+) -> Iterator[Divergence]:
     if question.delta.is_zero:
-        return single_gaps(patterns.functions, pairs, count, patterns.limits)
-    return patterns.gaps(pairs, count)
+        return single_divergences(patterns.functions, pairs, count, patterns.limits)
+    return patterns.divergences(pairs, count)
 
 
 def _decide_outside(

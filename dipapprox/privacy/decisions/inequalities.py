@@ -29,7 +29,7 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.privacy.decisions.gaps import Functions, Obstacle, Terms, exponential_factor
+from dipapprox.privacy.decisions.divergences import Functions, Obstacle, Terms, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
 from dipapprox.semantics.state import FinalStates

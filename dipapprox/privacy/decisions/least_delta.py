@@ -1,8 +1,8 @@
 """The least δ that holds for every pair and every ε of an interval.
 
-It is the largest supremum over ε of a gap G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]); the
-sets O that matter are those of `patterns`. Gaps below what is attained already are dismissed by the
-decision that attained - G >= 0, without looking for their own supremum.
+It is the largest supremum over ε of a divergence G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') =
+o]); the sets O that matter are those of `patterns`. Divergences below what is attained already are
+dismissed by the decision that attained - G >= 0, without looking for their own supremum.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
+from dipapprox.privacy.decisions.divergences import Count, Divergence
 from dipapprox.privacy.decisions.epsilons import closed_interval
-from dipapprox.privacy.decisions.gaps import Count, Gap
-from dipapprox.privacy.decisions.pattern_gaps import PatternGaps
+from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
 
 _COARSE = Fraction(1, 1000)
 """Width of the ends of the ranges in which a supremum is looked for."""
 
 
 def find_least_delta(
-    patterns: PatternGaps, pairs: Iterable[Pair], width: Fraction
+    patterns: PatternDivergences, pairs: Iterable[Pair], width: Fraction
 ) -> LeastUniformDelta:
     """Enclose the least δ to `width`, exactly where it is a rational limit.
 
@@ -38,41 +38,49 @@ def find_least_delta(
         Obstacle: If a distribution has no exact form.
     """
     lower = upper = Fraction(0)
-    best: tuple[Gap, Supremum] | None = None
+    best: tuple[Divergence, Supremum] | None = None
     met: set[ExponentialPolynomial | ExponentialRatio] = set()
-    for gap in patterns.gaps(pairs, Count()):
-        key = gap.function if gap.function.denominator else gap.function.numerator
+    for divergence in patterns.divergences(pairs, Count()):
+        key = (
+            divergence.function
+            if divergence.function.denominator
+            else divergence.function.numerator
+        )
         if key in met:
             continue
         met.add(key)
-        if _is_dominated(gap, lower, patterns):
+        if _is_dominated(divergence, lower, patterns):
             continue
-        for part in _positive_parts(gap, patterns):
-            found = enclose_supremum(gap.function, part, width, patterns.limits)
+        for part in _positive_parts(divergence, patterns):
+            found = enclose_supremum(divergence.function, part, width, patterns.limits)
             if isinstance(found, NotEnclosed):
                 raise LimitReached(
                     f"precision-budget: the least δ has no enclosure: {found.reason}"
                 )
             upper = max(upper, found.value.upper)
             if best is None or found.value.lower > lower:
-                lower, best = max(lower, found.value.lower), (gap, found)
+                lower, best = max(lower, found.value.lower), (divergence, found)
     enclosure = Enclosure(lower, min(max(lower, upper), Fraction(1)))
     exact = lower if enclosure.width == 0 else None
     if best is None:
         return LeastUniformDelta(enclosure, exact, "attained everywhere", None, ())
-    gap, supremum = best
-    return LeastUniformDelta(enclosure, exact, _where(supremum), gap.pair, gap.outputs)
+    divergence, supremum = best
+    return LeastUniformDelta(
+        enclosure, exact, _where(supremum), divergence.pair, divergence.outputs
+    )
 
 
-def _is_dominated(gap: Gap, attained: Fraction, patterns: PatternGaps) -> bool:
-    slack = patterns.signs.numerator(ExponentialRatio.constant(attained) - gap.function)
+def _is_dominated(divergence: Divergence, attained: Fraction, patterns: PatternDivergences) -> bool:
+    slack = patterns.signs.numerator(ExponentialRatio.constant(attained) - divergence.function)
     return isinstance(patterns.signs.is_nonnegative(slack), Nonnegative)
 
 
-def _positive_parts(gap: Gap, patterns: PatternGaps) -> tuple[EpsilonInterval, ...]:
-    """Return intervals that hold all ε at which a gap is positive: elsewhere it may fall to -∞."""
+def _positive_parts(
+    divergence: Divergence, patterns: PatternDivergences
+) -> tuple[EpsilonInterval, ...]:
+    """Return intervals with all ε at which a divergence is positive; elsewhere it may be -∞."""
     signs = patterns.signs
-    ranges = signs.negative(-signs.numerator(gap.function), _COARSE)
+    ranges = signs.negative(-signs.numerator(divergence.function), _COARSE)
     return tuple(
         closed_interval(each.lower.lower, None if each.upper is None else each.upper.upper)
         for each in ranges

@@ -14,7 +14,7 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair, PairSelection
 from dipapprox.privacy.decisions.decision import Open, Violation
-from dipapprox.privacy.decisions.gaps import Functions, exponential_factor
+from dipapprox.privacy.decisions.divergences import Functions, exponential_factor
 from dipapprox.privacy.decisions.outside import violation_at
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated

@@ -1,4 +1,4 @@
-"""Where a gap violates the claim: ranges of ε with ends that hold for the true δ.
+"""Where a divergence violates the claim: ranges of ε with ends that hold for the true δ.
 
 A δ that is known by brackets only gives two sets of ranges: with the bracket's upper end those that
 are violated for certain, with its lower end those that may be. Brackets are narrowed until the two
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.decisions.gaps import Gap
+from dipapprox.privacy.decisions.divergences import Divergence
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Signs
 
@@ -22,9 +22,9 @@ LAST_BITS = 1024
 
 
 def violated_ranges(
-    gap: Gap, question: DecisionQuestion, signs: Signs
+    divergence: Divergence, question: DecisionQuestion, signs: Signs
 ) -> tuple[NegativeRange, ...] | None:
-    """Return where a gap exceeds δ, ends to about the wanted width; None if brackets do not tell.
+    """Return where a divergence exceeds δ, ends to about a width; None if brackets do not tell.
 
     Raises:
         LimitReached: If a budget runs out.
@@ -34,10 +34,10 @@ def violated_ranges(
     found: tuple[NegativeRange, ...] | None = None
     while bits <= LAST_BITS:
         low, high = question.delta.bounds(bits)
-        certain = signs.negative(signs.numerator(high - gap.function), width)
+        certain = signs.negative(signs.numerator(high - divergence.function), width)
         if low == high:
             return certain
-        possible = signs.negative(signs.numerator(low - gap.function), width)
+        possible = signs.negative(signs.numerator(low - divergence.function), width)
         found = _joined(certain, possible)
         if found is not None and all(_is_narrow(each, 4 * width) for each in found):
             return found

@@ -1,8 +1,8 @@
 """Every inequality of a claim, each function of ε decided once.
 
-for each gap G of each pair (`gaps`, `patterns`):
-    f := δ - G without its denominators   -- seen before -------->  next gap
-        f >= 0 on the whole interval  ---------------------------->  next gap
+for each divergence G of each pair (`divergences`, `patterns`):
+    f := δ - G without its denominators   -- seen before -------->  next divergence
+        f >= 0 on the whole interval  ---------------------------->  next divergence
         f < 0 somewhere  -- δ exact, or f < 0 with δ from above -->  violated: stop
         |                   (or go on, if every violation is asked for)
         +-- δ known by brackets: narrower brackets, until `LAST_BITS`: open, "tight-delta"
@@ -22,7 +22,7 @@ from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.privacy.decisions.decision import Cause, Open
-from dipapprox.privacy.decisions.gaps import Gap
+from dipapprox.privacy.decisions.divergences import Divergence
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS, violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
@@ -36,12 +36,12 @@ class Proved:
     """An inequality that holds on the whole interval, and why.
 
     Attributes:
-        gap: The first difference of probabilities that it came from.
+        divergence: The first difference of probabilities that it came from.
         slack: δ - G times positive factors, >= 0; of a δ known by brackets with the lower end.
         evidence: What proves that.
     """
 
-    gap: Gap
+    divergence: Divergence
     slack: ExponentialPolynomial
     evidence: Evidence
 
@@ -51,13 +51,13 @@ class Violated:
     """An inequality that certainly fails.
 
     Attributes:
-        gap: The difference of probabilities that exceeds δ.
+        divergence: The difference of probabilities that exceeds δ.
         slack: δ - G times positive factors; of a δ known by brackets with the upper end: where it
             is negative the claim is violated.
         epsilon: An ε of the interval at which it is negative.
     """
 
-    gap: Gap
+    divergence: Divergence
     slack: ExponentialPolynomial
     epsilon: Fraction
 
@@ -71,7 +71,7 @@ class DecisionSearch:
         proved: The distinct inequalities that hold.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
-        unlocated: Number of violated gaps whose ranges are not known.
+        unlocated: Number of violated divergences whose ranges are not known.
         undecided: Number of open inequalities.
         cause: Of the first open inequality.
         open: The first of them.
@@ -89,23 +89,23 @@ class DecisionSearch:
     open: list[Open] = field(default_factory=list)
     _met: set[NormalForm | None] = field(default_factory=set)
 
-    def run(self, gaps: Iterable[Gap]) -> None:
-        """Decide gaps until all are done or one certainly violates the claim.
+    def run(self, divergences: Iterable[Divergence]) -> None:
+        """Decide divergences until all are done or one certainly violates the claim.
 
         Raises:
             LimitReached: If a budget runs out.
             Obstacle: If a distribution has no exact form.
         """
-        for gap in gaps:
-            self._decide(gap)
+        for divergence in divergences:
+            self._decide(divergence)
             if self.violation is not None and not self.question.violations:
                 return
 
-    def _decide(self, gap: Gap) -> None:
+    def _decide(self, divergence: Divergence) -> None:
         bits = FIRST_BITS
         while True:
             low, high = self.question.delta.bounds(bits)
-            slack = self.signs.numerator(low - gap.function)
+            slack = self.signs.numerator(low - divergence.function)
             key = sign_key(slack)
             if key in self._met:
                 return
@@ -114,7 +114,7 @@ class DecisionSearch:
             if low == high or isinstance(found, Nonnegative):
                 self._met.add(key)
             if isinstance(found, Negative) and low != high:
-                slack = self.signs.numerator(high - gap.function)
+                slack = self.signs.numerator(high - divergence.function)
                 found = self.signs.is_nonnegative(slack)
                 if isinstance(found, Nonnegative):  # for the larger δ only
                     bits *= 2
@@ -125,27 +125,27 @@ class DecisionSearch:
                         "or not at all"
                     )
             break
-        self._record(gap, slack, found)
+        self._record(divergence, slack, found)
 
-    def _record(self, gap: Gap, slack: ExponentialPolynomial, found: Answer) -> None:
+    def _record(self, divergence: Divergence, slack: ExponentialPolynomial, found: Answer) -> None:
         match found:
             case Nonnegative(evidence=evidence):
                 self.decided += 1
-                self.proved.append(Proved(gap, slack, evidence))
+                self.proved.append(Proved(divergence, slack, evidence))
             case Negative(epsilon):
                 self.decided += 1
                 if self.violation is None:
-                    self.violation = Violated(gap, slack, epsilon)
+                    self.violation = Violated(divergence, slack, epsilon)
                 if self.question.violations:
                     # Until they are known: a limit may be reached here.
                     self.unlocated += 1
-                    ranges = violated_ranges(gap, self.question, self.signs)
+                    ranges = violated_ranges(divergence, self.question, self.signs)
                     self.violated_on += ranges or ()
                     self.unlocated -= ranges is not None
             case Undecided(reason):
                 self.undecided += 1
                 self.cause = self.cause or cause_of(reason, Cause.PRECISION_BUDGET)
                 if len(self.open) < _MOST_OPEN:
-                    self.open.append(Open(gap.pair, gap.outputs, reason))
+                    self.open.append(Open(divergence.pair, divergence.outputs, reason))
             case _:
                 assert_never(found)

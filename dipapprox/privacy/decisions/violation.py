@@ -23,7 +23,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import budget_factor, difference_over
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
-from dipapprox.privacy.decisions.gaps import Functions, Gap, exponential_factor
+from dipapprox.privacy.decisions.divergences import Divergence, Functions, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import violated_ranges
 from dipapprox.privacy.decisions.search import Violated
@@ -69,14 +69,16 @@ class Sides:
 
 def certain_violation(found: Violated, functions: Functions, states: FinalStates) -> Violation:
     """Return what is certain of a violation without any further computation."""
-    gap, outputs = found.gap, states.outputs()
-    first, second = functions.row(gap.pair[0]), functions.row(gap.pair[1])
+    divergence, outputs = found.divergence, states.outputs()
+    first, second = functions.row(divergence.pair[0]), functions.row(divergence.pair[1])
     known = functions.known
     rows = tuple(
         ViolationRow(tuple(outputs[o]), UNIT, UNIT, known[first[o]], known[second[o]])
-        for o in gap.outputs
+        for o in divergence.outputs
     )
-    return Violation(gap.pair[0], gap.pair[1], rows, found.epsilon, None, None, None, None, None)
+    return Violation(
+        divergence.pair[0], divergence.pair[1], rows, found.epsilon, None, None, None, None, None
+    )
 
 
 def described(
@@ -102,9 +104,9 @@ def described(
     )
     engine = None
     if sides.reason is None:
-        engine = _checked_by(found.gap, sides, question, epsilon, states, options)
+        engine = _checked_by(found.divergence, sides, question, epsilon, states, options)
     try:
-        ranges = violated_ranges(found.gap, question, signs)
+        ranges = violated_ranges(found.divergence, question, signs)
     except LimitReached:
         ranges = None
     return replace(
@@ -219,7 +221,7 @@ def _probability(value: Enclosure | NotEnclosed) -> Enclosure:
 
 
 def _checked_by(
-    gap: Gap,
+    divergence: Divergence,
     sides: Sides,
     question: DecisionQuestion,
     epsilon: Fraction,
@@ -231,17 +233,17 @@ def _checked_by(
     try:
         probabilities = open_probabilities(states, epsilon, options)
         for bits in _ENGINE_BITS:
-            first, second = probabilities.distributions(gap.pair, bits)
+            first, second = probabilities.distributions(divergence.pair, bits)
             if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
                 return None
-            found = [first[o] for o in gap.outputs] + [second[o] for o in gap.outputs]
+            found = [first[o] for o in divergence.outputs] + [second[o] for o in divergence.outputs]
             for ours, theirs in zip((*sides.first, *sides.second), found, strict=True):
                 if not ours.meets(theirs):
                     raise BrokenInvariant("an exact probability lies outside an engine's enclosure")
             factor = budget_factor(question.budget * epsilon, bits)
             if factor.upper is None:
                 return None
-            difference = difference_over(gap.outputs, first, second, factor)
+            difference = difference_over(divergence.outputs, first, second, factor)
             if sides.delta is None:
                 return None
             if difference.lower > sides.delta.upper:

@@ -22,7 +22,7 @@ from dipapprox.numerics.formula_values import Jet, Undefined
 from dipapprox.pairs.divergence import Factor, budget_factor
 from dipapprox.pairs.hockey_stick import discounted_doubles, stretch
 from dipapprox.pairs.pair_list import PairList
-from dipapprox.privacy.intervals.drift import Drift
+from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.intervals.tube import Minorant, ends, radii
 
@@ -112,7 +112,12 @@ def make_point(
 
 
 def make_cell(
-    lower: Point, upper: Point, claim: FormulaClaim, drift: Drift, pairs: PairList, limits: Limits
+    lower: Point,
+    upper: Point,
+    claim: FormulaClaim,
+    derivatives: DerivativeBounds,
+    pairs: PairList,
+    limits: Limits,
 ) -> Cell:
     """Bound how far the claim fails between two points."""
     width = upper.epsilon - lower.epsilon
@@ -123,7 +128,7 @@ def make_cell(
         budget, delta = claim.over(lower.epsilon, upper.epsilon)
     except Undefined:
         return nothing
-    radius = radii(lower.table, upper.table, width, drift.rates(lower.epsilon))
+    radius = radii(lower.table, upper.table, width, derivatives.rates(lower.epsilon))
     error = stretch(lower.table.lower.shape[1])
     claimed = _minorant(lower.delta, upper.delta, delta, width)
     allowed = claimed.at_lower, claimed.at_upper

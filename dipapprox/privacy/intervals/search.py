@@ -29,7 +29,7 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.decimals import outward
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
-from dipapprox.privacy.intervals.drift import Drift
+from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 
 Tables = Callable[[Fraction, Sequence[InputRow], int], Bounds]
@@ -80,7 +80,7 @@ class IntervalSearch:
     upper: Fraction
     tables: Tables
     claim: FormulaClaim
-    drift: Drift
+    derivatives: DerivativeBounds
     pairs: PairList
     ladder: tuple[int, ...]
     limits: Limits
@@ -176,7 +176,7 @@ class IntervalSearch:
         return cell.width / cell.upper.epsilon / whole
 
     def _cell(self, low: Point, high: Point) -> Cell:
-        return make_cell(low, high, self.claim, self.drift, self.pairs, self.limits)
+        return make_cell(low, high, self.claim, self.derivatives, self.pairs, self.limits)
 
     def _sort(self, cells: Sequence[Cell]) -> None:
         """Put new cells where they belong: proved, given up or left."""

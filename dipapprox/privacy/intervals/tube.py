@@ -1,7 +1,7 @@
 """Output probabilities over an interval of epsilons: chords between its ends, and how far off.
 
 Let p be an output's probability for one input as a function of eps in [lo, hi], w = hi - lo. The
-rates of `drift` bound |p'| <= f(p) and |p''| <= s(p) by affine, non-decreasing f and s.
+rates of `derivative_bounds` bound |p'| <= f(p) and |p''| <= s(p) by affine, non-decreasing f and s.
 
 1. p <= m := min over f of (max(p(lo), p(hi)) + c w/2) / (1 - a w/2), f(p) = a p + c: from the
    nearer end, at most w/2 away, Gronwall's inequality gives p <= (p_end + c w/2) exp(a w/2), and
@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.privacy.intervals.drift import Affine, Rates
+from dipapprox.privacy.intervals.derivative_bounds import Affine, Rates
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from dipapprox.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.intervals.cells import Point
-from dipapprox.privacy.intervals.drift import Drift
+from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.equal_rows import different_pairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
@@ -115,7 +115,14 @@ def verify_interval(
                 different = different_pairs(states, listed, options.limits)
                 ladder = precisions(options.precision, options.max_precision)
                 search = IntervalSearch(
-                    lower, upper, tables, claim, Drift(states), different, ladder, options.limits
+                    lower,
+                    upper,
+                    tables,
+                    claim,
+                    DerivativeBounds(states),
+                    different,
+                    ladder,
+                    options.limits,
                 )
                 if len(different):
                     search.run(progress)

@@ -256,4 +256,4 @@ def test_the_evidence_covers_every_distinct_inequality() -> None:
     for each in proved:
         for epsilon in (Fraction(1, 7), Fraction(1), Fraction(30)):
             assert sign_at(each.slack, epsilon, Limits()) >= 0
-            assert sign_at(each.gap.function, epsilon, Limits()) <= 0
+            assert sign_at(each.divergence.function, epsilon, Limits()) <= 0

@@ -1,4 +1,4 @@
-"""The gaps of a claim with δ > 0: for every pair, one for each sign pattern (`patterns`).
+"""The divergences of a claim with δ > 0: for every pair, one for each sign pattern (`patterns`).
 
 Differences that agree up to a positive factor, or a negative one, change their signs together: they
 count as one function there.
@@ -12,7 +12,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.privacy.decisions.gaps import Count, Functions, Gap, Terms
+from dipapprox.privacy.decisions.divergences import Count, Divergence, Functions, Terms
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 from dipapprox.privacy.decisions.signs import Signs
 
@@ -29,8 +29,8 @@ class _Mirror:
 
 
 @dataclass(slots=True)
-class PatternGaps:
-    """Makes gaps of sets of outputs; equal sets of functions only once, whatever the pairs."""
+class PatternDivergences:
+    """Makes divergences over sets of outputs; equal sets of functions once, whatever the pairs."""
 
     functions: Functions
     signs: Signs
@@ -39,8 +39,8 @@ class PatternGaps:
     _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
     _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
 
-    def gaps(self, pairs: Iterable[Pair], count: Count) -> Iterator[Gap]:
-        """Yield the gaps of all sets that are the worst at some ε.
+    def divergences(self, pairs: Iterable[Pair], count: Count) -> Iterator[Divergence]:
+        """Yield the divergences of all sets that are the worst at some ε.
 
         Raises:
             Obstacle: If a distribution has no exact form.
@@ -59,7 +59,7 @@ class PatternGaps:
                 key = tuple(sorted(terms[o] for o in outputs))
                 if key not in met:
                     met.add(key)
-                    yield Gap(pair, outputs, self.functions.gap(key))
+                    yield Divergence(pair, outputs, self.functions.divergence(key))
 
     def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
         if terms in self._patterns:

@@ -1,10 +1,12 @@
-"""Which differences of probabilities a claim is about, each only once.
+"""Pairs in, the hockey-stick divergences that a claim is about out, each only once.
 
-A gap is G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]), a function of ε; the claim is G <= δ
-for every pair and every O. For δ = 0 single outputs suffice; for δ > 0 see `patterns`.
+Over a set of outputs O it is G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]), a function of ε;
+the claim is G <= δ for every pair and every O. For δ = 0 single outputs suffice; for δ > 0 see
+`patterns`.
 
-Probabilities are numbered as functions of ε. Gaps over the same functions are made once, whatever
-the pairs; those that differ in a positive factor only are recognised later, by their numerators.
+Probabilities are numbered as functions of ε. Divergences over the same functions are made once,
+whatever the pairs; those that differ in a positive factor only are recognised later, by their
+numerators.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 
 Terms = tuple[tuple[int, int], ...]
-"""The outputs of a gap as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
+"""The outputs of a divergence as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """A difference that must be at most δ.
+class Divergence:
+    """A hockey-stick divergence over some outputs: it must be at most δ.
 
     Attributes:
         pair: The first pair that it was met at.
@@ -101,7 +103,7 @@ class Functions:
             self._differences[key] = p - ExponentialRatio(self.factor * q.numerator, q.denominator)
         return self._differences[key]
 
-    def gap(self, terms: Terms) -> ExponentialRatio:
+    def divergence(self, terms: Terms) -> ExponentialRatio:
         """Add up the differences of a set of outputs."""
         parts = [self.difference(*term) for term in terms]
         return reduce(add, parts) if parts else ExponentialRatio.constant(0)
@@ -125,10 +127,10 @@ class Count:
     inequalities: int = 0
 
 
-def single_gaps(
+def single_divergences(
     functions: Functions, pairs: Iterable[Pair], count: Count, limits: Limits
-) -> Iterator[Gap]:
-    """Yield the gaps of single outputs.
+) -> Iterator[Divergence]:
+    """Yield the divergences of single outputs.
 
     Raises:
         Obstacle: If a distribution has no exact form.
@@ -144,4 +146,4 @@ def single_gaps(
             if key in met:
                 continue
             met.add(key)
-            yield Gap(pair, (output,), functions.difference(*key))
+            yield Divergence(pair, (output,), functions.difference(*key))

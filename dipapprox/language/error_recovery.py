@@ -1,4 +1,4 @@
-"""Cutting a syntax error out of a list of tokens, keeping the block structure."""
+"""Tokens with a syntax error in, tokens without it out; the block structure stays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BEFORE = frozenset(["SEP", "THEN", "DO", "ELSE", "END"])
 _AFTER = frozenset(["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR", "WHILE"])
 
 
-def mend(tokens: list[Any], position: int) -> list[Any]:
+def without_error(tokens: list[Any], position: int) -> list[Any]:
     """Return the tokens without the statement or block header that contains a wrong token.
 
     A header becomes `if true then` or `elif true then`, a statement `skip`; a declaration goes.

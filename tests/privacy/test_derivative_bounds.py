@@ -16,7 +16,12 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.centres import velocities
-from dipapprox.privacy.intervals.drift import Affine, Drift, Rates, root_above
+from dipapprox.privacy.intervals.derivative_bounds import (
+    Affine,
+    DerivativeBounds,
+    Rates,
+    root_above,
+)
 from dipapprox.privacy.intervals.tube import Minorant, affine_discounts, ends, radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
@@ -49,7 +54,7 @@ def test_probabilities_stay_in_their_tubes(
     name: str, lower: Fraction, width: Fraction, place: Fraction
 ) -> None:
     first, last = table(name, lower), table(name, lower + width)
-    radius = radii(first, last, width, Drift(STATES[name]).rates(lower))
+    radius = radii(first, last, width, DerivativeBounds(STATES[name]).rates(lower))
     t = float(place)
     chord = (1 - t) * value(first) + t * value(last)
     middle = value(table(name, lower + place * width))
@@ -66,7 +71,7 @@ def test_first_and_second_differences_obey_the_rates(
     name: str, lower: Fraction, width: Fraction
 ) -> None:
     step = width / 16
-    rates = Drift(STATES[name]).rates(lower)
+    rates = DerivativeBounds(STATES[name]).rates(lower)
     values = [value(table(name, lower + k * step)) for k in range(3)]
     largest = np.max(values, axis=0) + float(step)  # p moves between the points, too
     h = float(step)
@@ -82,7 +87,7 @@ def test_first_and_second_differences_obey_the_rates(
 
 @pytest.mark.parametrize("name", sorted(BODIES))
 def test_tubes_shrink_with_the_square_of_the_width(name: str) -> None:
-    rates = Drift(STATES[name]).rates(Fraction(1, 2))
+    rates = DerivativeBounds(STATES[name]).rates(Fraction(1, 2))
     sizes = []
     for width in (Fraction(1, 8), Fraction(1, 64)):
         ends_ = table(name, Fraction(1, 2)), table(name, Fraction(1, 2) + width)
@@ -110,7 +115,9 @@ def test_velocities_of_a_comparison_by_hand() -> None:
 def test_inputs_decide_alone() -> None:
     # out = 2 has probability 0 or 1: it does not move, and impossible outputs have no tube.
     first, last = (table("inputs decide", Fraction(k)) for k in (1, 2))
-    radius = radii(first, last, Fraction(1), Drift(STATES["inputs decide"]).rates(Fraction(1)))
+    radius = radii(
+        first, last, Fraction(1), DerivativeBounds(STATES["inputs decide"]).rates(Fraction(1))
+    )
     impossible = (first.upper == 0.0) & (last.upper == 0.0)
     assert impossible.any()
     assert np.all(radius[impossible] == 0.0)
@@ -139,9 +146,9 @@ def _one_gaussian() -> Rates:
         if x < 1 then out <- 1 end
     """
     states = execute(dipapprox.parse(text), True, Limits())
-    drift = Drift(states)
-    assert drift.shifted is not None
-    return drift.shifted
+    derivatives = DerivativeBounds(states)
+    assert derivatives.shifted is not None
+    return derivatives.shifted
 
 
 def test_l1_norms_of_the_scaling_rates() -> None:
@@ -174,7 +181,7 @@ def test_discounts_stay_below_inside_the_cell(
 ) -> None:
     lower, width = Fraction(1, 2), Fraction(1, 4)
     first, last = table("mixed", lower), table("mixed", lower + width)
-    radius = radii(first, last, width, Drift(STATES["mixed"]).rates(lower))
+    radius = radii(first, last, width, DerivativeBounds(STATES["mixed"]).rates(lower))
     start, end = ends(first, last, radius, Minorant(at_lower, at_upper))
     t = float(place)
     middle = value(table("mixed", lower + place * width))
@@ -237,7 +244,7 @@ def test_choices_and_integers_have_no_rates(body: str) -> None:
     source = f"input q in {{0, 1}}\noutput out in {{0, 1}}\nadjacent all\n{body}\n"
     states = execute(dipapprox.parse(source), True, Limits())
     with pytest.raises(LimitReached, match="not bounded"):
-        Drift(states)
+        DerivativeBounds(states)
 
 
 def test_one_sided_noise_has_no_second_rates_by_shifts() -> None:
@@ -248,11 +255,11 @@ adjacent all
 r <- LapPlus(q, 1 / eps)
 if r > 1 then out <- 1 else out <- 0 end
 """
-    drift = Drift(execute(dipapprox.parse(source), True, Limits()))
-    assert drift.shifted is not None and drift.shifted.second == ()
+    derivatives = DerivativeBounds(execute(dipapprox.parse(source), True, Limits()))
+    assert derivatives.shifted is not None and derivatives.shifted.second == ()
     for epsilon in (Fraction(1, 2), Fraction(3)):
         p = Fraction(float(np.exp(-float(epsilon))))
-        rates = drift.rates(epsilon)
+        rates = derivatives.rates(epsilon)
         assert all(each.slope * p + each.constant >= p for each in (*rates.first, *rates.second))
 
 

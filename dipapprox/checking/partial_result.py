@@ -10,7 +10,7 @@ _MOST_DIFFERENCES = 20
 
 
 @dataclass(slots=True)
-class Findings:
+class PartialResult:
     """What a check has found so far; see `CheckResult` for the fields."""
 
     differences: list[str] = field(default_factory=list)

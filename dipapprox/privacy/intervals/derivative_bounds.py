@@ -1,4 +1,4 @@
-"""How fast an output probability can move with epsilon: bounds of p' and p'' by p itself.
+"""Final states in, bounds of p' and p'' out: how fast probabilities can move with epsilon.
 
 Fix an input row. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's probability is the
 measure of an event. Two views of it make epsilon move only the law of the samples:
@@ -73,7 +73,7 @@ class Rates:
     second: tuple[Affine, ...]
 
 
-class Drift:
+class DerivativeBounds:
     """The rates of a program.
 
     Args:
