@@ -11,8 +11,8 @@ monotone. With entries above the cap made infinite there are finitely many, so t
   (`weights.py`), so this one is not well-formed;
 - or at a limit, with the largest value seen.
 
-Best first means: the largest sum of entries. The adversary's saturated loops come first and most
-else is within them.
+Component by component, since no edge leads back; inside one best first, which means the largest sum
+of entries: the adversary's saturated loops come first and most else is within them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Search:
         self.fronts = [Front(prices.infinite) for _ in prices.graph.states]
         self.vectors: list[Vectors] = []
         self.origins: list[tuple[int, int, int, int]] = []  # node, parent, edge, change
-        self.heap: list[tuple[int, int]] = []
+        self.heap: list[tuple[int, int, int]] = []
         self.best = -1
         self.dearest = -1
 
@@ -125,7 +125,7 @@ class _Search:
                 self.limits.check()
                 if len(self.vectors) > MOST_VECTORS:
                     return self._result(reason=f"more than {MOST_VECTORS} cost vectors")
-                _, key = heappop(self.heap)
+                _, _, key = heappop(self.heap)
                 node = self.origins[key][0]
                 if key not in self.fronts[node]:
                     continue
@@ -148,7 +148,8 @@ class _Search:
             return
         self.vectors.append(vectors)
         self.origins.append((node, *origin))
-        heappush(self.heap, (-int(vectors.sum()), key))
+        component = self.prices.graph.components[node]
+        heappush(self.heap, (-component, -int(vectors.sum()), key))
         value = int(vectors[0].min())  # the least entry of v is 0
         if value > self.best:
             self.best, self.dearest = value, key

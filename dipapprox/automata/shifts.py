@@ -66,7 +66,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.flows import maximum_flow
 
 Changes = tuple[int, ...]
-"""Second input minus first at every position: 1 or -1 where a run reads an input, else 0."""
+"""Second input minus first at every position: 1, 0 or -1 where a run reads an input, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +147,16 @@ def _cut(
 
 
 def proves(automaton: Automaton, run: Run, changes: Changes, cost: RunCost) -> bool:
-    """Whether the flows of a cost prove that no shift is cheaper: sums and comparisons only."""
+    """Whether the flows of a cost prove that no shift is cheaper: sums and comparisons only.
+
+    That the run is one, and feasible, is not looked at.
+    """
     transitions = [automaton.transitions[index] for index in run]
     if len(changes) != len(run) or cost.arcs != dependencies(automaton, run):
         return False
     value = Fraction(0)
     for transition, change in zip(transitions, changes, strict=True):
-        if abs(change) != int(automaton.reads(transition)):
+        if abs(change) > int(automaton.reads(transition)):
             return False
         value += automaton.fresh_cost(transition) * abs(change)
         if transition.output is Sample.COMPARED:

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import lcm
 
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
@@ -49,12 +50,10 @@ class Weight:
 
     Attributes:
         value: The sum, in units of ε.
-        edges: What it costs to use each edge of the graph.
         bridges: The edges between components on the path, in order.
     """
 
     value: Fraction
-    edges: tuple[Fraction, ...]
     bridges: tuple[int, ...]
 
 
@@ -62,16 +61,21 @@ def live_variables(graph: Unfolding) -> tuple[int, ...]:
     """Return, for each node, the variables that some walk compares before it assigns them."""
     live = [0] * len(graph.states)
     into: list[list[int]] = [[] for _ in graph.states]
-    for index, edge in enumerate(graph.edges):
-        into[edge.target].append(index)
-    waiting = set(range(len(graph.edges)))
+    masks = [(t.used, ~t.assigned) for t in graph.automaton.transitions]
+    for edge in graph.edges:
+        live[edge.source] |= masks[edge.transition][0]
+        into[edge.target].append(edge.source)
+    waiting = {node for node, mask in enumerate(live) if mask}
     while waiting:
-        index = waiting.pop()
-        edge, transition = graph.edges[index], graph.transition(index)
-        needed = transition.used | (live[edge.target] & ~transition.assigned)
-        if needed & ~live[edge.source]:
-            live[edge.source] |= needed
-            waiting.update(into[edge.source])
+        node = waiting.pop()
+        for source in into[node]:
+            needed = live[source]
+            for index in graph.leaving[source]:
+                edge = graph.edges[index]
+                needed |= live[edge.target] & masks[edge.transition][1]
+            if needed != live[source]:
+                live[source] = needed
+                waiting.add(source)
     return tuple(live)
 
 
@@ -88,25 +92,29 @@ def fallback_weight(graph: Unfolding) -> Weight:
 def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> Weight:
     """Return the heaviest path; a repeating edge is free unless it assigns a live variable."""
     automaton, live = graph.automaton, live_variables(graph)
+    exact = [automaton.fresh_cost(t) for t in automaton.transitions]
+    exact += [automaton.rate(t) * (2 if automaton.reads(t) else 1) for t in automaton.transitions]
+    unit = lcm(*(cost.denominator for cost in exact))
+    whole = [int(cost * unit) for cost in exact]
+    fixed, moved = whole[: len(whole) // 2], whole[len(whole) // 2 :]
     costs = []
     for index, edge in enumerate(graph.edges):
-        transition = graph.transition(index)
-        cost = automaton.fresh_cost(transition)
-        if transition.assigned & live[edge.target] or not repeats(index):
-            cost += automaton.rate(transition) * (2 if automaton.reads(transition) else 1)
+        taken = edge.transition
+        keeps = automaton.transitions[taken].assigned & live[edge.target]
+        cost = fixed[taken] if repeats(index) and not keeps else fixed[taken] + moved[taken]
         costs.append(cost)
     count = max(graph.components) + 1
-    inside = [Fraction(0)] * count
+    inside = [0] * count
     bridges: list[list[int]] = [[] for _ in range(count)]
     for index, edge in enumerate(graph.edges):
         if graph.is_internal(index):
             inside[graph.components[edge.source]] += costs[index]
         else:
             bridges[graph.components[edge.source]].append(index)
-    best: list[Fraction] = []
+    best: list[int] = []
     following: list[int | None] = []
     for component in range(count):  # edges never lead to larger numbers
-        value, chosen = Fraction(0), None
+        value, chosen = 0, None
         for index in bridges[component]:
             along = costs[index] + best[graph.components[graph.edges[index].target]]
             if along > value or chosen is None:
@@ -118,4 +126,4 @@ def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> Weight:
     while (bridge := following[component]) is not None:
         path.append(bridge)
         component = graph.components[graph.edges[bridge].target]
-    return Weight(best[graph.components[0]], tuple(costs), tuple(path))
+    return Weight(Fraction(best[graph.components[0]], unit), tuple(path))

@@ -186,3 +186,40 @@ def all_pairs(k: int) -> str:
         )
         lines.append(f"(qp{number}, 1, 0): if {steps}")
     return "\n".join(lines)
+
+
+def sparse_vector(positives: int) -> str:
+    """Above threshold, stopping after some positives; the coupling paper's rates."""
+    lines = ["(q0:non-input, 1/2, 0): x := insample; output oi; goto q1"]
+    for i in range(1, positives + 1):
+        lines.append(
+            f"(q{i}, 1/{4 * positives}, 0): if (insample < x) then output obot; goto q{i} "
+            f"elseif (insample >= x) then output otop; goto q{i + 1}"
+        )
+    return "\n".join(lines)
+
+
+def chain(threshold: str, reads: bool, *uses: str) -> str:
+    """One threshold and its uses in turn: '<1' or '>=3/2' with a rate, '*' for any number of times.
+
+    A repeated use must have the rate of the next one, and the other direction.
+    """
+    kind = "" if reads else ":non-input"
+    lines = [f"(q0{kind}, {threshold}, 0): x := insample; output oi; goto q1"]
+    number = 1
+    waiting = ""
+    for use in uses:
+        relation, rate = ("<", use[1:]) if use[0] == "<" else (">=", use[2:])
+        branch = f"(insample {relation} x) then output"
+        if use.endswith("*"):
+            waiting = f"{branch} oloop; goto q{number}"
+            lines.append(f"(q{number}, {rate.rstrip('*')}, 0): if {waiting}")
+            continue
+        step = f"{branch} ostep; goto q{number + 1}"
+        if waiting:
+            lines[-1] += f" elseif {step}"
+        else:
+            lines.append(f"(q{number}, {rate}, 0): if {step}")
+        waiting = ""
+        number += 1
+    return "\n".join(lines)

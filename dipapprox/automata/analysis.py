@@ -1,0 +1,279 @@
+"""What is known of an automaton's least budget: bounds on both sides, and why.
+
+    augment → quotient → leaking, disclosing cycle?              → a structure: no budget
+        → taints: none                                           → well-formed, cap = weight
+        → taints: lifted, or exact test: leaking pair, PV?       → a structure: no budget
+        → none                                                   → well-formed, cap = fallback
+        → search below the cap (if not too wide)                 → least budget, closed family
+        → else a constructed run below, the cap above
+        → words that fit several runs: rates as ε grows
+
+Wherever a limit ends a step, the bounds so far stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.automata.candidates import Candidate, dear_runs
+from dipapprox.automata.determined import (
+    determined_extension,
+    is_determined,
+    outputs_determine_runs,
+)
+from dipapprox.automata.families import cycles_of, repeated
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.optimum import ClosedFamily, Search, search
+from dipapprox.automata.paths import exact_structure, lifted_structure
+from dipapprox.automata.runs import run_of
+from dipapprox.automata.shifts import run_cost
+from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycle
+from dipapprox.automata.taints import tainted_walk
+from dipapprox.automata.unfolding import Quotient, augment, quotient
+from dipapprox.automata.weights import Weight, fallback_weight, published_weight
+from dipapprox.automata.words import WordBound, bounds_of_run
+from dipapprox.errors import BrokenInvariant, EarlyEnd
+from dipapprox.limits import Limits
+
+
+class Rule(Enum):
+    """Which theorem makes a weight a budget; see `weights.py`."""
+
+    PUBLISHED = "published weight, under WF+"
+    FALLBACK = "fallback weight, for well-formed automata"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightBound:
+    """An upper bound: a weight of the quotient."""
+
+    rule: Rule
+    weight: Weight
+
+    @property
+    def value(self) -> Fraction:
+        """The budget."""
+        return self.weight.value
+
+
+@dataclass(frozen=True, slots=True)
+class RunBound:
+    """A lower bound at every ε: a run that its word determines, with changes and flows."""
+
+    candidate: Candidate
+
+    @property
+    def value(self) -> Fraction:
+        """What no smaller budget can be."""
+        return self.candidate.cost.value
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What is known; budgets are multiples of ε.
+
+    Attributes:
+        automaton: What was looked at.
+        well_formed: Whether there is no bad structure, so that there is a budget; None if unknown.
+        determined: Whether outputs determine the run; None if unknown.
+        structure: A bad structure; None if there is, or was found, none.
+        unbounded: Whether the structure proves that there is no budget at any ε: its runs are
+            determined by their words, however often it goes round its cycles.
+        lower: The best lower bound; None if nothing but 0 is known.
+        upper: The best upper bound; None if none is known, or there is none.
+        dearest: The dearest run seen, determined or not: what the upper bound cannot go below
+            by shifts alone.
+        published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
+        is_tainted: Whether WF⁺ fails; None if unknown, or of no interest.
+        states: Nodes of the augmented automaton.
+        quotient_states: Nodes of its quotient.
+        reason: Why the answer is not exact; None if it is.
+    """
+
+    automaton: Automaton
+    well_formed: bool | None = None
+    determined: bool | None = None
+    structure: Structure | None = None
+    unbounded: bool = False
+    lower: RunBound | WordBound | None = None
+    upper: WeightBound | ClosedFamily | None = None
+    dearest: Candidate | None = None
+    published: Fraction | None = None
+    is_tainted: bool | None = None
+    states: int | None = None
+    quotient_states: int | None = None
+    reason: str | None = None
+
+    @property
+    def least(self) -> Fraction:
+        """What no smaller budget can be; for a word's bound: not for all ε at once."""
+        return Fraction(0) if self.lower is None else self.lower.value
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the least budget is known: both bounds agree."""
+        return self.upper is not None and self.upper.value == self.least
+
+
+def analyse(automaton: Automaton, limits: Limits) -> Analysis:
+    """Find the least budget of an automaton, or bounds of it.
+
+    Args:
+        automaton: A valid automaton.
+        limits: Nodes of graphs count as states. Where they end, what is known by then is returned,
+            with the reason.
+    """
+    return _Progress(automaton, limits).run()
+
+
+class _Progress:
+    """What is known so far."""
+
+    def __init__(self, automaton: Automaton, limits: Limits) -> None:
+        self.automaton = automaton
+        self.limits = limits
+        self.now = Analysis(automaton)
+        self.reason: str | None = None
+
+    def run(self) -> Analysis:
+        """Take all steps; where a limit ends one, those that can do without it still come."""
+        with EarlyEnd() as end:
+            whole = augment(self.automaton, self.limits)
+            self._learn(states=len(whole.states))
+            merged = quotient(whole, self.limits)
+            self._learn(
+                quotient_states=len(merged.graph.states),
+                determined=outputs_determine_runs(merged.graph),
+            )
+            self._classify(merged)
+            if self.now.structure is not None:
+                self._spread(merged, self.now.structure)
+            else:
+                self._bound(merged)
+        reason = end.reason or self.reason
+        return replace(self.now, reason=None if self._is_settled() else reason)
+
+    def _learn(self, **facts: Any) -> None:
+        self.now = replace(self.now, **facts)
+
+    def _is_settled(self) -> bool:
+        return self.now.unbounded or self.now.is_exact
+
+    def _classify(self, merged: Quotient) -> None:
+        """Find a structure, or that there is none."""
+        cycle = leaking_cycle(merged.whole) or disclosing_cycle(merged.whole)
+        if cycle is not None:
+            self._learn(structure=cycle, well_formed=False)
+            return
+        walk = tainted_walk(merged, self.limits)
+        self._learn(is_tainted=walk is not None)
+        if walk is None:
+            weight = published_weight(merged.graph)
+            upper = WeightBound(Rule.PUBLISHED, weight)
+            self._learn(well_formed=True, upper=upper, published=weight.value)
+            return
+        found = lifted_structure(merged, walk)
+        if found is None:
+            with EarlyEnd() as end:
+                found = exact_structure(merged.whole, self.limits)
+            if end.reason is not None:
+                self.reason = end.reason
+                return
+        self._learn(well_formed=found is None, structure=found)
+        if found is None:
+            upper = WeightBound(Rule.FALLBACK, fallback_weight(merged.graph))
+            self._learn(upper=upper, published=published_weight(merged.graph).value)
+
+    # --- no budget ------------------------------------------------------------------------------
+
+    def _spread(self, merged: Quotient, structure: Structure) -> None:
+        """See whether the runs of a structure can be told from what is seen."""
+        determined = self.now.determined or is_determined(
+            merged.whole, structure.run, cycles_of(structure)
+        )
+        self._learn(unbounded=determined)
+        run, changes = repeated(self.automaton, structure, 2)
+        candidate = Candidate(run, changes, run_cost(self.automaton, run, changes))
+        self._learn(dearest=candidate)
+        if determined:
+            self._learn(lower=RunBound(candidate))
+        else:
+            self.reason = _ALIKE
+            self._try_words(candidate)
+
+    # --- a budget -------------------------------------------------------------------------------
+
+    def _bound(self, merged: Quotient) -> None:
+        """Bound the least budget from both sides, or find that there is none."""
+        known = self.now.upper
+        cap = known if isinstance(known, WeightBound) else None
+        weight = cap.weight if cap is not None else fallback_weight(merged.graph)
+        result = search(merged.graph, weight.value, self.limits)
+        if result.vectors:
+            run = run_of(merged.whole, merged.lift(result.walk))
+            cost = run_cost(self.automaton, run, result.changes)
+            self._improve(merged, Candidate(run, result.changes, cost))
+        if result.passed_cap:
+            self._pass(merged, result, weight.value)
+            return
+        if result.family is not None:
+            if self.now.dearest is None or self.now.dearest.cost.value != result.family.value:
+                raise BrokenInvariant("the dearest run does not cost what the search says")
+            self._learn(upper=result.family, well_formed=True)
+        else:
+            self.reason = self.reason or result.reason
+            self._construct(merged, weight)
+        if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
+            self.reason = self.reason or _ALIKE
+            self._try_words(self.now.dearest)
+
+    def _construct(self, merged: Quotient, weight: Weight) -> None:
+        for candidate in dear_runs(merged, weight):
+            self._improve(merged, candidate)
+            if self._is_settled():
+                return
+            self.limits.check()
+
+    def _pass(self, merged: Quotient, result: Search, cap: Fraction) -> None:
+        """A run costs more than every well-formed automaton could."""
+        dearest = self.now.dearest
+        if self.now.well_formed or dearest is None or dearest.cost.value <= cap:
+            raise BrokenInvariant("a run of a well-formed automaton passes its weight")
+        found = lifted_structure(merged, merged.lift(result.walk))
+        self._learn(well_formed=False, structure=found)
+        if found is not None:
+            self._spread(merged, found)
+        elif self.now.determined:
+            self._learn(unbounded=True)
+        else:
+            self.reason = _ALIKE
+
+    def _improve(self, merged: Quotient, candidate: Candidate) -> None:
+        """Note a run, and as a lower bound if its word, perhaps with more after it, is its own."""
+        dearest = self.now.dearest
+        if dearest is None or candidate.cost.value > dearest.cost.value:
+            self._learn(dearest=candidate)
+        if candidate.cost.value <= self.now.least:
+            return
+        if self.now.determined:
+            self._learn(lower=RunBound(candidate))
+            return
+        longer = determined_extension(merged.whole, candidate.run)
+        if longer is not None:
+            more = [self.automaton.transitions[t] for t in longer[len(candidate.run) :]]
+            changes = (*candidate.changes, *(int(self.automaton.reads(t)) for t in more))
+            cost = run_cost(self.automaton, longer, changes)
+            self._learn(lower=RunBound(Candidate(longer, changes, cost)))
+
+    def _try_words(self, candidate: Candidate) -> None:
+        for bound in bounds_of_run(self.automaton, candidate.run, candidate.changes, self.limits):
+            if bound.value > self.now.least:
+                self._learn(lower=bound)
+            if self._is_settled():
+                return
+
+
+_ALIKE = "several runs look alike"

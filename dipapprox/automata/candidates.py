@@ -1,0 +1,133 @@
+"""Dear runs by construction, for automata whose cost vectors are too wide to search.
+
+Along a heaviest path through the components, every component is gone round so that each of its
+edges is used, some times; inputs that lie below what they are compared with fall, those above
+rise, those between do both in turn. What is found is a lower bound by its flows; nothing is
+claimed of how good it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.runs import Run, run_of, shortest_walk
+from dipapprox.automata.shifts import Changes, RunCost, run_cost
+from dipapprox.automata.unfolding import Quotient, Unfolding
+from dipapprox.automata.weights import Weight
+
+LONGEST = 3000
+"""Steps of a run that is tried."""
+
+_ROUNDS = (2, 4, 8)
+_MOST_TURNS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A run, the changes of its inputs, and what they cost."""
+
+    run: Run
+    changes: Changes
+    cost: RunCost
+
+
+def dear_runs(quotient: Quotient, weight: Weight) -> Iterator[Candidate]:
+    """Yield dearer and dearer runs; none if the shortest that is constructed is too long.
+
+    Args:
+        quotient: The automaton.
+        weight: Whose path is followed.
+    """
+    automaton = quotient.whole.automaton
+    best: Candidate | None = None
+    for walk in _walks(quotient.graph, weight):
+        run = run_of(quotient.whole, quotient.lift(walk))
+        changes = first_changes(quotient.graph, walk)
+        found = Candidate(run, changes, run_cost(automaton, run, changes))
+        if best is None or found.cost.value > best.cost.value:
+            best = found
+            yield best
+    if best is not None:
+        yield from _turned(automaton, best)
+
+
+def _walks(graph: Unfolding, weight: Weight) -> Iterator[tuple[int, ...]]:
+    for rounds in _ROUNDS:
+        walk = _covering(graph, weight, rounds)
+        if len(walk) > LONGEST:
+            return
+        yield walk
+
+
+def _covering(graph: Unfolding, weight: Weight, rounds: int) -> tuple[int, ...]:
+    walk: list[int] = []
+    node = 0
+    for bridge in (*weight.bridges, None):
+        tour = _tour(graph, node)
+        walk += tour * rounds
+        if bridge is None or len(walk) > LONGEST:
+            break
+        walk += _to(graph, node, graph.edges[bridge].source)
+        walk.append(bridge)
+        node = graph.edges[bridge].target
+    return tuple(walk)
+
+
+def _tour(graph: Unfolding, node: int) -> list[int]:
+    """Return a closed walk from a node through all edges of its component; empty if none."""
+    component = graph.components[node]
+    left = {
+        edge
+        for edge in range(len(graph.edges))
+        if graph.is_internal(edge) and graph.components[graph.edges[edge].source] == component
+    }
+    tour: list[int] = []
+    here = node
+    while left and len(tour) <= LONGEST:
+        sources = {graph.edges[edge].source for edge in left}
+        walk = shortest_walk(graph, here, sources.__contains__, component)
+        if walk is None:
+            break
+        tour += walk
+        here = graph.edges[walk[-1]].target if walk else here
+        edge = min(edge for edge in left if graph.edges[edge].source == here)
+        tour.append(edge)
+        here = graph.edges[edge].target
+        left.difference_update(tour)
+    return [*tour, *_to(graph, here, node)] if tour else []
+
+
+def _to(graph: Unfolding, start: int, goal: int) -> tuple[int, ...]:
+    return shortest_walk(graph, start, goal.__eq__, graph.components[start]) or ()
+
+
+def first_changes(graph: Unfolding, walk: tuple[int, ...]) -> Changes:
+    """Return changes of the inputs of a walk by what they are compared with."""
+    seen: dict[int, int] = {}
+    changes = []
+    for edge in walk:
+        transition = graph.transition(edge)
+        times = seen[edge] = seen.get(edge, 0) + 1
+        if not graph.automaton.reads(transition):
+            changes.append(0)
+        elif transition.above and transition.below:
+            changes.append(1 if times % 2 else -1)
+        else:
+            changes.append(-1 if transition.below else 1)
+    return tuple(changes)
+
+
+def _turned(automaton: Automaton, best: Candidate) -> Iterator[Candidate]:
+    """Turn single changes round, the dearest positions first, and keep what costs more."""
+    rates = [automaton.rate(automaton.transitions[index]) for index in best.run]
+    inputs = [place for place, change in enumerate(best.changes) if change]
+    inputs.sort(key=lambda place: -rates[place])
+    for place in inputs[:_MOST_TURNS]:
+        turned = list(best.changes)
+        turned[place] = -turned[place]
+        cost = run_cost(automaton, best.run, tuple(turned))
+        if cost.value > best.cost.value:
+            best = Candidate(best.run, tuple(turned), cost)
+            yield best

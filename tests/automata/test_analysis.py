@@ -1,0 +1,376 @@
+"""What is found about an automaton: published verdicts, oracles of the coupling paper, limits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.automata.analysis import Analysis, RunBound, WeightBound, analyse
+from dipapprox.automata.determined import (
+    determined_extension,
+    is_determined,
+    outputs_determine_runs,
+)
+from dipapprox.automata.families import cost_of_rounds, gain_of_round, repeated, rounds_beyond
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.optimum import ClosedFamily
+from dipapprox.automata.runs import Run, orders
+from dipapprox.automata.shifts import proves, run_cost
+from dipapprox.automata.structures import holds
+from dipapprox.automata.unfolding import augment
+from dipapprox.automata.validity import outputs_distinguish
+from dipapprox.automata.words import HalfLine, Symbol, WordBound, word_bound, word_rate
+from dipapprox.limits import Limits
+from tests.automata import examples
+from tests.automata.examples import automaton, chain
+from tests.automata.random_automata import feasible_runs, random_automaton
+
+
+def check(found: Analysis) -> Analysis:
+    """Look at everything that an analysis claims and that has a proof of its own."""
+    if found.structure is not None:
+        assert holds(found.automaton, found.structure)
+    for bound in (found.lower, RunBound(found.dearest) if found.dearest else None):
+        if isinstance(bound, RunBound):
+            run, changes, cost = (
+                bound.candidate.run,
+                bound.candidate.changes,
+                bound.candidate.cost,
+            )
+            assert orders(found.automaton, run) is not None
+            assert proves(found.automaton, run, changes, cost)
+    if isinstance(found.lower, WordBound):
+        bound_ = found.lower
+        again = word_bound(found.automaton, bound_.first, bound_.second, bound_.word, Limits())
+        assert again == bound_
+        for one, other in zip(bound_.first, bound_.second, strict=True):
+            assert (one is None) == (other is None)
+            assert one is None or other is None or abs(one - other) <= 1
+    if found.upper is not None:
+        assert found.least <= found.upper.value
+    assert (found.reason is None) == (found.is_exact or found.unbounded)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        (examples.SVT, "5/4"),
+        (examples.NUM_SPARSE, "7/4"),
+        (examples.NUM_RANGE_2, "5/4"),
+        (examples.TWO_RANGE_2, "2"),
+        (examples.m_range(1), "1"),
+        (examples.m_range(3), "1"),
+        (examples.m_range(20), "1"),
+        (examples.m_range(80), "1"),
+        (examples.sparse_vector(30), "1"),
+        (examples.k_min_max(2), "1"),
+        (examples.GAP_PV, "101/5"),
+    ],
+)
+def test_private_automata_have_their_least_budget(text: str, least: str) -> None:
+    found = check(analyse(automaton(text), Limits()))
+    assert found.well_formed
+    assert found.is_exact
+    assert found.least == Fraction(least)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (examples.DISCLOSING, "DC"),
+        (examples.NUM_RANGE_1, "PV"),
+        (examples.LEAKING_CYCLE, "LC"),
+        (examples.LEAKING_CYCLE_OF_THE_PAPER, "LC"),
+        (examples.TWO_RANGE_1, "LP"),
+        (examples.all_pairs(4), "LP"),
+    ],
+)
+def test_automata_without_a_budget_have_a_structure(text: str, code: str) -> None:
+    found = check(analyse(automaton(text), Limits()))
+    assert found.well_formed is False
+    assert found.unbounded
+    assert found.upper is None
+    assert found.structure is not None
+    assert found.structure.code == code
+
+
+def test_what_is_not_seen_is_unknown() -> None:
+    """The paper's NWF: a structure, but nothing is ever seen, and it is private."""
+    found = check(analyse(automaton(examples.SILENT), Limits()))
+    assert (found.well_formed, found.determined, found.unbounded) == (False, False, False)
+    assert found.upper is None
+    assert found.least == 0
+    assert found.reason == "several runs look alike"
+
+
+@pytest.mark.parametrize("k", [3, 6])
+def test_bounds_of_automata_whose_runs_look_alike(k: int) -> None:
+    """D* of k-MIN-MAX is (3k + 2)/(4k) for even k, its least budget 1/2 + 1/k."""
+    found = check(analyse(automaton(examples.k_min_max(k)), Limits()))
+    least = Fraction(1, 2) + Fraction(1, k)
+    assert found.upper is not None
+    assert found.least <= least <= found.upper.value
+    assert found.least >= Fraction(1, 2)
+
+
+CHAINS = [
+    (chain("1", True, ">=1", ">=3/2"), "2"),
+    (chain("1/2", True, "<3/2", ">=1"), "3"),
+    (chain("1/3", True, "<1", ">=3/2*", "<3/2"), "17/3"),
+    (chain("1/2", False, ">=2/3", ">=3/2"), "1/2"),
+    (chain("1/2", False, "<3/2", ">=1"), "5/2"),
+    (chain("1/3", True, ">=2/3", "<1/4"), "7/6"),
+    (chain("1", True, "<2/3", ">=1", ">=1/3"), "8/3"),
+    (chain("1", True, ">=2/3", "<1/2", ">=1/2*"), "3"),
+    (chain("1/2", True, "<1"), "1"),
+    (chain("1", True, "<1/2"), "1"),
+    (chain("1", True, "<1"), "2"),
+    # The starred path of the paper's Proposition 4.29: its shift follows the input.
+    (chain("1", True, ">=1", ">=1", ">=1", ">=1"), "2"),
+    (chain("1", True, ">=1", ">=1*"), "2"),
+    (examples.sparse_vector(1), "1"),
+    (examples.sparse_vector(4), "1"),
+    (
+        """
+(q0, 1, 0): x := insample; output oi; goto q1
+(q1, 1, 0): if (insample >= x) then output oa; goto q2
+            elseif (insample < x) then output ob; goto q3
+(q2, 1, 0): if (insample >= x) then output oa; goto q2
+(q3, 1, 0): if (insample < x) then output ob; goto q3
+""",
+        "2",
+    ),
+    (
+        """
+(q0, 1, 0): x := insample; output oi; goto q1
+(q1, 1/2, 0): if (insample < x) then output oa; goto q2
+(q2, 1, 0): if (insample < x) then x := insample; output oa; goto q3
+(q3, 1/2, 0): if (insample >= x) then output oa; goto q4
+""",
+        "3",
+    ),
+    (
+        """
+(q0:non-input, 1/2, 0): x := insample; output oi; goto q1
+(q1, 1/4, 0, 1/2, 0): if (insample < x) then output obot; goto q1
+                      elseif (insample >= x) then output insampleprime; goto q2
+""",
+        "3/2",
+    ),
+]
+"""One-threshold automata of the coupling paper with their least budgets."""
+
+
+@pytest.mark.parametrize(("text", "least"), CHAINS)
+def test_one_threshold_automata_have_the_budgets_of_their_couplings(text: str, least: str) -> None:
+    found = check(analyse(automaton(text), Limits()))
+    assert found.is_exact
+    assert isinstance(found.upper, ClosedFamily)
+    assert found.least == Fraction(least)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (chain("1", False, "<1*", ">=1", ">=1*"), "LP"),
+        (
+            "(q0:non-input, 1/2, 0): x := insample; output oi; goto q1\n"
+            "(q1, 1/4, 0): if (insample < x) then output ob; goto q1 "
+            "elseif (insample >= x) then output insample; goto q2",
+            "PV",
+        ),
+        ("(q0, 1, 0, 1, 0): x := insample; output insampleprime; goto q0", "DC"),
+        (chain("1", False, "<1*").replace("output oi", "output insample"), "PV"),
+        # A hole of the paper's graph: a cycle that stores and compares needs a test of its own.
+        (
+            "(q0, 1, 0): x := insample; output oi; goto q1\n"
+            "(q1, 1, 0): x := insample; output oi; goto q2\n"
+            "(q2, 1, 0): if (insample < x) then output oa; goto q1",
+            "LC",
+        ),
+    ],
+)
+def test_one_threshold_automata_without_a_budget(text: str, code: str) -> None:
+    found = check(analyse(automaton(text), Limits()))
+    assert found.unbounded
+    assert found.structure is not None
+    assert found.structure.code == code
+
+
+# --- families of runs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "costs", "gain"),
+    [
+        (examples.DISCLOSING, ["1/4", "1/2", "3/4"], "1/4"),
+        (examples.NUM_RANGE_1, ["1/4", "1/2", "3/4"], "1/4"),
+        (examples.TWO_RANGE_1, ["1/2", "1", "3/2"], "1/4"),
+        (examples.LEAKING_CYCLE, ["0", "1/3", "1/3"], "1/6"),
+    ],
+)
+def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> None:
+    found = analyse(automaton(text), Limits())
+    structure = found.structure
+    assert structure is not None
+    seen = [cost_of_rounds(found.automaton, structure, rounds) for rounds in (1, 2, 3)]
+    assert seen == [Fraction(cost) for cost in costs]
+    assert gain_of_round(found.automaton, structure) == Fraction(gain)
+    budget = Fraction(10)
+    rounds = rounds_beyond(found.automaton, structure, budget)
+    assert cost_of_rounds(found.automaton, structure, rounds) > budget
+    assert cost_of_rounds(found.automaton, structure, rounds - 1) <= budget
+
+
+def test_families_of_random_structures_grow_as_claimed() -> None:
+    kinds = set()
+    for seed in range(150):
+        found = analyse(random_automaton(seed, variables=1 + seed % 2, states=4), Limits())
+        structure = found.structure
+        if structure is None:
+            continue
+        kinds.add(structure.code)
+        few = cost_of_rounds(found.automaton, structure, 3)
+        many = cost_of_rounds(found.automaton, structure, 13)
+        assert many >= few + 9 * gain_of_round(found.automaton, structure), seed
+        run, changes = repeated(found.automaton, structure, 4)
+        assert orders(found.automaton, run) is not None
+        assert proves(found.automaton, run, changes, run_cost(found.automaton, run, changes))
+    assert kinds == {"LC", "DC", "LP", "PV"}
+
+
+# --- runs that look alike -----------------------------------------------------------------------
+
+
+def looks(found: Automaton, run: Run) -> tuple[object, ...]:
+    """What is seen of a run, and where it reads."""
+    shown = []
+    for index in run:
+        output = found.transitions[index].output
+        reads = found.reads(found.transitions[index])
+        shown.append((output if isinstance(output, str) else None, reads))
+    return tuple(shown)
+
+
+def test_a_run_is_determined_iff_no_other_short_run_looks_like_it() -> None:
+    seen = set()
+    for seed in range(60):
+        found = random_automaton(seed, variables=1, states=3, distinct=seed % 3 == 0)
+        whole = augment(found, Limits())
+        runs = list(feasible_runs(found, 4))
+        words = [looks(found, run) for run in runs]
+        for run, word in zip(runs, words, strict=True):
+            alone = words.count(word) == 1
+            assert is_determined(whole, run) == alone
+            seen.add(alone)
+        if outputs_distinguish(found):
+            assert outputs_determine_runs(whole)
+            assert len(set(words)) == len(words)
+    assert seen == {True, False}
+
+
+LATER = """
+(q1, 1, 0): x := insample; output oa; goto q2
+(q2, 1, 0): if (insample < x) then output ob; goto q3 elseif (insample >= x) then output ob; goto q4
+(q3, 1, 0): output oc; goto q5
+(q4, 1, 0): output od; goto q5
+"""
+
+
+def test_a_later_output_may_tell_runs_apart() -> None:
+    found = automaton(LATER)
+    whole = augment(found, Limits())
+    assert not outputs_determine_runs(whole)
+    assert not is_determined(whole, (0, 1))
+    assert determined_extension(whole, (0, 1)) == (0, 1, 3)
+    assert is_determined(whole, (0, 1, 3))
+    assert determined_extension(augment(automaton(examples.SILENT), Limits()), (0, 1)) is None
+    result = check(analyse(found, Limits()))
+    assert result.is_exact
+    assert isinstance(result.lower, RunBound)
+    assert result.least == 2
+
+
+def test_repeated_parts_may_be_mistaken_for_others() -> None:
+    """Whoever goes round once more in front looks like whoever does so behind."""
+    text = """
+(q1, 1, 0): x := insample; output oa; goto q2
+(q2, 1, 0): if (insample < x) then output ob; goto q2 elseif (insample >= x) then output ob; goto q3
+(q3, 1, 0): if (insample >= x) then output ob; goto q3 elseif (insample < x) then output oz; goto q4
+"""
+    found = check(analyse(automaton(text), Limits()))
+    assert found.structure is not None
+    assert found.structure.code == "LP"
+    assert not found.unbounded
+    assert found.reason == "several runs look alike"
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
+    """SVT: two rounds below, then above; t large enough."""
+    svt = automaton(examples.SVT)
+    word = (Symbol("oin"), Symbol("obot"), Symbol("obot"), Symbol("otop"))
+    far = tuple(Fraction(value) for value in (-8, -8, 8))
+    near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
+    bound = word_bound(svt, (None, *far), (None, *near), word, Limits())
+    assert bound is not None
+    swapped = word_bound(svt, (None, *near), (None, *far), word, Limits())
+    assert swapped is not None
+    assert max(bound.value, swapped.value) <= Fraction(5, 4)
+    assert bound.value == -swapped.value
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
+    """Reads (-3, 3, 0, …), loop (-9, -9, 9, 9), out at the top at -20: 1/2 + 1/k."""
+    first = [-3, 3, *[0] * (k - 2), -9, -9, 9, 9, -20]
+    changes = [-1, 1, *[0] * (k - 2), 1, 1, -1, -1, 1]
+    word = (*[Symbol("oread")] * k, *[Symbol("oc")] * 4, Symbol("otop"))
+    second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
+    found = automaton(examples.k_min_max(k))
+    bound = word_bound(found, tuple(map(Fraction, first)), second, word, Limits())
+    assert bound is not None
+    assert bound.value == Fraction(1, 2) + Fraction(1, k)
+
+
+def test_rates_of_real_outputs() -> None:
+    found = automaton("(q1, 1/3, 5, 2, 1): output insampleprime; goto q2")
+    seen = (HalfLine(Fraction(4), True),)
+    assert word_rate(found, (Fraction(1),), seen, Limits()) == 2 * (4 - 2)
+    assert word_rate(found, (Fraction(7),), seen, Limits()) == 0
+    assert word_rate(found, (None,), seen, Limits()) is None
+    assert word_rate(found, (Fraction(1),), (Symbol("oa"),), Limits()) is None
+    compared = automaton("(q1, 1/3, 5): output insample; goto q2")
+    assert word_rate(compared, (Fraction(1),), seen, Limits()) == 0
+    assert word_rate(compared, (Fraction(-4),), seen, Limits()) == 1
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def test_limits_end_with_the_bounds_known_so_far() -> None:
+    found = analyse(automaton(examples.all_pairs(4)), Limits(states=1000))
+    assert found.well_formed is None
+    assert (found.least, found.upper) == (0, None)
+    assert found.reason == "path limit: more than 1000 symbolic states"
+
+
+def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dipapprox.automata.optimum.MOST_VECTORS", 3)
+    found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
+    assert isinstance(found.upper, WeightBound)
+    assert found.upper.value == 1
+    assert 0 < found.least < 1
+    assert found.reason == "more than 3 cost vectors"
+
+
+def test_wide_automata_are_bounded_by_their_weight() -> None:
+    found = check(analyse(automaton(examples.m_range(9)), Limits()))
+    assert isinstance(found.upper, WeightBound)
+    assert isinstance(found.lower, RunBound)
+    assert found.is_exact
+    assert found.published == 1
