@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.remembered import RememberedRows
@@ -18,12 +19,10 @@ from dipapprox.semantics.state import FinalStates
 if TYPE_CHECKING:
     from dipapprox.exact import distributions
     from dipapprox.exact.choices import validity
-    from dipapprox.exact.signs import interval
     from dipapprox.privacy import exact_pairs, possible
 else:
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
-    interval = Deferred("dipapprox.exact.signs.interval")
     possible = Deferred("dipapprox.privacy.possible")
     validity = Deferred("dipapprox.exact.choices.validity")
 
@@ -44,7 +43,7 @@ def open_probabilities(
         LimitReached: If that cannot be told.
     """
     if states.laws:
-        point = interval.EpsilonInterval(epsilon, epsilon, True, True)
+        point = EpsilonInterval(epsilon, epsilon, True, True)
         validity.check_choices(states.laws, point, options.limits)
     return OutputProbabilities(states, epsilon, method or open_method(options), options.limits)
 

@@ -26,7 +26,10 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.products.layout import select_parts
+from dipapprox.privacy.products.losses import Losses
 from dipapprox.privacy.products.program import ProductProgram
+from dipapprox.privacy.products.source import ProductSource
+from dipapprox.privacy.products.witness import product_witness
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -34,16 +37,10 @@ from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
     from dipapprox.privacy.products import exact as exact_products
-    from dipapprox.privacy.products import losses as product_losses
     from dipapprox.privacy.products import search as product_search
-    from dipapprox.privacy.products import source as product_source
-    from dipapprox.privacy.products import witness as product_witnesses
 else:
     exact_products = Deferred("dipapprox.privacy.products.exact")
-    product_losses = Deferred("dipapprox.privacy.products.losses")
     product_search = Deferred("dipapprox.privacy.products.search")
-    product_source = Deferred("dipapprox.privacy.products.source")
-    product_witnesses = Deferred("dipapprox.privacy.products.witness")
 
 
 @rare_collections()
@@ -131,11 +128,9 @@ class _Run:
     def check_product(self, product: ProductProgram) -> None:
         """Check the pairs of independent parts."""
         self.number_of_outputs, self.final_states = product.outputs, product.final_states
-        source = self.source = product_source.ProductSource(
-            product, self.claim.epsilon, self.options
-        )
-        losses = product_losses.Losses(source, self.selection, self.options.limits)
-        self.describe = lambda attempt, certain: product_witnesses.product_witness(
+        source = self.source = ProductSource(product, self.claim.epsilon, self.options)
+        losses = Losses(source, self.selection, self.options.limits)
+        self.describe = lambda attempt, certain: product_witness(
             losses, attempt, self.claim.delta if certain else None
         )
         exact = exact_products.open_exact_product(product, self.claim.epsilon, self.options)
