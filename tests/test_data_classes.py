@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import pickle
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -158,3 +159,14 @@ def test_an_object_checks_itself_and_matches() -> None:
             assert (x, y, Point.unit, Point.__doc__) == (5, 2, "m", "A place.")
     with pytest.raises(ValueError, match="default_factory"):
         data_classes.field(default=[])
+
+
+def test_the_package_has_no_others() -> None:
+    """Whoever imports the standard library's pays for its loading and for all methods."""
+    package = Path(data_classes.__file__).parent
+    others = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "\nfrom dataclasses import" in path.read_text(encoding="utf-8")
+    }
+    assert others == {"experiments/sweep/case.py"}, "cached properties exclude slots"

@@ -10,11 +10,11 @@ wide? with more and more bits: all at once, or the pairs that may be the largest
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding

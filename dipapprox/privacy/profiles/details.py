@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
