@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
+import msgspec
 from jsonschema import Draft202012Validator
+
+from dipapprox.certificates.numbers import number_reader, number_text
+from dipapprox.schemas.generate import SCHEMAS
 
 OPTIONAL = {
     "check": {"budget", "eps", "eps_prv", "inequalities", "interval"},
@@ -24,8 +30,17 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def check_schema(name: str, fields: dict[str, Any]) -> None:
-    """Check that an output suits its schema, and that only optional fields can be left out."""
+    """Check that an output suits its schema, that only optional fields can be left out, and that
+    one of the types that the schema is made from reads it, and writes the same."""
     found = validator(name)
     found.validate(fields)
     for field in set(fields) - OPTIONAL.get(name, set()):
         assert not found.is_valid({k: v for k, v in fields.items() if k != field}), field
+    (read,) = _read(SCHEMAS[name][1], fields)
+    assert json.loads(msgspec.json.encode(read, enc_hook=number_text)) == fields
+
+
+def _read(kinds: Iterable[type[msgspec.Struct]], fields: dict[str, Any]) -> Iterator[object]:
+    for kind in kinds:
+        with suppress(msgspec.ValidationError):
+            yield msgspec.convert(fields, kind, dec_hook=number_reader())

@@ -17,7 +17,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _Types = Iterable[type[Struct]]
 
-_KINDS: dict[str, tuple[str, _Types]] = {
+SCHEMAS: dict[str, tuple[str, _Types]] = {
     "certificate": (
         "a certificate: dipapprox verify --certificate",
         KINDS[verdicts.FORMAT].values(),
@@ -58,6 +58,7 @@ _KINDS: dict[str, tuple[str, _Types]] = {
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
 }
+"""The title of every schema, and the types one of which what it describes has."""
 
 
 def _enclosed_unless_rational(field: str, enclosure: str) -> dict[str, object]:
@@ -78,7 +79,7 @@ def schema_texts() -> dict[str, str]:
     """Return the text of each file by the name of its schema."""
     return {
         name: json.dumps(_in_order(_schema(name, *kind)), indent=2, ensure_ascii=False) + "\n"
-        for name, kind in _KINDS.items()
+        for name, kind in SCHEMAS.items()
     }
 
 
