@@ -16,31 +16,29 @@ if TYPE_CHECKING:
     from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
     from dipapprox.privacy.certificate import Certificate, ProgramText
     from dipapprox.privacy.claim import Claim
-    from dipapprox.privacy.decisions.decision import Decision, Ruling, Violation
-    from dipapprox.privacy.interface import (
-        calibrate,
-        certify,
-        decide,
-        pair_distributions,
-        parse,
-        probabilities,
-        profile,
-        verify,
-        verify_interval,
-    )
+    from dipapprox.privacy.decisions.decision import Decision, Violation
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.options import Engine, Options
     from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
     from dipapprox.privacy.profiles.calibration_result import Calibration
     from dipapprox.privacy.profiles.loss import PairDistributions
     from dipapprox.privacy.profiles.profile_result import (
-        LeastBudget,
         LeastDelta,
+        LeastEpsPrv,
         PrivacyCurve,
         RenyiProfile,
     )
-    from dipapprox.privacy.profiles.question import AtBudget, AtDelta, AtOrders, OnCurve
     from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+    from dipapprox.questions.interface import (
+        calibrate,
+        certify,
+        decide,
+        pair_distributions,
+        parse,
+        probability,
+        profile,
+        verify,
+    )
 
 _HOMES = {
     "dipapprox.checking.check": ("check",),
@@ -66,19 +64,7 @@ _HOMES = {
     "dipapprox.privacy.claim": ("Claim",),
     "dipapprox.privacy.decisions.decision": (
         "Decision",
-        "Ruling",
         "Violation",
-    ),
-    "dipapprox.privacy.interface": (
-        "calibrate",
-        "certify",
-        "decide",
-        "pair_distributions",
-        "parse",
-        "probabilities",
-        "profile",
-        "verify",
-        "verify_interval",
     ),
     "dipapprox.privacy.intervals.verdict": ("IntervalVerdict",),
     "dipapprox.privacy.options": (
@@ -92,22 +78,26 @@ _HOMES = {
     "dipapprox.privacy.profiles.calibration_result": ("Calibration",),
     "dipapprox.privacy.profiles.loss": ("PairDistributions",),
     "dipapprox.privacy.profiles.profile_result": (
-        "LeastBudget",
         "LeastDelta",
+        "LeastEpsPrv",
         "PrivacyCurve",
         "RenyiProfile",
-    ),
-    "dipapprox.privacy.profiles.question": (
-        "AtBudget",
-        "AtDelta",
-        "AtOrders",
-        "OnCurve",
     ),
     "dipapprox.privacy.verdict": (
         "Answer",
         "Verdict",
         "Witness",
         "WitnessRow",
+    ),
+    "dipapprox.questions.interface": (
+        "calibrate",
+        "certify",
+        "decide",
+        "pair_distributions",
+        "parse",
+        "probability",
+        "profile",
+        "verify",
     ),
 }
 """Where the public names live, the same as above."""
@@ -116,9 +106,6 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Answer",
-    "AtBudget",
-    "AtDelta",
-    "AtOrders",
     "Calibration",
     "Certificate",
     "CheckResult",
@@ -127,12 +114,11 @@ __all__ = [
     "Enclosure",
     "Engine",
     "IntervalVerdict",
-    "LeastBudget",
     "LeastDelta",
+    "LeastEpsPrv",
     "LimitReached",
     "Limits",
     "NotEnclosed",
-    "OnCurve",
     "Options",
     "Outcome",
     "OutputDistribution",
@@ -142,7 +128,6 @@ __all__ = [
     "Program",
     "ProgramText",
     "RenyiProfile",
-    "Ruling",
     "SourceError",
     "UserError",
     "Verdict",
@@ -155,10 +140,9 @@ __all__ = [
     "decide",
     "pair_distributions",
     "parse",
-    "probabilities",
+    "probability",
     "profile",
     "verify",
-    "verify_interval",
 ]
 
 

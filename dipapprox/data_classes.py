@@ -8,13 +8,13 @@ Here a method is compiled when it is first looked up, and a frozen object is fil
 descriptors of its slots, which takes two thirds of the time of `object.__setattr__`.
 
 What a class means is the same, with these options alone: `slots=True` always, `frozen` and `eq`;
-fields with `default`, `default_factory`, `init`, `repr`, `hash`, `compare` and `kw_only`. Type
-checkers see the standard library's, and its `fields`, `asdict` and `replace` work.
+fields with `default`, `default_factory`, `init`, `repr`, `hash`, `compare`, `kw_only` and
+`metadata`. Type checkers see the standard library's, and its `fields`, `asdict` and `replace` work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["dataclass", "field", "metadata_of", "replace"]
 
 _MISSING: Any = type("_Missing", (), {"__repr__": lambda _: "<factory>"})()
 
@@ -32,7 +32,16 @@ _FIELDS = "__data_fields__"
 class _Field:
     """What is said of an attribute, in the words of `dataclasses.field`."""
 
-    __slots__ = ("compare", "default", "default_factory", "hash", "init", "kw_only", "repr")
+    __slots__ = (
+        "compare",
+        "default",
+        "default_factory",
+        "hash",
+        "init",
+        "kw_only",
+        "metadata",
+        "repr",
+    )
 
     def __init__(
         self,
@@ -44,6 +53,7 @@ class _Field:
         hash: bool | None = None,
         compare: bool = True,
         kw_only: bool = False,
+        metadata: Mapping[str, Any] = _MISSING,
     ) -> None:
         if type(default).__hash__ is None:
             raise ValueError("objects would share a default that can change; use default_factory")
@@ -54,6 +64,7 @@ class _Field:
         self.hash = compare if hash is None else hash
         self.compare = compare
         self.kw_only = kw_only
+        self.metadata = metadata
 
     @property
     def is_positional(self) -> bool:
@@ -131,6 +142,13 @@ def _fields(cls: type) -> dict[str, _Field]:
     """The fields that a class has or inherits, in their order."""
     found: dict[str, _Field] = getattr(cls, _FIELDS, {})
     return found
+
+
+def metadata_of(cls: type) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the fields that have metadata, in their order."""
+    for name, each in _fields(cls).items():
+        if each.metadata is not _MISSING:
+            yield name, each.metadata
 
 
 def _annotations(cls: type) -> dict[str, Any]:

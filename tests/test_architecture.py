@@ -44,6 +44,7 @@ LAYERS = (
     "certificates",
     "pairs",
     "privacy",
+    "questions",
     "experiments",
     "checking",
     "cli",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import AtBudget, Claim
+from dipapprox import Claim
 from dipapprox.certificates.numbers import Decimal, read_rational
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
@@ -66,7 +66,7 @@ def test_texts_of_huge_numbers() -> None:
         with pytest.raises(UserError, match="x is too long or too extreme"):
             parse_rational(text, "x")
     with pytest.raises(UserError, match="eps is too long"):
-        dipapprox.profile(dipapprox.parse(SUMS), Q(10**5000), AtBudget(Q(1)))
+        dipapprox.profile(dipapprox.parse(SUMS), eps=Q(10**5000), eps_prv=Q(1))
     assert sys.get_int_max_str_digits() == limit
 
 
@@ -92,7 +92,7 @@ def sums(tmp_path: Path) -> Path:
 def test_answers_about_huge_numbers_are_written(path: Path) -> None:
     program = dipapprox.parse(SUMS)
     for epsilon in (Q(1), Q(1, LARGE)):
-        verdict = dipapprox.verify(program, Claim(epsilon, Q(1, 10)))
+        verdict = dipapprox.verify(program, eps=epsilon, delta=Q(1, 10))
         assert json.loads(verdict.to_json())["eps"] == exact_text(epsilon)
         assert "Verdict(" in repr(verdict)
     status, fields = run_json("explain", str(path), "--closed-form")

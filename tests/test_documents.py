@@ -26,7 +26,7 @@ import pytest
 import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.cli.command import COMMANDS
-from dipapprox.experiments.sweep.tasks import TASKS
+from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.language.load import parse_program
 from tests.experiments.test_pictures import words
 
@@ -153,7 +153,7 @@ def test_what_there_is_is_documented() -> None:
         text = (ROOT / start).read_text(encoding="utf-8")
         assert not [name for name in COMMANDS if f"`{name}`" not in text], start
     sweeps = (ROOT / "docs" / "sweeps-and-tables.md").read_text(encoding="utf-8")
-    keys = {field.name for task in TASKS.values() for field in task.fields}
+    keys = {key.name for task in TASKS for key in keys_of(task)}
     assert not [key for key in sorted({*keys, *TASKS}) if f"`{key}`" not in sweeps]
     python = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     functions = [name for name in dipapprox.__all__ if name.islower()]

@@ -5,8 +5,8 @@
 Names other than eps, eps_prv, delta and pairs are parameters of the program. What holds for all
 eps, or fails for some, is promised by other lines:
 
-    # decide: private at N = 3, c = 2
-    # decide: violated for eps in 0..1 at N = 2, budget = 1/2, delta = exp(-3)
+    # decide: DP at N = 3, c = 2
+    # decide: Not_DP for eps in 0..1 at N = 2, budget = 1/2, delta = exp(-3)
 
 for all eps > 0 unless an interval is given. Names other than budget (the t of t * eps, by default
 1), delta (by default 0) and pairs are parameters. "refused": the program makes no sense there.
@@ -31,7 +31,7 @@ from dipapprox.privacy.verifier import verify
 PROGRAMS = Path(__file__).parent.parent / "programs"
 FILES = sorted(PROGRAMS.rglob("*.dpg"))
 _DECIDED = re.compile(
-    r"^# decide: (private|violated|unknown|refused)(?: for eps in (\S+))?(?: at (.*))?$",
+    r"^# decide: (DP|Not_DP|Unknown|refused)(?: for eps in (\S+))?(?: at (.*))?$",
     re.MULTILINE,
 )
 _EXPECTED = re.compile(r"^# expected: (DP|Not_DP|Unknown) at (.*)$", re.MULTILINE)
@@ -51,7 +51,7 @@ class Decision:
     """What a header promises about all epsilons.
 
     Attributes:
-        verdict: "private", "violated", "unknown" or "refused".
+        verdict: "DP", "Not_DP", "Unknown" or "refused".
         interval: "LO..HI"; None for all eps > 0.
         settings: As written, by name.
     """

@@ -19,7 +19,7 @@ import pytest
 from flint import ctx
 
 import dipapprox
-from dipapprox import AtBudget, Claim, Options, SourceError
+from dipapprox import Claim, Options, SourceError
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
@@ -88,30 +88,36 @@ def complaint(parse: Callable[[str], object], text: str) -> str:
 
 def jobs() -> dict[str, Callable[[], Any]]:
     """What one thread does; every call reads its own program."""
-    half = Claim(epsilon=Fraction(1, 2), delta=Fraction(1, 100))
+    half = Claim(eps=Fraction(1, 2), delta=Fraction(1, 100))
 
     def read(text: str) -> dipapprox.Program:
         return dipapprox.parse(text)
 
     def probabilities(row: tuple[int, ...]) -> Any:
-        return dipapprox.probabilities(read(CHAIN), 1, row)
+        return dipapprox.probability(read(CHAIN), eps=1, input=row)
 
     certificate = dipapprox.certify(
-        read(RESPONSE), RESPONSE, dipapprox.verify(read(RESPONSE), half)
+        read(RESPONSE),
+        RESPONSE,
+        dipapprox.verify(read(RESPONSE), eps=half.eps, eps_prv=half.eps_prv, delta=half.delta),
     ).to_json()
     return {
         "parse": lambda: repr(read(CHAIN)),
         "wrong": lambda: complaint(read, WRONG),
         "wrong dip": lambda: complaint(parse_dip, DIP),
         **{str(row): partial(probabilities, row) for row in product((0, 1), (0, 1), (1,), (0,))},
-        "verify": lambda: dipapprox.verify(read(CHAIN), half),
-        "mixed": lambda: dipapprox.verify(read(LAPLACE), half),
-        "nested": lambda: dipapprox.probabilities(
-            read(LAPLACE), 1, [1], Options(engine=dipapprox.Engine.NESTED)
+        "verify": lambda: dipapprox.verify(
+            read(CHAIN), eps=half.eps, eps_prv=half.eps_prv, delta=half.delta
         ),
-        "profile": lambda: dipapprox.profile(read(RESPONSE), 1, AtBudget(Fraction(1, 2))),
+        "mixed": lambda: dipapprox.verify(
+            read(LAPLACE), eps=half.eps, eps_prv=half.eps_prv, delta=half.delta
+        ),
+        "nested": lambda: dipapprox.probability(
+            read(LAPLACE), eps=1, input=[1], options=Options(engine=dipapprox.Engine.NESTED)
+        ),
+        "profile": lambda: dipapprox.profile(read(RESPONSE), eps=1, eps_prv=Fraction(1, 2)),
         "calibrate": lambda: dipapprox.calibrate(
-            read(RESPONSE), 1, Fraction(1, 100), width=Fraction(1, 10)
+            read(RESPONSE), eps_prv=1, delta=Fraction(1, 100), width=Fraction(1, 10)
         ),
         "decide": lambda: dipapprox.decide(read(RESPONSE)),
         "check": lambda: dipapprox.check(certificate),
@@ -202,7 +208,7 @@ def test_engines_may_change_turns_in_mid_integral(
 
     def enclosed(bits: int) -> Any:
         options = Options(engine=dipapprox.Engine.NESTED, precision=bits)
-        return without_seconds(dipapprox.probabilities(program, 1, [1], options))
+        return without_seconds(dipapprox.probability(program, eps=1, input=[1], options=options))
 
     asked = [30, 60, 90, 120]
     alone = list(map(enclosed, asked))

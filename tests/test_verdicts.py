@@ -25,7 +25,7 @@ def program(body: str, domain: str = "0, 1") -> dipapprox.Program:
 
 def chance(body: str, epsilon: Fraction, row: tuple[int, ...] = (0,)) -> dipapprox.Enclosure:
     """Enclose Pr[out = 1]."""
-    found = dipapprox.probabilities(program(body), epsilon, row)
+    found = dipapprox.probability(program(body), eps=epsilon, input=row)
     assert isinstance(found, dipapprox.OutputDistribution)
     one = [each.probability for each in found.outputs if each.output == (1,)]
     assert one[0].width <= Fraction(1, 2**40)
@@ -50,7 +50,9 @@ if xa < y and xb < y and xc < y and xa > 1/2 then out <- 1 end
 )
 def test_programs_that_mislead_the_published_tool(body: str, domain: str, budget: str) -> None:
     claim = Claim(8, Fraction(1, 100), Fraction(budget))
-    verdict = dipapprox.verify(program(body, domain), claim)
+    verdict = dipapprox.verify(
+        program(body, domain), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
+    )
     assert verdict.answer is Answer.NOT_DP
     assert verdict.witness is not None
     assert verdict.witness.delta_enclosure.lower > claim.delta
@@ -103,13 +105,18 @@ def test_the_boundary_of_a_gaussian_threshold() -> None:
     boundary = Fraction(PHI(0.5) - PHI(-0.5))
     for offset, answer in ((-1, Answer.NOT_DP), (1, Answer.DP)):
         claim = Claim(1, boundary + Fraction(offset, 10**6), 0)
-        assert dipapprox.verify(program(body), claim).answer is answer
+        assert (
+            dipapprox.verify(
+                program(body), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
+            ).answer
+            is answer
+        )
 
 
 def test_an_exactly_critical_delta_is_never_refuted() -> None:
     """Pr[q = 1] / Pr[q = 0] is exactly e^eps for a Laplace threshold at 1."""
     body = "r <- Lap(q, 1/eps)\nif r >= 1 then out <- 1 end"
-    verdict = dipapprox.verify(program(body), Claim(Fraction(1, 2), 0))
+    verdict = dipapprox.verify(program(body), eps=Fraction(1, 2), delta=0)
     assert verdict.answer is not Answer.NOT_DP
     if verdict.answer is Answer.UNKNOWN:
         assert verdict.reason is not None

@@ -9,13 +9,13 @@ claimed of how good it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.runs import Run, run_of, shortest_walk
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
 from dipapprox.automata.weights import Weight
+from dipapprox.data_classes import dataclass
 
 LONGEST = 3000
 """Steps of a run that is tried."""

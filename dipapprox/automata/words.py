@@ -15,13 +15,13 @@ differences), so a pass over the word with the stored values finds the rate exac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 from dipapprox.automata.model import Automaton, Sample, Transition, is_real
 from dipapprox.automata.runs import Run
 from dipapprox.automata.shifts import Changes
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 

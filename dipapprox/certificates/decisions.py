@@ -1,8 +1,8 @@
 """Certificates of decisions for all ε of an interval: `decide --certificate`.
 
-Evidence of "private" is every distinct inequality as the exact form that is >= 0, with one pair of
+Evidence of DP is every distinct inequality as the exact form that is >= 0, with one pair of
 inputs and the outputs that it stands for, and the proof of its sign; the reader enumerates all
-pairs himself. "signs" are further forms that are >= 0. Evidence of "violated" is the witness:
+pairs himself. "signs" are further forms that are >= 0. Evidence of Not_DP is the witness:
 exact forms of both probabilities of every output, and both sides of the inequality enclosed at one
 rational ε.
 """
@@ -131,14 +131,14 @@ class DecisionCertificate(CertificateFields, frozen=True):
 class CertificateOfPrivacy(DecisionCertificate, frozen=True):
     """The claim holds at every ε of the interval."""
 
-    verdict: Literal["private"]
+    verdict: Literal["DP"]
     evidence: Inequalities
 
 
 class CertificateOfViolation(DecisionCertificate, frozen=True):
     """The claim is violated at some ε of the interval."""
 
-    verdict: Literal["violated"]
+    verdict: Literal["Not_DP"]
     evidence: RecordedViolation
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ AnyCertificate = (
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
-    decisions.FORMAT: {"private": CertificateOfPrivacy, "violated": CertificateOfViolation},
+    decisions.FORMAT: {"DP": CertificateOfPrivacy, "Not_DP": CertificateOfViolation},
 }
 """What a file's "format" and "verdict" stand for."""
 

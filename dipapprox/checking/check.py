@@ -61,7 +61,6 @@ from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
-from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
 
@@ -119,7 +118,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     )
 
 
-_ANSWERS = {each.value: each for words in (Answer, Ruling) for each in words}
+_ANSWERS = {each.value: each for each in Answer}
 
 
 def _claim(claim: Claimed | DecisionClaimed) -> Claimed | DecisionClaim:

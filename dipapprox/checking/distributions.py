@@ -59,7 +59,7 @@ class Distributions:
 
     def __init__(self, program: Program, epsilon: Fraction, limits: Limits) -> None:
         self.program = program
-        self.epsilon = epsilon
+        self.eps = epsilon
         self._limits = limits
         self.forest = Forest()
         self.factors: list[PlantedFactor] = []
@@ -85,7 +85,7 @@ class Distributions:
         """
         if row not in self._rows:
             found: dict[tuple[Value, ...], list[tuple[int, ...]]] = {}
-            for path in paths(self.program, self.epsilon, row, self._limits):
+            for path in paths(self.program, self.eps, row, self._limits):
                 parts = factors(path.laws, path.lines, self._limits)
                 if parts is not None:
                     every = (*parts, *path.chances)
@@ -104,7 +104,7 @@ class Distributions:
         for chance in chances_in(happening):
             key = chance.weights, chance.proportional
             if key not in self._lawful:
-                require_distribution(chance, self.epsilon, self._limits)
+                require_distribution(chance, self.eps, self._limits)
                 self._lawful.add(key)
         if isinstance(happening, Absorbed):
             require_ending(happening.chain, self.is_possible, self.is_possible)
@@ -112,7 +112,7 @@ class Distributions:
     def is_possible(self, chance: Chance) -> bool:
         """Whether an outcome of a choice has a probability above 0."""
         if chance not in self._possible:
-            sign = sign_of(chance_form(chance), self.epsilon, self._limits)
+            sign = sign_of(chance_form(chance), self.eps, self._limits)
             self._possible[chance] = sign > 0
         return self._possible[chance]
 
@@ -176,7 +176,7 @@ class DistributionBounds:
         self._factors = known_factors
         self._limits = limits
         self._trees = TreeValues(forest, bits + 8, limits)
-        self._random = RandomValues(owner.epsilon, owner.is_possible, limits)
+        self._random = RandomValues(owner.eps, owner.is_possible, limits)
         self._known: dict[int, Bounds] = {}
         self._outputs: dict[FactorsOfPaths, Bounds] = {}
 

@@ -11,7 +11,6 @@ from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.notation import ends, html_table, parameter_fields
 from dipapprox.privacy.result import Result, Word
@@ -55,7 +54,7 @@ class CheckResult(Result):
     parameters: Mapping[str, Fraction]
     scope: Scope | None
     claim: Claimed | DecisionClaim
-    answer: Answer | Ruling
+    answer: Answer
     pairs: int | None
     rows: int
     inequalities: int | None

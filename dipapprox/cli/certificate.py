@@ -17,7 +17,7 @@ from dipapprox.language.load import language_of, read_text
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
-from dipapprox.privacy.decisions.decision import Decision, Ruling
+from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 
@@ -55,7 +55,7 @@ def write(
             private, certified = found.answer is Answer.DP, partial(certify, verdict=found)
         case Decision():
             missing = without_evidence(found)
-            private = found.ruling is Ruling.PRIVATE
+            private = found.answer is Answer.DP
             certified = partial(certify_decision, decision=found)
         case _:
             assert_never(found)

@@ -20,6 +20,7 @@ from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.notation import parameters_text
 from dipapprox.privacy.verdict import Answer, delta_name
+from dipapprox.questions.computing import LIMITS
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -61,7 +62,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
-    arguments.add_limits(parser)
+    arguments.add_computing(parser, LIMITS)
     arguments.add_output(parser)
 
 

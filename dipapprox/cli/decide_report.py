@@ -10,23 +10,18 @@ from rich.text import Text
 from dipapprox.cli.report import count, interval, pair_table, panel, seconds
 from dipapprox.digits import exact_text
 from dipapprox.privacy.decisions.closed_form import as_text
-from dipapprox.privacy.decisions.decision import (
-    EXACT,
-    Decision,
-    LeastUniformDelta,
-    Ruling,
-    Violation,
-)
+from dipapprox.privacy.decisions.decision import EXACT, Decision, LeastUniformDelta, Violation
 from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
 from dipapprox.privacy.decisions.range_words import ranges_text
 from dipapprox.privacy.notation import parameters_text, valuation_text
+from dipapprox.privacy.verdict import Answer
 
-STYLES = {Ruling.PRIVATE: "green", Ruling.VIOLATED: "red", Ruling.UNKNOWN: "yellow"}
+STYLES = {Answer.DP: "green", Answer.NOT_DP: "red", Answer.UNKNOWN: "yellow"}
 
 _HEADLINES = {
-    Ruling.PRIVATE: "the claim holds",
-    Ruling.VIOLATED: "the claim is violated",
-    Ruling.UNKNOWN: "not decided",
+    Answer.DP: "the claim holds",
+    Answer.NOT_DP: "the claim is violated",
+    Answer.UNKNOWN: "not decided",
 }
 
 _LONGEST_FORMULA = 400
@@ -34,9 +29,9 @@ _LONGEST_FORMULA = 400
 
 def decision_report(decision: Decision) -> RenderableType:
     """Lay out a decision: panel, then the violation."""
-    ruling = decision.ruling
+    answer = decision.answer
     parts: list[RenderableType] = [
-        panel(_headline(decision), ruling.value, STYLES[ruling], _facts(decision))
+        panel(_headline(decision), answer.value, STYLES[answer], _facts(decision))
     ]
     if decision.violation is not None:
         parts.append(_violation(decision, decision.violation))
@@ -72,15 +67,15 @@ def _checked(decision: Decision) -> str:
         return f"{pairs}, {outputs}, {decision.inequalities} {word}, {decision.distinct} distinct"
     where = ""
     if decision.violation is not None:
-        where = f" at ε = {decision.violation.epsilon}"
-    elif decision.ruling is Ruling.PRIVATE:
+        where = f" at ε = {decision.violation.eps}"
+    elif decision.answer is Answer.DP:
         where = f" for {interval_words(decision.epsilons)}"
     return f"{pairs}, {outputs}, by enclosures{where}"
 
 
 def _headline(decision: Decision) -> str:
-    words = _HEADLINES[decision.ruling]
-    if decision.ruling is Ruling.PRIVATE:
+    words = _HEADLINES[decision.answer]
+    if decision.answer is Answer.DP:
         words += f" for {interval_words(decision.epsilons)}"
     return f"{decision.program}: {words}{decision.scope.restriction}"
 
@@ -97,7 +92,7 @@ def _least(decision: Decision, least: LeastUniformDelta) -> str:
 def _violation(decision: Decision, violation: Violation) -> RenderableType:
     first = valuation_text(decision.inputs, violation.input)
     second = valuation_text(decision.inputs, violation.adjacent)
-    title = f"Witness at ε = {exact_text(violation.epsilon)}"
+    title = f"Witness at ε = {exact_text(violation.eps)}"
     table = pair_table(title, (first, second), decision.output_cells, violation.rows)
     factor = "e^ε" if decision.budget == 1 else f"e^({decision.budget} ε)"
     left = right = ""

@@ -30,6 +30,8 @@ from dipapprox.language.core import InputRow, Program
 from dipapprox.language.values import parse_row
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.questions import kinds
+from dipapprox.questions.computing import LIMITS, STRUCTURE
 from dipapprox.semantics.execution import execute
 
 _MOST_ROWS = 1_000
@@ -55,7 +57,7 @@ class ExplainCommand:
     """The command line, read."""
 
     program: ProgramFile
-    epsilon: Fraction
+    eps: Fraction
     input: str | None
     closed_form: bool
     merge: bool
@@ -84,11 +86,10 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="show every output's probability as a formula in ε instead, valid for all ε > 0",
     )
-    arguments.add_structure(parser)
+    arguments.add_computing(parser, (*STRUCTURE, *LIMITS))
     parser.add_argument(
         "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
     )
-    arguments.add_limits(parser)
     arguments.add_output(parser)
 
 
@@ -98,13 +99,14 @@ def read(words: argparse.Namespace) -> ExplainCommand:
     Raises:
         UserError: If a value is malformed or out of range.
     """
+    computing = arguments.computing_of(words)
     return ExplainCommand(
         program=program_of(words),
-        epsilon=arguments.epsilon_of(words),
+        eps=kinds.positive(words.eps, "--eps"),
         input=words.input,
         closed_form=words.closed_form,
-        merge=not words.no_merge,
-        strategy=arguments.strategy_of(words),
+        merge=computing.merge,
+        strategy=computing.optimizer.strategy,
         limits=arguments.limits_of(words),
         format=words.format,
         json=words.json,
@@ -130,13 +132,13 @@ def run(command: ExplainCommand, console: Console) -> int:
     text = ""
     with EarlyEnd() as end:
         states = execute(program, command.merge, command.limits)
-        explanation = explain(states, command.epsilon, rows, command.strategy, command.limits)
+        explanation = explain(states, command.eps, rows, command.strategy, command.limits)
         if command.json:
             fields = as_fields(explanation)
         else:
             text = _FORMATS[command.format](explanation) + "\n"
     if end.reason is not None:
-        fields = unfinished_fields(program, command.merge, command.epsilon, end.reason)
+        fields = unfinished_fields(program, command.merge, command.eps, end.reason)
     if command.json:
         show_json(console, fields)
     elif end.reason is None:

@@ -35,7 +35,7 @@ from dipapprox.semantics.structure import measure_structure
 
 @dataclass(frozen=True, slots=True)
 class ExplainedState:
-    """One final state, in words; integrals are those at the explanation's epsilon and row.
+    """One final state, in words; integrals are those at the explanation's eps and row.
 
     Attributes:
         outputs: Values of the output cells.
@@ -84,7 +84,7 @@ class Explanation:
     """
 
     states: FinalStates
-    epsilon: Fraction
+    eps: Fraction
     final_states: int
     average_guards: Fraction
     average_depth: Fraction
@@ -94,12 +94,12 @@ class Explanation:
 
 def explain(
     states: FinalStates,
-    epsilon: Fraction,
+    eps: Fraction,
     rows: Iterable[InputRow],
     strategy: Strategy,
     limits: Limits,
 ) -> Explanation:
-    """Explain all final states, with the integrals at one epsilon.
+    """Explain all final states, with the integrals at one eps.
 
     Each state's integrals are for the first of `rows` for which it exists.
 
@@ -107,7 +107,7 @@ def explain(
         LimitReached: If the time or the memory runs out.
     """
     names = sample_names(states.samples)
-    instantiator = Instantiator(states, epsilon)
+    instantiator = Instantiator(states, eps)
     events = _first_events(instantiator, rows, limits)
     details = []
     for state, outline in zip(states.states, instantiator.outlines, strict=True):
@@ -120,7 +120,7 @@ def explain(
         shown = [d for d in details if d.after is not None]
         return Explanation(
             states,
-            epsilon,
+            eps,
             len(details),
             _mean([len(detail.guards) for detail in details]),
             _mean([detail.depth for detail in shown]),
@@ -130,7 +130,7 @@ def explain(
     structure = measure_structure(states)
     return Explanation(
         states,
-        epsilon,
+        eps,
         structure.final_states,
         structure.average_guards,
         structure.average_depth,

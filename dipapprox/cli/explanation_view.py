@@ -57,7 +57,7 @@ def as_dot(explanation: Explanation) -> str:
 def as_fields(explanation: Explanation) -> dict[str, object]:
     """Return the fields of `explain --json`."""
     fields = unfinished_fields(
-        explanation.states.program, explanation.states.merged, explanation.epsilon
+        explanation.states.program, explanation.states.merged, explanation.eps
     )
     for name, value in (
         ("average_guards", explanation.average_guards),
@@ -134,7 +134,7 @@ def _average(value: Fraction) -> str:
 
 
 def _where(explanation: Explanation) -> str:
-    return f"integrals at ε = {explanation.epsilon}"
+    return f"integrals at ε = {explanation.eps}"
 
 
 def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -> Iterator[str]:

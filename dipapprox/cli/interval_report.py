@@ -25,7 +25,7 @@ def interval_report(verdict: IntervalVerdict) -> RenderableType:
 
 
 def _facts(verdict: IntervalVerdict) -> Iterator[tuple[str, str]]:
-    claimed = f"(ε_prv, δ) = ({verdict.claim.budget_text}, {verdict.claim.delta_text})"
+    claimed = f"(ε_prv, δ) = ({verdict.claim.eps_prv_text}, {verdict.claim.delta_text})"
     yield "claim", f"{claimed}, program run at every ε in [{verdict.lower}, {verdict.upper}]"
     yield from verdict.scope.rows()
     if verdict.parameters:
@@ -33,7 +33,7 @@ def _facts(verdict: IntervalVerdict) -> Iterator[tuple[str, str]]:
     if verdict.reason is not None:
         yield "reason", verdict.reason
     if verdict.violation is not None:
-        yield "violated at", f"ε = {verdict.violation.claim.epsilon}"
+        yield "violated at", f"ε = {verdict.violation.claim.eps}"
     elif verdict.delta_enclosure is not None:
         yield delta_name(verdict.answer), interval(verdict.delta_enclosure)
     if verdict.remaining:

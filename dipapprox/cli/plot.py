@@ -28,10 +28,10 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
     if len(points) <= _MOST_DOTS:
         certified = [float(p.delta.upper) for p in points]
-        axes.plot([float(p.budget) for p in points], certified, ".", color=COLOURS[0])
+        axes.plot([float(p.eps_prv) for p in points], certified, ".", color=COLOURS[0])
     axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
     axes.set_ylabel(LEAST_DELTA)
-    title = f"{curve.run.program} at ε = {curve.run.epsilon}: privacy profile"
+    title = f"{curve.run.program} at ε = {curve.run.eps}: privacy profile"
     set_heading(axes, title, (value for _, value in curve.run.scope.rows()))
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
@@ -45,10 +45,10 @@ def _drawn(curve: PrivacyCurve) -> tuple[list[float], list[float], list[float]]:
     points = curve.envelope.points
     budgets, lower, upper = [], [], []
     for left, right in pairwise(points):
-        start, end = exp(float(left.budget)), exp(float(right.budget))
+        start, end = exp(float(left.eps_prv)), exp(float(right.eps_prv))
         for step in range(_STEPS + 1):
             share = step / _STEPS
-            budget = float(left.budget) + share * float(right.budget - left.budget)
+            budget = float(left.eps_prv) + share * float(right.eps_prv - left.eps_prv)
             x = exp(budget)
             chord = (x - start) / (end - start)
             high = float(left.delta.upper)

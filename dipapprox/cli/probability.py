@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from fractions import Fraction
 
 from rich.console import Console
 
-from dipapprox.cli import arguments
+from dipapprox.cli import asking
+from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show, show_json
-from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.report import distribution_report
-from dipapprox.data_classes import dataclass
-from dipapprox.language.values import parse_rational, parse_row
-from dipapprox.privacy.options import LARGEST_PRECISION, Options
-from dipapprox.privacy.probabilities import output_distribution
+from dipapprox.data_classes import replace
+from dipapprox.privacy.options import LARGEST_PRECISION
+from dipapprox.questions.probability import Probability
 
 _EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
@@ -25,18 +23,6 @@ _EXAMPLES = """examples:
 
 exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
 """
-
-
-@dataclass(frozen=True, slots=True)
-class ProbabilityCommand:
-    """The command line, read."""
-
-    program: ProgramFile
-    epsilon: Fraction
-    input: str
-    options: Options
-    relative_width: Fraction | None
-    json: bool
 
 
 def add_parser(commands: Commands) -> None:
@@ -49,48 +35,23 @@ def add_parser(commands: Commands) -> None:
         read=read,
         run=run,
     )
-    add_program(parser)
-    arguments.add_epsilon(parser)
-    parser.add_argument(
-        "--input",
-        default="",
-        metavar="ROW",
-        help="values of all input cells in order of declaration: 0,1 or bot,top",
-    )
-    parser.add_argument(
-        "--relative-width",
-        metavar="W",
-        help="refine until every enclosure is at most W times its probability wide, "
-        "in (0, 1): 1e-6 for six digits (--precision is absolute)",
-    )
-    arguments.add_computing(parser)
-    arguments.add_output(parser)
+    asking.add_asking(parser, Probability)
 
 
-def read(words: argparse.Namespace) -> ProbabilityCommand:
+def read(words: argparse.Namespace) -> Asking[Probability]:
     """Turn words into values.
 
     Raises:
         UserError: If a value is malformed or out of range.
     """
-    width = words.relative_width
-    return ProbabilityCommand(
-        program=program_of(words),
-        epsilon=arguments.epsilon_of(words),
-        input=words.input,
-        options=arguments.options_of(words, LARGEST_PRECISION),
-        relative_width=None if width is None else parse_rational(width, "the relative width"),
-        json=words.json,
-    )
+    asked = asking.asking_of(words, Probability)
+    # Relative widths may need many bits; nobody asks for more than are needed.
+    return replace(asked, options=replace(asked.options, max_precision=LARGEST_PRECISION))
 
 
-def run(command: ProbabilityCommand, console: Console) -> int:
+def run(command: Asking[Probability], console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
-    program = command.program.load()
-    row = parse_row(command.input, program)
-    result = output_distribution(
-        program, command.epsilon, row, command.options, command.relative_width
-    )
+    result = command.question.answer(command.program.load(), command.options)
     if command.json:
         show_json(console, result.to_dict())
     elif result.outputs:

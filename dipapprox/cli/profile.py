@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import argparse
 import csv
-from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
 
-from dipapprox.cli import arguments
+from dipapprox.cli import asking
+from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show, show_json, write
 from dipapprox.cli.plot import plot_curve
 from dipapprox.cli.profile_report import profile_report
-from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.cli.progress import Reporter
-from dipapprox.cli.questions import add_question, question_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
 from dipapprox.privacy.notation import ends
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import (
-    LeastBudget,
     LeastDelta,
+    LeastEpsPrv,
     PrivacyCurve,
     ProfileAnswer,
     RenyiProfile,
 )
-from dipapprox.privacy.profiles.question import OnCurve, Question
-from dipapprox.privacy.selection import select
+from dipapprox.questions.profile import Profile
 
 _EXAMPLES = """examples:
-  dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for a budget
+  dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv
   dipapprox profile svt_gauss.dpg --eps 0.5 -p N=5 --delta 0.01    least ε_prv for a δ
   dipapprox profile svt_gauss.dpg --eps 0.5 --delta 0              pure privacy
   dipapprox profile svt_gauss.dpg --eps 0.5 --curve 0:0.5:200 --plot profile.svg
@@ -49,12 +44,7 @@ exit status: 0 done, 2 bad input or usage, 3 the width asked for was not reached
 class ProfileCommand:
     """The command line, read."""
 
-    program: ProgramFile
-    epsilon: Fraction
-    question: Question
-    pairs: str
-    options: Options
-    json: bool
+    asking: Asking[Profile]
     csv: bool
     plot: Path | None
 
@@ -69,13 +59,7 @@ def add_parser(commands: Commands) -> None:
         read=read,
         run=run,
     )
-    add_program(parser)
-    arguments.add_epsilon(parser)
-    add_question(parser)
-    arguments.add_pairs(parser)
-    arguments.add_computing(parser)
-    arguments.add_max_precision(parser)
-    arguments.add_output(parser)
+    asking.add_asking(parser, Profile)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     parser.add_argument(
         "--plot",
@@ -93,35 +77,23 @@ def read(words: argparse.Namespace) -> ProfileCommand:
     """
     if words.json and words.csv:
         raise UserError("--json and --csv exclude each other")
-    epsilon = arguments.epsilon_of(words)
-    question = question_of(words, epsilon)
+    asked = asking.asking_of(words, Profile)
     if words.plot is not None:
-        if not isinstance(question, OnCurve):
+        if asked.question.curve is None:
             raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
         picture_format(words.plot)
-    return ProfileCommand(
-        program=program_of(words),
-        epsilon=epsilon,
-        question=question,
-        pairs=words.pairs,
-        options=arguments.options_of(words, words.max_precision),
-        json=words.json,
-        csv=words.csv,
-        plot=words.plot,
-    )
+    return ProfileCommand(asked, words.csv, words.plot)
 
 
 def run(command: ProfileCommand, console: Console) -> int:
     """Answer on `console`, and return the exit status."""
-    program = command.program.load(command.pairs)
-    selection = select(command.pairs, program)
+    asked = command.asking
+    program = asked.program.load(asked.question.pairs.text)
     with Reporter() as reporter:
-        answer = profile(
-            program, command.epsilon, command.question, selection, command.options, reporter
-        )
+        answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
         plot_curve(answer, command.plot)
-    if command.json:
+    if asked.json:
         show_json(console, answer.to_dict())
     elif command.csv:
         write(console, as_csv(answer))
@@ -133,20 +105,20 @@ def run(command: ProfileCommand, console: Console) -> int:
 def as_csv(answer: ProfileAnswer) -> str:
     """Write an answer as comma-separated values: a heading, then one row for each point.
 
-    A curve's lines prove delta >= line_intercept - line_slope * e^eps_prv at every budget.
+    A curve's lines prove delta >= line_intercept - line_slope * e^eps_prv at every eps_prv.
     """
     rows: list[list[str]] = []
     match answer:
         case LeastDelta():
             rows = [["eps_prv", "delta_lower", "delta_upper"]]
-            rows.append([str(answer.budget), *ends(answer.delta_enclosure)])
-        case LeastBudget():
+            rows.append([str(answer.eps_prv), *ends(answer.delta_enclosure)])
+        case LeastEpsPrv():
             rows = [["delta", "eps_prv_lower", "eps_prv_upper"]]
             rows.append([str(answer.delta), *answer.eps_prv_enclosure.ends()])
         case PrivacyCurve():
             rows = [["eps_prv", "delta_lower", "delta_upper", "line_intercept", "line_slope"]]
             for point in answer.envelope.points:
-                rows.append([str(point.budget), *ends(point.delta), *point.line.ends()])
+                rows.append([str(point.eps_prv), *ends(point.delta), *point.line.ends()])
         case RenyiProfile():
             rows = [["order", "divergence_lower", "divergence_upper"]]
             rows += [[str(each.order), *each.divergence.ends()] for each in answer.orders]

@@ -16,8 +16,8 @@ from dipapprox.privacy.notation import parameters_text, valuation_text
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import (
-    LeastBudget,
     LeastDelta,
+    LeastEpsPrv,
     PrivacyCurve,
     ProfileAnswer,
     RenyiProfile,
@@ -34,19 +34,19 @@ def profile_report(answer: ProfileAnswer) -> RenderableType:
     run = answer.run
     match answer:
         case LeastDelta():
-            headline = f"least δ for ε_prv = {answer.budget}: {interval(answer.delta_enclosure)}"
+            headline = f"least δ for ε_prv = {answer.eps_prv}: {interval(answer.delta_enclosure)}"
             facts = _witness_facts(run, answer.witness)
             return _panel(run, headline, facts)
-        case LeastBudget():
+        case LeastEpsPrv():
             headline = f"least ε_prv for δ = {answer.delta}: {extended(answer.eps_prv_enclosure)}"
             if answer.eps_prv_enclosure.infinite:
-                headline += " (no budget is enough)"
+                headline += " (no ε_prv is enough)"
             return _panel(run, headline, _witness_facts(run, answer.witness))
         case PrivacyCurve():
             first, last = answer.envelope.points[0], answer.envelope.points[-1]
             count = len(answer.envelope.points)
             gap = short(Enclosure(answer.largest_gap, answer.largest_gap), 3)[1]
-            headline = f"privacy profile for ε_prv from {first.budget} to {last.budget}"
+            headline = f"privacy profile for ε_prv from {first.eps_prv} to {last.eps_prv}"
             facts = [
                 ("certified", f"at {count} points; between them to within {gap}"),
                 *_witness_facts(run, answer.witness),
@@ -96,7 +96,7 @@ def _panel(run: Run, headline: str, rows: Iterable[tuple[str, str]]) -> Panel:
     pairs = "too many to count" if run.pairs is None else str(run.pairs)
     facts.add_row("pairs", f"{pairs} ordered pairs, {run.outputs} outputs")
     facts.add_row("computed", f"{run.engine}, {run.precision} bits, {_seconds(run.seconds)}")
-    subject = f"{run.program} at ε = {run.epsilon}{run.scope.restriction}"
+    subject = f"{run.program} at ε = {run.eps}{run.scope.restriction}"
     title = Text(f"{subject}: {headline}", style="bold")
     return Panel(Group(title, facts), title="profile")
 
@@ -120,8 +120,8 @@ def _curve_table(curve: PrivacyCurve) -> Table:
     table.add_column("least δ", overflow="fold")
     rows = min(len(points), _MOST_POINTS)
     for k in (row * (len(points) - 1) // (rows - 1) for row in range(rows)):
-        budget = short(Enclosure.exact(points[k].budget), 6)[0]
-        table.add_row(budget, interval(points[k].delta))
+        eps_prv = short(Enclosure.exact(points[k].eps_prv), 6)[0]
+        table.add_row(eps_prv, interval(points[k].delta))
     return table
 
 

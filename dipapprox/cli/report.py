@@ -56,8 +56,8 @@ def panel(headline: str, title: str, style: str, facts: Iterable[tuple[str, str]
 
 
 def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    claimed = f"(ε_prv, δ) = ({verdict.budget_text}, {verdict.delta_text})"
-    yield "claim", f"{claimed}, program run at ε = {verdict.claim.epsilon}"
+    claimed = f"(ε_prv, δ) = ({verdict.eps_prv_text}, {verdict.delta_text})"
+    yield "claim", f"{claimed}, program run at ε = {verdict.claim.eps}"
     yield from verdict.scope.rows()
     if verdict.parameters:
         yield "parameters", parameters_text(verdict.parameters)
@@ -105,7 +105,7 @@ def _witness_table(verdict: Verdict, witness: Witness) -> RenderableType:
         relation += f": {witness.argument}"
     examples = f"S: the output above{witness.others()}\n" if witness.at_least is not None else ""
     total = Text(
-        f"{examples}Pr[S | input] - e^({verdict.budget_text}) Pr[S | adjacent] in "
+        f"{examples}Pr[S | input] - e^({verdict.eps_prv_text}) Pr[S | adjacent] in "
         f"{interval(witness.delta_enclosure)}{relation}"
     )
     return Group(table, total)
@@ -132,10 +132,10 @@ def pair_table(
 
 def distribution_report(distribution: OutputDistribution) -> RenderableType:
     """Lay out the output distribution of one input."""
-    row = valuation_text(distribution.inputs, distribution.row)
+    row = valuation_text(distribution.inputs, distribution.input)
     where = f" for {row}" if row else ""
     table = Table(
-        title=f"{distribution.program}{where}, ε = {distribution.epsilon}", title_justify="left"
+        title=f"{distribution.program}{where}, ε = {distribution.eps}", title_justify="left"
     )
     table.add_column("output")
     table.add_column("probability", overflow="fold")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dipapprox.cli import arguments
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import Reporter
@@ -21,6 +20,7 @@ from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import Sweep
+from dipapprox.questions import kinds
 
 _EXAMPLES = """examples:
   dipapprox sweep grid.toml --out results.jsonl --jobs 2
@@ -79,7 +79,9 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the results file, made or continued"
     )
-    arguments.add_jobs(parser, "cases at the same time (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", default="1", metavar="N", help="cases at the same time (default: %(default)s)"
+    )
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="run the cases on this Dask cluster (tcp://host:port)"
     )
@@ -114,7 +116,7 @@ def read(words: argparse.Namespace) -> SweepCommand:
         spec=words.spec,
         out=words.out,
         summary=words.summary,
-        jobs=words.jobs,
+        jobs=kinds.whole(1)(words.jobs, "--jobs"),
         cluster=words.cluster,
         plot=words.plot,
     )

@@ -65,7 +65,7 @@ class Chosen:
 
     law: ChoiceLaw
     outcomes: frozenset[int]
-    epsilon: Fraction
+    eps: Fraction
 
 
 Connected = Event | Star | Chosen
@@ -102,7 +102,7 @@ def normal_choice(chosen: Chosen) -> Chosen:
         key=lambda k: (_weight_key(law.weights[k]), k not in chosen.outcomes),
     )
     outcomes = frozenset(k for k, before in enumerate(order) if before in chosen.outcomes)
-    return Chosen(FiniteLaw(tuple(law.weights[k] for k in order)), outcomes, chosen.epsilon)
+    return Chosen(FiniteLaw(tuple(law.weights[k] for k in order)), outcomes, chosen.eps)
 
 
 def _weight_key(weight: ExponentialRatio) -> tuple[object, ...]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
+from numbers import Integral
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import InputRow, Program, Value
@@ -53,21 +56,35 @@ def parse_rational(text: str, what: str) -> Fraction:
 
 
 def exact_number(value: object, what: str) -> Fraction:
-    """Take a number that a Python program gives, however long.
+    """Take a number that a Python program gives, however long: an int, Fraction, Decimal or text.
 
     Args:
         value: What was given.
         what: What it is for; begins the message.
 
     Raises:
-        UserError: If it is neither an int nor a Fraction: 0.1 is not 1/10.
+        UserError: If it is none of these, or a text that `parse_rational` refuses. A float is not
+            taken: 0.1 is not 1/10.
     """
-    if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        raise UserError(
-            f"{what} must be an int or a Fraction, got {value!r}",
-            "write Fraction('0.1') for 0.1",
-        )
-    return Fraction(value)
+    match value:
+        case str():
+            return parse_rational(value, what)
+        case bool():
+            raise UserError(f"{what} must be a number, got {value}")
+        case Integral():  # not only int: whole numbers of other libraries may overflow
+            return Fraction(int(value))
+        case Fraction():
+            return value
+        case Decimal():
+            return parse_rational(str(value), what)
+        case float():
+            hint = f'write "{value!r}"' if isfinite(value) else ""
+            raise UserError(f"{what} must be an exact number, got the float {value!r}", hint)
+        case _:
+            raise UserError(
+                f"{what} must be a number, got {shorten(repr(value))}",
+                'exact numbers are texts such as "0.1" and "1/10", int, Fraction and Decimal',
+            )
 
 
 def exact_rational(value: object, what: str) -> Fraction:

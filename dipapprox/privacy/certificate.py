@@ -116,8 +116,8 @@ def certify(
     """
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
-    if verdict.claim.multiple != 1:
-        raise UserError("no certificate: the claimed budget is no rational number")
+    if verdict.claim.growth.multiple != 1:
+        raise UserError("no certificate: the claimed eps_prv is no rational number")
     private = verdict.answer is Answer.DP
     # A search that found a violation stopped there: its count says nothing about the selection.
     stated = {
@@ -125,7 +125,7 @@ def certify(
         "format": FORMAT,
         "version": VERSION,
         "claim": Claimed(
-            eps=verdict.claim.epsilon, eps_prv=verdict.claim.budget, delta=verdict.claim.delta
+            eps=verdict.claim.eps, eps_prv=verdict.claim.eps_prv, delta=verdict.claim.delta
         ),
         "delta_enclosure": Ends.of(verdict.delta_enclosure),
         "computed": VerdictComputed(
@@ -244,7 +244,7 @@ def _witness(witness: Witness) -> RecordedWitness:
 def _distributions(
     program: Program, rows: list[InputRow], verdict: Verdict, options: Options
 ) -> RecordedDistributions | Summary:
-    epsilon = verdict.claim.epsilon
+    epsilon = verdict.claim.eps
     parts = execute_parts(program, options)
     source: ProbabilitySource
     outputs: Sequence[Sequence[Value]]

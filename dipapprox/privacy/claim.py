@@ -14,54 +14,50 @@ from dipapprox.pairs.growth import Growth
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The program run with `epsilon` is (epsilon_prv, delta)-differentially private.
+    """The program run with `eps` is (eps_prv, delta)-differentially private.
 
     Attributes:
-        epsilon: The program's privacy parameter, > 0; it scales the noise.
-        epsilon_prv: The claimed budget, >= 0; by default equal to `epsilon`.
+        eps: The program's privacy parameter, > 0; it scales the noise.
         delta: In [0, 1].
-        multiple: If not 1, what is claimed is the budget epsilon_prv + log(multiple) instead, of
-            which somebody has seen that it is >= 0.
-
-    Raises:
-        UserError: If a value is out of range.
+        growth: e^eps_prv, of which somebody has seen that it is >= 1.
     """
 
-    epsilon: Fraction
+    eps: Fraction
     delta: Fraction
-    epsilon_prv: Fraction | None = None
-    multiple: Fraction = Fraction(1)
+    growth: Growth
 
-    def __post_init__(self) -> None:
-        for name in ("epsilon", "delta", "epsilon_prv"):
-            value = getattr(self, name)
-            if value is None and name == "epsilon_prv":
-                continue
-            # An int would turn into a float as soon as it is raised to a negative power.
-            object.__setattr__(self, name, exact_number(value, name))
-        if self.epsilon <= 0:
-            raise UserError(f"eps must be > 0, got {exact_text(self.epsilon)}")
-        if self.multiple == 1 and self.epsilon_prv is not None and self.epsilon_prv < 0:
-            raise UserError(f"eps_prv must be >= 0, got {exact_text(self.epsilon_prv)}")
-        if not 0 <= self.delta <= 1:
-            raise UserError(f"delta must be in [0, 1], got {exact_text(self.delta)}")
-
-    @property
-    def budget(self) -> Fraction:
-        """The epsilon that is claimed: `epsilon_prv`, or `epsilon` when that is not given.
+    def __init__(
+        self, eps: Fraction, delta: Fraction, eps_prv: Fraction | Growth | None = None
+    ) -> None:
+        """Claim it; with `eps_prv` equal to `eps` if none is given.
 
         Raises:
-            BrokenInvariant: If the budget is no rational number; `growth` is known always.
+            UserError: If a value is out of range.
         """
-        if self.multiple != 1:
-            raise BrokenInvariant("the budget of a claim is taken for a rational number")
-        return self.epsilon if self.epsilon_prv is None else self.epsilon_prv
+        # An int would turn into a float as soon as it is raised to a negative power.
+        eps, delta = exact_number(eps, "eps"), exact_number(delta, "delta")
+        if eps <= 0:
+            raise UserError(f"eps must be > 0, got {exact_text(eps)}")
+        if not isinstance(eps_prv, Growth):
+            eps_prv = Growth(eps if eps_prv is None else exact_number(eps_prv, "eps_prv"))
+            if eps_prv.rate < 0:
+                raise UserError(f"eps_prv must be >= 0, got {exact_text(eps_prv.rate)}")
+        if not 0 <= delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {exact_text(delta)}")
+        object.__setattr__(self, "eps", eps)
+        object.__setattr__(self, "delta", delta)
+        object.__setattr__(self, "growth", eps_prv)
 
     @property
-    def growth(self) -> Growth:
-        """e^budget."""
-        rate = self.epsilon if self.epsilon_prv is None else self.epsilon_prv
-        return Growth(rate, self.multiple)
+    def eps_prv(self) -> Fraction:
+        """The claimed eps_prv.
+
+        Raises:
+            BrokenInvariant: If it is no rational number; `growth` is known always.
+        """
+        if self.growth.multiple != 1:
+            raise BrokenInvariant("the eps_prv of a claim is taken for a rational number")
+        return self.growth.rate
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,10 @@ class OutputDistribution(Result):
     """
 
     program: str
-    epsilon: Fraction
+    eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
-    row: InputRow
+    input: InputRow
     outputs: tuple[OutputProbability, ...]
     precision: int
     engine: str
@@ -65,8 +65,8 @@ class OutputDistribution(Result):
         """Return the fields of `probability --json`, a contract with other tools."""
         return {
             "program": self.program,
-            "eps": str(self.epsilon),
-            "input": valuation(self.inputs, self.row),
+            "eps": str(self.eps),
+            "input": valuation(self.inputs, self.input),
             "outputs": [
                 {
                     "output": valuation(self.output_cells, each.output),
@@ -94,7 +94,7 @@ class OutputDistribution(Result):
 @sound_arithmetic()
 def output_distribution(
     program: Program,
-    epsilon: Fraction,
+    eps: Fraction,
     row: InputRow,
     options: Options,
     relative_width: Fraction | None = None,
@@ -103,7 +103,7 @@ def output_distribution(
 
     Args:
         program: Elaborated.
-        epsilon: The program's privacy parameter.
+        eps: The program's privacy parameter.
         row: One value per input cell.
         options: `precision` is the absolute width that is asked for.
         relative_width: Each enclosure's width shall also be at most this share of the probability,
@@ -111,12 +111,12 @@ def output_distribution(
             absolute width is enough.
 
     Raises:
-        UserError: If `epsilon` <= 0, `row` is not in the domains of the inputs, or the relative
+        UserError: If `eps` <= 0, `row` is not in the domains of the inputs, or the relative
             width is not in (0, 1).
         BrokenInvariant: If enclosures contradict each other.
     """
-    if epsilon <= 0:
-        raise UserError(f"eps must be > 0, got {epsilon}")
+    if eps <= 0:
+        raise UserError(f"eps must be > 0, got {eps}")
     if relative_width is not None and not 0 < relative_width < 1:
         raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
     check_row(program, row)
@@ -127,9 +127,9 @@ def output_distribution(
     with EarlyEnd() as end:
         product = execute_parts(program, options) if relative_width is None else None
         if product is not None:
-            return _of_parts(product, epsilon, row, options)
+            return _of_parts(product, eps, row, options)
         states = execute(program, options.merge, options.limits)
-        source = open_probabilities(states, epsilon, options)
+        source = open_probabilities(states, eps, options)
         for attempted, found in _attempts(source, row, relative_width, options):
             bits = attempted
             if isinstance(found, NotEnclosed):
@@ -138,11 +138,11 @@ def output_distribution(
                 known = found
     return OutputDistribution(
         program=program.name,
-        epsilon=epsilon,
+        eps=eps,
         inputs=program.inputs,
         output_cells=program.outputs,
-        row=row,
-        outputs=() if states is None else _outputs(states, epsilon, row, known),
+        input=row,
+        outputs=() if states is None else _outputs(states, eps, row, known),
         precision=bits,
         engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
@@ -154,17 +154,17 @@ def output_distribution(
 
 
 def _of_parts(
-    product: ProductProgram, epsilon: Fraction, row: InputRow, options: Options
+    product: ProductProgram, eps: Fraction, row: InputRow, options: Options
 ) -> OutputDistribution:
     """Enclose the distribution of independent parts, as far as its outputs can be listed."""
-    source = ProductSource(product, epsilon, options)
+    source = ProductSource(product, eps, options)
     spare = len(product.parts).bit_length()  # the widths of the factors add up
     (found,) = source.distributions((row,), options.precision + spare)
     outputs: tuple[OutputProbability, ...] = ()
     if product.outputs <= MOST_LISTED:
         counted = [1]
         for states, own in zip(product.states, product.rows(row), strict=True):
-            each = _outputs(states, epsilon, own, None)
+            each = _outputs(states, eps, own, None)
             counted = [one * other.final_states for one in counted for other in each]
         known = (UNIT,) * len(counted) if isinstance(found, NotEnclosed) else found
         outputs = tuple(
@@ -174,10 +174,10 @@ def _of_parts(
     program = product.program
     return OutputDistribution(
         program=program.name,
-        epsilon=epsilon,
+        eps=eps,
         inputs=program.inputs,
         output_cells=program.outputs,
-        row=row,
+        input=row,
         outputs=outputs,
         precision=options.precision,
         engine=source.name,
@@ -189,9 +189,9 @@ def _of_parts(
 
 
 def _outputs(
-    states: FinalStates, epsilon: Fraction, row: InputRow, known: Probabilities | None
+    states: FinalStates, eps: Fraction, row: InputRow, known: Probabilities | None
 ) -> tuple[OutputProbability, ...]:
-    counts = Counter(index for index, _, _ in Instantiator(states, epsilon).events(row))
+    counts = Counter(index for index, _, _ in Instantiator(states, eps).events(row))
     outputs = states.outputs()
     probabilities = known or (UNIT,) * len(outputs)
     return tuple(

@@ -25,8 +25,8 @@ _USAGE = 'use all, single, "0,0~0,1; 0,0~1,0" or the name of a JSON file [[[0,0]
 _LARGEST_FILE = 2**28
 
 
-def select(text: str, program: Program) -> PairSelection:
-    """Read --pairs.
+def select(text: str, program: Program, name: str = "--pairs") -> PairSelection:
+    """Read the pairs that are asked about; `name` is what messages call them.
 
     Named pairs are meant in both orders; a file's pairs are taken as they stand.
 
@@ -37,13 +37,13 @@ def select(text: str, program: Program) -> PairSelection:
         case "all":
             return AllPairs()
         case "single":
-            return OrderedPairs(in_both_orders((_single(program),)))
+            return OrderedPairs(in_both_orders((_single(program, name),)))
         case "":
-            raise UserError("--pairs is empty", _USAGE)
+            raise UserError(f"{name} is empty", _USAGE)
         case named if "~" in named:
-            return OrderedPairs(in_both_orders(_named(named, program)))
+            return OrderedPairs(in_both_orders(_named(named, program, name)))
         case path:
-            items = enumerate(_read(Path(path)), 1)
+            items = enumerate(_read(Path(path), name), 1)
             return OrderedPairs(tuple(_pair(item, k, Path(path), program) for k, item in items))
 
 
@@ -62,7 +62,7 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     """
     if text.strip() in ("all", "single", "") or "~" in text:
         return AS_DECLARED
-    pairs = (pair for pair in _read(Path(text.strip())) if isinstance(pair, list))
+    pairs = (pair for pair in _read(Path(text.strip()), "--pairs") if isinstance(pair, list))
     rows = (row for pair in pairs for row in pair if isinstance(row, list))
     mentioned = {value for row in rows for value in row if isinstance(value, Fraction)}
     wider = {}
@@ -74,44 +74,44 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     return Widening(named=wider)
 
 
-def _single(program: Program) -> Pair:
+def _single(program: Program, name: str) -> Pair:
     """Return the papers' pair (0…0, 0…01)."""
     if not program.inputs:
-        raise UserError("--pairs single needs an input, but the program has none")
+        raise UserError(f"{name} single needs an input, but the program has none")
     zero, one = Fraction(0), Fraction(1)
     for cell in program.inputs:
         wanted = (zero, one) if cell is program.inputs[-1] else (zero,)
         for value in wanted:
             if value not in cell.domain:
                 raise UserError(
-                    f"--pairs single needs {value} in the domain of '{cell.name}'",
+                    f"{name} single needs {value} in the domain of '{cell.name}'",
                     "name the pairs instead: " + _USAGE,
                 )
     zeros = (zero,) * (len(program.inputs) - 1)
     return (*zeros, zero), (*zeros, one)
 
 
-def _named(text: str, program: Program) -> tuple[Pair, ...]:
+def _named(text: str, program: Program, name: str) -> tuple[Pair, ...]:
     pairs = []
     for part in text.split(";"):
         if not part.strip():
             continue
         rows = part.split("~")
         if len(rows) != 2:
-            raise UserError(f"--pairs: '{part.strip()}' is not a pair of inputs", _USAGE)
+            raise UserError(f"{name}: '{part.strip()}' is not a pair of inputs", _USAGE)
         first, second = (parse_row(row, program) for row in rows)
         pairs.append((first, second))
     return tuple(pairs)
 
 
-def _read(path: Path) -> list[object]:
+def _read(path: Path, name: str) -> list[object]:
     """Read the items of a file, which should be pairs."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise UserError(f"{path}: too large for a list of pairs")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UserError(f"--pairs: cannot read '{path}': {error.strerror}", _USAGE) from None
+        raise UserError(f"{name}: cannot read '{path}': {error.strerror}", _USAGE) from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not a text file", _USAGE) from None
     try:

@@ -59,9 +59,9 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
         return None
     deciders: list[ExactPairs] = []
     if not claim.delta:
-        outputs = possible.PossibleOutputs(states, claim.epsilon, options.limits)
+        outputs = possible.PossibleOutputs(states, claim.eps, options.limits)
         deciders.append(possible.PureViolations(outputs, claim.growth))
     if not any(sample.family.is_gaussian for sample in states.samples):
-        source = distributions.ExactDistributions(states, claim.epsilon, options.limits)
+        source = distributions.ExactDistributions(states, claim.eps, options.limits)
         deciders.append(exact_pairs.ExactDeltas(source, claim.growth, claim.delta, options.limits))
     return possible.FirstThat(*deciders) if deciders else None

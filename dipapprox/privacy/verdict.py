@@ -42,13 +42,13 @@ class WitnessRow:
 class Witness:
     """A pair of inputs and the output set that tells them apart.
 
-    Pr[P(input) in S] - e^budget Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
+    Pr[P(input) in S] - e^eps_prv Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
     outputs of `rows`; for Not_DP its lower end exceeds the claimed delta, unless there is an
     `argument`, which says why the difference exceeds it all the same.
 
     Attributes:
         at_least: None where all of S is in `rows`. Else S is the set of all outputs that are more
-            than e^budget times as likely under `input`, too many to list: at least so many, of
+            than e^eps_prv times as likely under `input`, too many to list: at least so many, of
             which `rows` are examples.
     """
 
@@ -95,7 +95,7 @@ class Verdict(Result):
         engine: What computed the probabilities.
         seconds: From parsed arguments to the verdict.
         interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
-        stated_budget: What `claim.budget` stands for, if that is no rational number: for DP a
+        stated_eps_prv: What `claim.eps_prv` stands for, if that is no rational number: for DP a
             lower bound of it, for Not_DP an upper bound.
         stated_delta: The same for `claim.delta`.
     """
@@ -117,16 +117,16 @@ class Verdict(Result):
     engine: str
     seconds: float
     interrupted: bool = False
-    stated_budget: Stated | None = None
+    stated_eps_prv: Stated | None = None
     stated_delta: Stated | None = None
 
     asked: ClassVar[str] = "compare its answer: verdict.answer is Answer.DP"
 
     @property
-    def budget_text(self) -> str:
-        """The claimed budget: a rational, or the formula of an irrational number."""
-        stated = self.stated_budget
-        return exact_text(self.claim.budget) if stated is None else stated.text
+    def eps_prv_text(self) -> str:
+        """The claimed eps_prv: a rational, or the formula of an irrational number."""
+        stated = self.stated_eps_prv
+        return exact_text(self.claim.eps_prv) if stated is None else stated.text
 
     @property
     def delta_text(self) -> str:
@@ -136,15 +136,15 @@ class Verdict(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `verify --json`, a contract with other tools."""
         stated = {
-            "eps_prv_enclosure": self.stated_budget,
+            "eps_prv_enclosure": self.stated_eps_prv,
             "delta_claim_enclosure": self.stated_delta,
         }
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
             **self.scope.fields(),
-            "eps": exact_text(self.claim.epsilon),
-            "eps_prv": self.budget_text,
+            "eps": exact_text(self.claim.eps),
+            "eps_prv": self.eps_prv_text,
             "delta": self.delta_text,
             **{name: ends(each.value) for name, each in stated.items() if each is not None},
             "verdict": self.answer.value,
@@ -169,7 +169,7 @@ class Verdict(Result):
         lower, upper = ends(self.delta_enclosure)
         rows = {
             "program": self.program,
-            "claim": f"({self.budget_text}, {self.delta_text})-DP at ε = {self.claim.epsilon}",
+            "claim": f"({self.eps_prv_text}, {self.delta_text})-DP at ε = {self.claim.eps}",
             **dict(self.scope.rows()),
             "verdict": self.answer.value,
             "reason": self.reason,

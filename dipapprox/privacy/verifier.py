@@ -120,7 +120,7 @@ class _Run:
         states = execute(program, options.merge, options.limits)
         self.outputs, self.final_states = states.outputs(), len(states.states)
         self.number_of_outputs = len(self.outputs)
-        bulk = open_probabilities(states, self.claim.epsilon, options)
+        bulk = open_probabilities(states, self.claim.eps, options)
         self.source = RememberedRows(bulk)
         search = self.opened(self.source, open_exact_pairs(states, self.claim, options))
         check_pairs(search, states, self.selection, self.total, bulk, progress)
@@ -128,12 +128,12 @@ class _Run:
     def check_product(self, product: ProductProgram) -> None:
         """Check the pairs of independent parts."""
         self.number_of_outputs, self.final_states = product.outputs, product.final_states
-        source = self.source = ProductSource(product, self.claim.epsilon, self.options)
+        source = self.source = ProductSource(product, self.claim.eps, self.options)
         losses = Losses(source, self.selection, self.options.limits)
         self.describe = lambda attempt, certain: product_witness(
             losses, attempt, self.claim.delta if certain else None
         )
-        exact = exact_products.open_exact_product(product, self.claim.epsilon, self.options)
+        exact = exact_products.open_exact_product(product, self.claim.eps, self.options)
         limits = self.options.limits
         pairs = (
             None if exact is None else exact_products.ExactProductPairs(exact, self.claim, limits)

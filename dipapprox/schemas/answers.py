@@ -220,7 +220,7 @@ class CheckOfDecision(CheckAnswer, frozen=True, kw_only=True):
     interval: tuple[Rational, End]
     budget: Rational
     delta: Annotated[str, Meta(description="a number or a formula in eps")]
-    verdict: Literal["private", "violated"]
+    verdict: Literal["DP", "Not_DP"]
     inequalities: Count | UnsetType = UNSET
     delta_enclosure: None
 

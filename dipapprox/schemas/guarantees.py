@@ -121,7 +121,7 @@ class DecideAnswer(Asked, frozen=True):
 class Private(DecideAnswer, frozen=True):
     """The claim holds at every ε of the interval."""
 
-    verdict: Literal["private"]
+    verdict: Literal["DP"]
     reason: None
     detail: Text | None
     witness: None
@@ -130,7 +130,7 @@ class Private(DecideAnswer, frozen=True):
 class Violated(DecideAnswer, frozen=True):
     """The witness violates the claim."""
 
-    verdict: Literal["violated"]
+    verdict: Literal["Not_DP"]
     reason: None
     detail: Text | None
     witness: ViolationWitness
@@ -139,7 +139,7 @@ class Violated(DecideAnswer, frozen=True):
 class Undecided(DecideAnswer, frozen=True):
     """Not decided: `reason` is a word, `detail` says more."""
 
-    verdict: Literal["unknown"]
+    verdict: Literal["Unknown"]
     reason: Literal[
         "outside-fragment", "path-budget", "integration-budget", "degree-budget",
         "precision-budget", "tight-delta", "termination", "time-limit", "memory-limit",

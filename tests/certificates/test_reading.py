@@ -65,7 +65,7 @@ MALFORMED: list[tuple[str, tuple[str | int, ...], Any, str]] = [
     ("private", ("pairs",), {"selection": "all", "count": 1, "list": None}, "$.pairs.selection:"),
     ("private", ("widened",), {"q": "0 .. 5"}, "$.widened.q: expected 0..5"),
     ("violated", ("pairs", "count"), 3, "$.pairs.count: expected null, as the search ended"),
-    ("violated", ("verdict",), "DP", '$.verdict: expected "private" or "violated"'),
+    ("violated", ("verdict",), "yes", '$.verdict: expected "DP" or "Not_DP"'),
     ("DP", ("delta_enclosure",), ["1", "0"], "$.delta_enclosure: expected two numbers in [0, 1]"),
     (
         "DP",

@@ -22,7 +22,7 @@ from tests.schemas import validator
 
 VALUES: list[Any] = [
     None, True, 0, 1, -1, 10**30, "", "0", "1/2", "-1/2", "0.5", "1e-3", "01", " 1", "1\n", "inf",
-    "DP", "private", "adjacent", [], [[]], ["0", "1"], ["1", "0"], [0, 0], {}, {"kind": "summary"},
+    "DP", "Not_DP", "adjacent", [], [[]], ["0", "1"], ["1", "0"], [0, 0], {}, {"kind": "summary"},
 ]  # fmt: skip
 
 

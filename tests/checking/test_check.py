@@ -105,7 +105,7 @@ def test_linear_guards_are_confirmed_and_the_exception_is_named(text: str, share
     """One direction of Gaussian samples is a Gaussian sample; three are beyond the check."""
     program = dipapprox.parse(text)
     claim = Claim(HALF, Fraction(1, 3), Fraction(0))
-    verdict = dipapprox.verify(program, claim)
+    verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     result = dipapprox.check(dipapprox.certify(program, text, verdict).to_json())
     assert result.outcome is Outcome.CONFIRMED
     assert len(result.shared) == shared
@@ -114,14 +114,14 @@ def test_linear_guards_are_confirmed_and_the_exception_is_named(text: str, share
 def test_an_unknown_verdict_has_no_certificate() -> None:
     program = dipapprox.parse(SVT.read_text())
     options = dipapprox.Options(limits=Limits(states=1))
-    verdict = dipapprox.verify(program, Claim(HALF, HALF), options=options)
+    verdict = dipapprox.verify(program, eps=HALF, delta=HALF, options=options)
     with pytest.raises(UserError, match="Unknown"):
         dipapprox.certify(program, SVT.read_text(), verdict)
 
 
 def test_a_certificate_needs_the_text_of_its_program() -> None:
     program = dipapprox.parse(SVT.read_text())
-    verdict = dipapprox.verify(program, Claim(HALF, HALF))
+    verdict = dipapprox.verify(program, eps=HALF, delta=HALF)
     with pytest.raises(UserError, match="not that of the program"):
         dipapprox.certify(program, SVT.read_text().replace("4 *", "5 *"), verdict)
 

@@ -265,8 +265,8 @@ def test_a_program_with_integer_noise() -> None:
 @pytest.mark.parametrize("text", [RESPONSE, GEOMETRIC, LOOP.replace("HEADS", "1/2")])
 def test_certificates_are_confirmed(text: str) -> None:
     program = dipapprox.parse(text)
-    claim = dipapprox.Claim(epsilon=ONE, epsilon_prv=Q(2), delta=Q(9, 10))
-    verdict = dipapprox.verify(program, claim)
+    claim = dipapprox.Claim(eps=ONE, eps_prv=Q(2), delta=Q(9, 10))
+    verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     found = dipapprox.check(dipapprox.certify(program, text, verdict).to_json())
     assert found.outcome is Outcome.CONFIRMED, (found.reason, found.differences)
 
@@ -280,9 +280,13 @@ def test_what_leaves_remainders_is_refused() -> None:
 @pytest.mark.parametrize("text", [RESPONSE, GEOMETRIC])
 def test_false_probabilities_are_refuted(text: str) -> None:
     program = dipapprox.parse(text)
-    claim = dipapprox.Claim(epsilon=ONE, epsilon_prv=Q(2), delta=Q(9, 10))
+    claim = dipapprox.Claim(eps=ONE, eps_prv=Q(2), delta=Q(9, 10))
     fields = json.loads(
-        dipapprox.certify(program, text, dipapprox.verify(program, claim)).to_json()
+        dipapprox.certify(
+            program,
+            text,
+            dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta),
+        ).to_json()
     )
     said = fields["evidence"]["probabilities"]
     moved = [[str(Q(end) + Q(1, 10**9)) for end in said[0]], *said[1:]]

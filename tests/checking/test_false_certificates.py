@@ -165,7 +165,7 @@ GROWTH = {
 
 
 def decision(text: str, delta: str = "0", interval: tuple[str, str] = ("0", "inf")) -> Fields:
-    """A decision "private" that knows only that e^ε >= 1."""
+    """A decision DP that knows only that e^ε >= 1."""
     return signed(
         {
             "format": decisions.FORMAT,
@@ -173,7 +173,7 @@ def decision(text: str, delta: str = "0", interval: tuple[str, str] = ("0", "inf
             **_about(text),
             "claim": {"interval": list(interval), "budget": "1", "delta": delta},
             "pairs": {"selection": "adjacent", "count": 2, "list": None},
-            "verdict": "private",
+            "verdict": "DP",
             "evidence": {
                 "kind": "inequalities", "delta_below": None, "signs": [GROWTH], "inequalities": [],
             },

@@ -52,12 +52,14 @@ def honest(text: str, kind: str, claim: Sequence[Fraction | str]) -> Fields | No
     try:
         if kind == "verify":
             asked = dipapprox.Claim(Fraction(epsilon), Fraction(delta), Fraction(budget))
-            found: Any = dipapprox.verify(program, asked, options=options)
+            found: Any = dipapprox.verify(
+                program, eps=asked.eps, eps_prv=asked.eps_prv, delta=asked.delta, options=options
+            )
         else:
             lower, upper = str(epsilon).split("..")
             ends = Fraction(lower), None if upper == "inf" else Fraction(upper)
             found = dipapprox.decide(
-                program, Fraction(budget), delta=str(delta), epsilons=ends, options=options
+                program, budget=Fraction(budget), delta=str(delta), interval=ends, options=options
             )
         fields = json.loads(dipapprox.certify(program, text, found).to_json())
     except (UserError, LimitReached):
@@ -110,7 +112,7 @@ def forged(fields: Fields, draw: random.Random) -> Fields:
             try:
                 number = Fraction(value)
             except ValueError:
-                new = draw.choice(["DP", "Not_DP", "private", "violated", "inf", "0", "constant"])
+                new = draw.choice(["DP", "Not_DP", "Unknown", "confirmed", "inf", "0", "constant"])
             else:
                 few = Fraction(1, 10**6)
                 new = str(
@@ -132,7 +134,7 @@ def contradiction(fields: Fields, kind: str) -> str | None:
         return None
     if true["verdict"] != fields["verdict"]:
         return f"the verdict is {true['verdict']}"
-    if fields["verdict"] == "DP":
+    if kind == "verify" and fields["verdict"] == "DP":
         low, high = (Fraction(end) for end in fields["delta_enclosure"])
         least, most = (Fraction(end) for end in true["delta_enclosure"])
         if high < least or most < low or fields["pairs"]["count"] != true["pairs"]["count"]:

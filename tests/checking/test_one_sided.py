@@ -103,8 +103,8 @@ def test_what_lies_on_the_empty_side_is_impossible() -> None:
     """Its probability is 0, not a tail: δ = 0 is confirmed for every budget."""
     program = dipapprox.parse(IMPOSSIBLE)
     for budget in (Fraction(0), ONE):
-        claim = dipapprox.Claim(epsilon=ONE, epsilon_prv=budget, delta=Fraction(0))
-        verdict = dipapprox.verify(program, claim)
+        claim = dipapprox.Claim(eps=ONE, eps_prv=budget, delta=Fraction(0))
+        verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
         result = dipapprox.check(dipapprox.certify(program, IMPOSSIBLE, verdict).to_json())
         assert verdict.answer is dipapprox.Answer.DP
         assert result.outcome is Outcome.CONFIRMED, result.reason

@@ -152,8 +152,8 @@ if a + b + c >= 4 then out <- 2 end
 def test_sums_of_three_samples_are_confirmed_without_the_engines(noise: str) -> None:
     text = SUM.replace("NOISE", noise)
     program = dipapprox.parse(text)
-    claim = dipapprox.Claim(epsilon=ONE, epsilon_prv=Q(2), delta=Q(1, 2))
-    verdict = dipapprox.verify(program, claim)
+    claim = dipapprox.Claim(eps=ONE, eps_prv=Q(2), delta=Q(1, 2))
+    verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     fields = json.loads(dipapprox.certify(program, text, verdict).to_json())
     result = dipapprox.check(fields)
     assert result.outcome is Outcome.CONFIRMED and result.shared == ()

@@ -85,11 +85,11 @@ def test_other_threads_are_left_alone() -> None:
 
 def test_a_verdict_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifier, "execute", busy)
-    words = ("verify", PROGRAM, "--eps", "1", "--delta", "0", "--timeout", "0.01")
+    words = ("verify", PROGRAM, "--eps", "1", "--delta", "0", "--timeout", "0.5")
     status, fields = run_json(*words)
     assert status == 3
     assert fields["verdict"] == "Unknown"
-    assert fields["reason"] == "time limit: 0.01 s"
+    assert fields["reason"] == "time limit: 0.5 s"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_reading_a_program_is_watched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("dipapprox.cli.program_file.load", busy)
-    status, out = run("explain", PROGRAM, "--timeout", "0.01")
+    status, out = run("explain", PROGRAM, "--timeout", "0.5")
     assert (status, out) == (3, "")
-    assert capsys.readouterr().err == "unknown: time limit: 0.01 s\n"
+    assert capsys.readouterr().err == "unknown: time limit: 0.5 s\n"

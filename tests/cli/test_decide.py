@@ -24,7 +24,7 @@ def test_a_private_program() -> None:
     status, fields = run_json("decide", SVT1, "-p", "N=3")
     check_schema("decide", fields)
     assert status == 0
-    assert fields["verdict"] == "private"
+    assert fields["verdict"] == "DP"
     assert fields["interval"] == ["0", "inf"]
     assert (fields["pairs"], fields["inequalities"]) == (316, 1264)
     assert fields["witness"] is fields["violated_on"] is fields["reason"] is None
@@ -72,7 +72,7 @@ def test_least_delta_and_every_violation() -> None:
 def test_unknown_has_a_named_reason(files: Path) -> None:
     status, fields = run_json("decide", "svt.dpg", "--budget", "100")
     check_schema("decide", fields)
-    assert (status, fields["verdict"], fields["reason"]) == (3, "unknown", "outside-fragment")
+    assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "outside-fragment")
     assert "Gaussian" in fields["detail"]
     status, fields = run_json("decide", SVT1, "--timeout", "1e-9")
     check_schema("decide", fields)
@@ -85,7 +85,7 @@ def test_unknown_has_a_named_reason(files: Path) -> None:
 def test_a_gaussian_program_is_refuted_at_one_epsilon(files: Path) -> None:
     status, fields = run_json("decide", "svt.dpg", "--budget", "1/10", "--delta", "1/1000")
     check_schema("decide", fields)
-    assert (status, fields["verdict"]) == (1, "violated")
+    assert (status, fields["verdict"]) == (1, "Not_DP")
     assert fields["violated_on"] is None
     assert fields["witness"]["probabilities"][0]["form"] is None
 
@@ -141,7 +141,7 @@ def test_choices_are_checked_on_the_whole_interval(capsys: pytest.CaptureFixture
     message = capsys.readouterr().err
     assert "no probability distribution" in message
     assert "--interval" in message
-    assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "violated"
+    assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "Not_DP"
 
 
 def test_closed_forms_for_people() -> None:

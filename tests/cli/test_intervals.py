@@ -12,7 +12,7 @@ from dipapprox.cli.progress import Reporter
 from dipapprox.language.core import InputRow
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.intervals.claim_text import is_formula
+from dipapprox.questions.formula import is_formula
 from tests.cli.running import enclosure, run, run_json
 from tests.schemas import check_schema
 
@@ -91,7 +91,7 @@ def test_irrational_claims_at_a_point() -> None:
         ("--eps 1..2..3 --delta 0", "an interval LO..HI"),
         ("--eps a..b --delta 0", "eps must be a number, got 'a'"),
         ("--eps 1..2 --delta 2", "delta must be in [0, 1], got 2"),
-        ("--eps 1..2 --delta 0 --eps-prv -1", "eps_prv must be >= 0, got -1"),
+        ("--eps 1..2 --delta 0 --eps-prv -1", "--eps-prv must be >= 0, got -1"),
         ("--eps 1..2 --delta 0 --eps-prv eps-3/2", "'eps-3/2' is -0.5 at eps = 1"),
         ("--eps 1..2 --delta delta/2", "--delta:1:1: name error: unknown name 'delta'"),
         ("--eps 1..2 --delta 0 --eps-prv 2*epsi", "did you mean 'eps'?"),

@@ -44,7 +44,7 @@ def test_json_of_every_question(files: Path) -> None:
     check_schema("profile", fields)
     assert [each["order"] for each in fields["renyi"]] == ["3/2", "2", "inf"]
 
-    # Without a question: the budget is eps.
+    # Without a question: eps_prv is eps.
     status, fields = run_json(*PROFILE)
     assert (fields["eps_prv"], fields["delta_enclosure"]) == ("1/2", ["0", "0"])
     assert fields["witness"] is None
@@ -89,7 +89,7 @@ def test_reports(files: Path) -> None:
     status, text = run(*PROFILE, "--curve", "0:0.3:60")
     assert (status, "between them to within" in text) == (0, True)
     status, text = run("profile", "coin.dpg", "--eps", "1", "--delta", "0")
-    assert "no budget is enough" in text
+    assert "no ε_prv is enough" in text
     status, text = run(*CALIBRATE, "0")
     assert status == 0
     assert "certified at" in text
@@ -132,9 +132,9 @@ def test_pictures_without_matplotlib(
         (("--delta", "1.5"), "delta must be in [0, 1], got 3/2"),
         (("--delta", "0.1", "--width", "0"), "width must be > 0, got 0"),
         (("--delta", "0.1", "--width", "-1e-9"), "width must be > 0"),
-        (("--eps-prv", "-1"), "eps_prv must be >= 0, got -1"),
+        (("--eps-prv", "-1"), "--eps-prv must be >= 0, got -1"),
         (("--renyi", "0.5"), "a Rényi order must be in [1, 100000] or inf, got 1/2"),
-        (("--renyi", "2,,3"), "a Rényi order must be a number, got ''"),
+        (("--renyi", "2,,3"), "--renyi: an order must be a number, got ''"),
         (("--plot", "x.svg"), "--plot draws a curve"),
         (("--curve", "0:1:5", "--plot", "x.txt"), "--plot cannot write 'x.txt'"),
         (("--json", "--csv"), "--json and --csv exclude each other"),
@@ -150,7 +150,7 @@ def test_bad_questions(
 
 def test_bad_targets_and_limits(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, message in (
-        (("--eps-prv", "-1", "--delta", "0"), "eps_prv must be >= 0, got -1"),
+        (("--eps-prv", "-1", "--delta", "0"), "--eps-prv must be >= 0, got -1"),
         (("--eps-prv", "1", "--delta", "2"), "delta must be in [0, 1], got 2"),
         (("--eps-prv", "1", "--delta", "0", "--width", "1"), "width must be in (0, 1), got 1"),
     ):

@@ -101,10 +101,10 @@ def test_verdict_report(name: str, shown: Verdict) -> None:
 def test_distribution_report() -> None:
     distribution = OutputDistribution(
         program="svt_gauss",
-        epsilon=Fraction(1, 2),
+        eps=Fraction(1, 2),
         inputs=INPUTS,
         output_cells=OUTPUTS,
-        row=(Fraction(0), Fraction(1)),
+        input=(Fraction(0), Fraction(1)),
         outputs=(
             OutputProbability((Fraction(0), Fraction(1), "a"), Enclosure.exact(Fraction(1, 4)), 1),
             OutputProbability((Fraction(1), Fraction(0), "b"), between("0.7499", "0.7501"), 2),

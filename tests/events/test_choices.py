@@ -134,7 +134,7 @@ def test_choices_know_where_the_program_runs() -> None:
     catalogue = Catalogue(states, Fraction(7, 3))
     catalogue.row((Fraction(0),))
     chosen = [event for event in catalogue.events if isinstance(event, Chosen)]
-    assert {event.epsilon for event in chosen} == {Fraction(7, 3)}
+    assert {event.eps for event in chosen} == {Fraction(7, 3)}
 
 
 def test_loops_are_compared_with_the_runs_of_an_interpreter() -> None:

@@ -74,7 +74,7 @@ def test_nonnegative(name: str) -> None:
 def test_negative(name: str) -> None:
     answer = is_nonnegative(FALSE[name], ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Negative)
-    assert sign_at(FALSE[name], answer.epsilon, LIMITS) == -1
+    assert sign_at(FALSE[name], answer.eps, LIMITS) == -1
 
 
 def test_witnesses_are_simple() -> None:
@@ -91,7 +91,7 @@ def test_intervals_restrict_the_question() -> None:
     part = EpsilonInterval(F(17, 10), F(2), True, True)
     answer = is_nonnegative(function, part, LIMITS)
     assert isinstance(answer, Negative)
-    assert answer.epsilon in part
+    assert answer.eps in part
     # A zero at an end is no sign change inside.
     line = EPS - ONE
     assert isinstance(is_nonnegative(line, EpsilonInterval(F(1), F(5)), LIMITS), Nonnegative)
@@ -160,7 +160,7 @@ def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None
     chart = zeros(function, ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Nonnegative) == (min(chart.signs) >= 0)
     if isinstance(answer, Negative):
-        assert sign_at(function, answer.epsilon, LIMITS) == -1
+        assert sign_at(function, answer.eps, LIMITS) == -1
 
 
 @given(coarse_functions)

@@ -66,7 +66,7 @@ end
 """
 """Not private at any budget without delta; and the probability that `out` is 1 is subnormal."""
 
-PURE = Claim(epsilon=Fraction(1), delta=Fraction(0))
+PURE = Claim(eps=Fraction(1), delta=Fraction(0))
 
 
 @pytest.fixture(scope="session")
@@ -123,20 +123,20 @@ def test_a_mode_that_changes_during_a_run_is_noticed(control: ctypes.CDLL) -> No
 
 
 RUNS = {
-    "verify": lambda p: dipapprox.verify(p, PURE),
-    "verify_interval": lambda p: dipapprox.verify_interval(p, (1, 2), 0),
+    "verify": lambda p: dipapprox.verify(p, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta),
+    "verify_interval": lambda p: dipapprox.verify(p, eps=(1, 2), delta=0),
     "decide": dipapprox.decide,
-    "probabilities": lambda p: dipapprox.probabilities(p, 1, [0]),
-    "profile": lambda p: dipapprox.profile(p, 1, dipapprox.AtBudget(Fraction(1))),
-    "calibrate": lambda p: dipapprox.calibrate(p, 1, Fraction(1, 100)),
-    "pair_distributions": lambda p: dipapprox.pair_distributions(p, 1, [0], [1]),
+    "probabilities": lambda p: dipapprox.probability(p, eps=1, input=[0]),
+    "profile": lambda p: dipapprox.profile(p, eps=1, eps_prv=Fraction(1)),
+    "calibrate": lambda p: dipapprox.calibrate(p, eps_prv=1, delta=Fraction(1, 100)),
+    "pair_distributions": lambda p: dipapprox.pair_distributions(p, eps=1, input=[0], adjacent=[1]),
 }
 
 
 @pytest.mark.parametrize("bits", [FLUSHED | UNREAD, DOWN], ids=["flushed", "down"])
 def test_every_run_is_refused(control: ctypes.CDLL, bits: int) -> None:
     program = dipapprox.parse(BOTH_ABOVE)
-    verdict = dipapprox.verify(program, PURE)
+    verdict = dipapprox.verify(program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta)
     certificate = dipapprox.certify(program, BOTH_ABOVE, verdict)
     runs = {
         **RUNS,
@@ -172,14 +172,22 @@ def test_flushed_subnormals_prove_nothing(
     control: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = dipapprox.parse(BOTH_ABOVE)
-    assert dipapprox.verify(program, PURE).answer is Answer.NOT_DP
+    assert (
+        dipapprox.verify(program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta).answer
+        is Answer.NOT_DP
+    )
     monkeypatch.setattr(arithmetic, "require_sound_arithmetic", lambda: None)
     for bits in FLUSHING:
         with modes(control, bits):
-            assert dipapprox.verify(program, PURE).answer is Answer.NOT_DP
+            assert (
+                dipapprox.verify(
+                    program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta
+                ).answer
+                is Answer.NOT_DP
+            )
     with modes(control, FLUSHED | UNREAD):
         two = dipapprox.parse(BOTH_ABOVE.replace("{0..12}", "{11, 12}"))
-        found = dipapprox.verify_interval(two, (1, Fraction(9, 8)), 0, Fraction(1, 8))
+        found = dipapprox.verify(two, eps=(1, Fraction(9, 8)), delta=0, eps_prv=Fraction(1, 8))
     assert found.answer is Answer.NOT_DP
 
 

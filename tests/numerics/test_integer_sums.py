@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Claim
+from dipapprox import Answer
 from dipapprox.checking.integers import IntegerRange
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
@@ -212,4 +212,4 @@ def test_the_mechanism_has_the_delta_of_dp_accounting(budget: Fraction) -> None:
     near = Q(float(reference))
     claims = (Answer.DP, near + Q(1, 10**9)), (Answer.NOT_DP, near - Q(1, 10**9))
     for answer, delta in claims:
-        assert dipapprox.verify(program, Claim(Q(1), delta, budget)).answer is answer
+        assert dipapprox.verify(program, eps=Q(1), delta=delta, eps_prv=budget).answer is answer

@@ -19,7 +19,6 @@ from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, adjacent_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first, likely_pairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DEFAULT_WIDTH, DecisionQuestion
@@ -105,7 +104,7 @@ def test_decisions_find_violations_first(count: int) -> None:
         Q(1), read_delta("0"), read_epsilons("0..inf"), DEFAULT_WIDTH, False, False
     )
     decision = decide(read("dipc/svt5", N=count), question, AllPairs(), Options())
-    assert decision.ruling is Ruling.VIOLATED
+    assert decision.answer is Answer.NOT_DP
     assert decision.pairs == 2
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox import AtBudget, AtDelta, AtOrders, LeastBudget, LeastDelta, OnCurve, RenyiProfile
+from dipapprox import LeastDelta, LeastEpsPrv, RenyiProfile
 from dipapprox.errors import LimitReached
 from dipapprox.pairs import arrays, maxima, selected
 from dipapprox.privacy.profiles import renyi
@@ -16,11 +16,11 @@ from dipapprox.privacy.profiles import renyi
 HALF = Fraction(1, 2)
 TEXT = (Path(__file__).parents[2] / "programs" / "noisy_max_gauss.dpg").read_text("utf-8")
 PROGRAM = dipapprox.parse(TEXT, {"N": 4}, "noisy_max_gauss")
-ORDERS = AtOrders((1, 2, Fraction(7, 2)))
+ORDERS = (1, 2, Fraction(7, 2))
 
 
 def renyi_ends() -> list[tuple[Fraction, Fraction]]:
-    found = dipapprox.profile(PROGRAM, HALF, ORDERS)
+    found = dipapprox.profile(PROGRAM, eps=HALF, renyi=ORDERS)
     assert isinstance(found, RenyiProfile)
     ends = []
     for each in found.orders:
@@ -48,8 +48,8 @@ def test_portions_do_not_matter(
     for chosen in (None, pairs):
         if chosen is None and block == 1 and table == 1:
             continue  # as many tables as pairs: only slow
-        found = dipapprox.profile(PROGRAM, HALF, AtDelta(Fraction(0)), chosen)
-        assert isinstance(found, LeastBudget)
+        found = dipapprox.profile(PROGRAM, eps=HALF, delta=Fraction(0), pairs=chosen)
+        assert isinstance(found, LeastEpsPrv)
         assert found.run.pairs == (240 if chosen is None else 3)
         lower = found.eps_prv_enclosure.lower
         assert lower is not None
@@ -62,13 +62,13 @@ def test_too_many_candidates_cost_width_and_nothing_else(
     no_counters: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # 12 pairs tie for the largest delta: with room for one, doubles must do.
-    usual = dipapprox.profile(PROGRAM, HALF, AtBudget(Fraction(1, 10), Fraction(1, 10**30)))
+    usual = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
     assert isinstance(usual, LeastDelta)
     assert usual.run.reason is None
     ends = renyi_ends()
     monkeypatch.setattr(maxima, "_MOST_CANDIDATES", 1)
     monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 1)
-    found = dipapprox.profile(PROGRAM, HALF, AtBudget(Fraction(1, 10), Fraction(1, 10**30)))
+    found = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
     assert isinstance(found, LeastDelta)
     assert found.run.reason is not None
     assert found.delta_enclosure.lower <= usual.delta_enclosure.upper
@@ -81,26 +81,26 @@ def test_too_many_candidates_cost_width_and_nothing_else(
 
 def test_too_many_pairs_are_refused(no_counters: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maxima, "MOST_PAIRS", 100)
-    for question in (AtBudget(HALF), OnCurve(Fraction(0), HALF, 3), ORDERS):
+    for question in ({"eps_prv": HALF}, {"curve": (0, HALF, 3)}, {"renyi": ORDERS}):
         with pytest.raises(LimitReached, match="pair limit: 240 adjacent pairs"):
-            dipapprox.profile(PROGRAM, HALF, question)
+            dipapprox.profile(PROGRAM, eps=HALF, **question)
 
 
 def test_counters_take_more_pairs_than_can_be_listed() -> None:
     svt = (Path(__file__).parents[2] / "programs" / "svt_gauss.dpg").read_text("utf-8")
     many = dipapprox.parse(svt, {"N": 18}, "svt_gauss")
-    found = dipapprox.profile(many, HALF, AtBudget(Fraction(1, 5)))
+    found = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5))
     assert isinstance(found, LeastDelta)
     assert found.run.pairs == 4**18 - 2**18
     assert found.run.reason is None
     assert found.witness is not None
     # The pair that is named does attain it.
     pair = (found.witness.input, found.witness.adjacent)
-    own = dipapprox.profile(many, HALF, AtBudget(Fraction(1, 5)), [pair])
+    own = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5), pairs=[pair])
     assert isinstance(own, LeastDelta)
     assert own.delta_enclosure.meets(found.delta_enclosure)
     with pytest.raises(LimitReached, match="pair limit"):
-        dipapprox.profile(many, HALF, ORDERS)
+        dipapprox.profile(many, eps=HALF, renyi=ORDERS)
 
 
 def test_the_best_pair_stays_a_candidate_when_its_delta_is_exact() -> None:
@@ -120,7 +120,7 @@ def test_the_best_pair_stays_a_candidate_when_its_delta_is_exact() -> None:
         end
         """
     )
-    found = dipapprox.profile(program, 1, AtBudget(HALF, Fraction(1, 10**40)))
+    found = dipapprox.profile(program, eps=1, eps_prv=HALF, width=Fraction(1, 10**40))
     assert isinstance(found, LeastDelta)
     assert HALF in found.delta_enclosure
     assert found.delta_enclosure.width <= Fraction(1, 10**40)

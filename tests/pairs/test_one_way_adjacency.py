@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import dipapprox
-from dipapprox import Answer, AtBudget, AtOrders, Claim
+from dipapprox import Answer, Claim
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import SourceError
@@ -49,16 +49,24 @@ def test_every_question_is_about_these_pairs_alone(rule: Norm, radius: int) -> N
     assert not is_symmetric(program, AllPairs())
     listed = pairs(rule, radius)
     claim = Claim(Q(1, 2), Q(0), Q(1, 3))
-    whole, alone = (dipapprox.verify(program, claim, chosen) for chosen in (None, listed))
+    whole, alone = (
+        dipapprox.verify(
+            program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta, pairs=chosen
+        )
+        for chosen in (None, listed)
+    )
     assert whole.pairs == alone.pairs
     assert whole.answer is alone.answer
     assert whole.witness is None or (whole.witness.input, whole.witness.adjacent) in listed
-    at = AtBudget(Q(1, 3))
-    first, second = (dipapprox.profile(program, Q(1, 2), at, chosen) for chosen in (None, listed))
+    first, second = (
+        dipapprox.profile(program, eps=Q(1, 2), eps_prv=Q(1, 3), pairs=chosen)
+        for chosen in (None, listed)
+    )
     assert isinstance(first, LeastDelta) and isinstance(second, LeastDelta)
     assert first.delta_enclosure.meets(second.delta_enclosure)
     rho, other = (
-        dipapprox.profile(program, Q(1, 2), AtOrders((2, "inf")), each) for each in (None, listed)
+        dipapprox.profile(program, eps=Q(1, 2), renyi=(2, "inf"), pairs=each)
+        for each in (None, listed)
     )
     assert isinstance(rho, RenyiProfile) and isinstance(other, RenyiProfile)
     assert rho.rho == other.rho
@@ -68,7 +76,10 @@ def test_either_order_differs() -> None:
     """P(out = 0) is 0 for large inputs: only who starts below can show it."""
     found = {
         rule: dipapprox.verify(
-            dipapprox.parse(ONE_SIDED.replace("RULE", f"{rule} 1")), Claim(Q(1, 2), Q(0), Q(2))
+            dipapprox.parse(ONE_SIDED.replace("RULE", f"{rule} 1")),
+            eps=Q(1, 2),
+            delta=Q(0),
+            eps_prv=Q(2),
         )
         for rule in ("increasing", "decreasing", "linf")
     }
@@ -85,7 +96,7 @@ def test_monotone_queries_need_half_the_noise() -> None:
         program = dipapprox.parse(
             text.replace("adjacent increasing 1", f"adjacent {rule}"), {"N": 3}
         )
-        answers[rule] = dipapprox.verify(program, Claim(Q(1), Q(0))).answer
+        answers[rule] = dipapprox.verify(program, eps=Q(1), delta=Q(0)).answer
     assert answers == {
         "increasing 1": Answer.DP,
         "decreasing 1": Answer.DP,

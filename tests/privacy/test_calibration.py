@@ -14,7 +14,6 @@ from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mas
 import dipapprox
 from dipapprox import (
     Answer,
-    AtBudget,
     Claim,
     LeastDelta,
     NotEnclosed,
@@ -42,19 +41,21 @@ LAPLACE = dipapprox.parse(
 
 def test_a_mechanism_solved_by_hand() -> None:
     # Pure privacy with budget 1 needs eps = 2.
-    found = dipapprox.calibrate(LAPLACE, 1, 0)
+    found = dipapprox.calibrate(LAPLACE, eps_prv=1, delta=0)
     assert found.certified is not None and found.refuted is not None
-    low, high = found.certified.epsilon, found.refuted.epsilon
+    low, high = found.certified.eps, found.refuted.eps
     assert low <= 2 <= high
     assert high - low <= high / 10**6
     assert found.reason is None
     # delta = (1 - e^(1/4 - eps/2)) / 2 at budget 1/4.
-    found = dipapprox.calibrate(LAPLACE, Fraction(1, 4), Fraction(1, 10), width=Fraction(1, 10**9))
+    found = dipapprox.calibrate(
+        LAPLACE, eps_prv=Fraction(1, 4), delta=Fraction(1, 10), width=Fraction(1, 10**9)
+    )
     exact = HALF - 2 * math.log(1 - 2 / 10)
     assert found.certified is not None and found.refuted is not None
-    assert float(found.certified.epsilon) <= exact * (1 + 1e-15)
-    assert exact * (1 - 1e-15) <= float(found.refuted.epsilon)
-    assert found.refuted.epsilon - found.certified.epsilon <= found.refuted.epsilon / 10**9
+    assert float(found.certified.eps) <= exact * (1 + 1e-15)
+    assert exact * (1 - 1e-15) <= float(found.refuted.eps)
+    assert found.refuted.eps - found.certified.eps <= found.refuted.eps / 10**9
 
 
 @pytest.mark.parametrize(
@@ -62,17 +63,19 @@ def test_a_mechanism_solved_by_hand() -> None:
 )
 def test_verification_agrees_at_both_ends(budget: Fraction, delta: Fraction) -> None:
     svt = program("svt_gauss", N=2)
-    found = dipapprox.calibrate(svt, budget, delta, width=Fraction(1, 1000))
+    found = dipapprox.calibrate(svt, eps_prv=budget, delta=delta, width=Fraction(1, 1000))
     assert found.certified is not None and found.refuted is not None
-    low, high = found.certified.epsilon, found.refuted.epsilon
+    low, high = found.certified.eps, found.refuted.eps
     assert 0 < high - low <= high / 1000
-    assert dipapprox.verify(svt, Claim(low, delta, budget)).answer is Answer.DP
-    refuted = dipapprox.verify(svt, Claim(high, delta, budget))
+    assert dipapprox.verify(svt, eps=low, delta=delta, eps_prv=budget).answer is Answer.DP
+    refuted = dipapprox.verify(svt, eps=high, delta=delta, eps_prv=budget)
     assert refuted.answer is Answer.NOT_DP
     witness = found.refuted.witness
     assert witness is not None
     assert witness.delta_enclosure.lower > delta
-    again = dipapprox.verify(svt, Claim(high, delta, budget), [(witness.input, witness.adjacent)])
+    again = dipapprox.verify(
+        svt, eps=high, delta=delta, eps_prv=budget, pairs=[(witness.input, witness.adjacent)]
+    )
     assert again.answer is Answer.NOT_DP
     # What is printed is exact: these very numbers were tried.
     fields = json.loads(found.to_json())
@@ -84,7 +87,7 @@ def test_verification_agrees_at_both_ends(budget: Fraction, delta: Fraction) -> 
 def test_ends_that_do_not_exist() -> None:
     # Supports differ for every eps: nothing is certified.
     leaky = program("svt_gauss_leaky_2", N=2)
-    found = dipapprox.calibrate(leaky, 1, 0)
+    found = dipapprox.calibrate(leaky, eps_prv=1, delta=0)
     assert found.certified is None
     assert found.refuted is not None
     assert found.refuted.needed.infinite
@@ -99,7 +102,7 @@ def test_ends_that_do_not_exist() -> None:
         "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
         "x <- Lap(0, 1 / eps)\nif x >= 1 then out <- 1 end\n"
     )
-    found = dipapprox.calibrate(deaf, 0, Fraction(1, 10))
+    found = dipapprox.calibrate(deaf, eps_prv=0, delta=Fraction(1, 10))
     assert found.refuted is None
     assert found.certified is not None
     assert found.reason is not None and "no refuted eps" in found.reason
@@ -116,11 +119,18 @@ def test_privacy_that_is_not_monotone_in_epsilon() -> None:
         "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
         "x <- Gauss(q, 1)\ny <- Gauss(3, 1 / eps)\nif x >= y then out <- 1 end\n"
     )
-    found = dipapprox.calibrate(odd, Fraction(1, 10), Fraction(1, 20), width=Fraction(1, 100))
+    found = dipapprox.calibrate(
+        odd, eps_prv=Fraction(1, 10), delta=Fraction(1, 20), width=Fraction(1, 100)
+    )
     for end, answer in ((found.certified, Answer.DP), (found.refuted, Answer.NOT_DP)):
         if end is not None:
-            claim = Claim(end.epsilon, Fraction(1, 20), Fraction(1, 10))
-            assert dipapprox.verify(odd, claim).answer is answer
+            claim = Claim(end.eps, Fraction(1, 20), Fraction(1, 10))
+            assert (
+                dipapprox.verify(
+                    odd, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
+                ).answer
+                is answer
+            )
     assert found.certified is not None or found.refuted is not None
 
 
@@ -132,16 +142,16 @@ def test_bad_targets() -> None:
         (1, 0, 1, "width must be in"),
     ):
         with pytest.raises(UserError, match=message):
-            dipapprox.calibrate(LAPLACE, budget, delta, width=width)
+            dipapprox.calibrate(LAPLACE, eps_prv=budget, delta=delta, width=width)
 
 
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 10), Fraction(1, 5)])
 def test_dp_accounting_brackets_the_same_delta(budget: Fraction) -> None:
     svt = program("svt_gauss", N=3)
     pair = ((0, 0, 1), (1, 1, 0))
-    found = dipapprox.profile(svt, HALF, AtBudget(budget), pairs=[pair])
+    found = dipapprox.profile(svt, eps=HALF, eps_prv=budget, pairs=[pair])
     assert isinstance(found, LeastDelta)
-    two = dipapprox.pair_distributions(svt, HALF, *pair)
+    two = dipapprox.pair_distributions(svt, eps=HALF, input=pair[0], adjacent=pair[1])
     assert isinstance(two, PairDistributions)
     lower, upper = two.to_pld()
     assert len(lower) == len(upper) == 4
@@ -161,12 +171,14 @@ def test_dp_accounting_brackets_the_same_delta(budget: Fraction) -> None:
 
 def test_impossible_outputs_are_infinite_losses() -> None:
     leaky = program("svt_gauss_leaky_2", N=2)
-    two = dipapprox.pair_distributions(leaky, HALF, (0, 1), (1, 1), Options(precision=60))
+    two = dipapprox.pair_distributions(
+        leaky, eps=HALF, input=(0, 1), adjacent=(1, 1), options=Options(precision=60)
+    )
     assert not isinstance(two, NotEnclosed)
     lower, upper = two.to_pld()
     assert set(upper) - set(lower) == {(0, 1)}
     pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
-    found = dipapprox.profile(leaky, HALF, AtBudget(Fraction(5)), pairs=[((0, 1), (1, 1))])
+    found = dipapprox.profile(leaky, eps=HALF, eps_prv=Fraction(5), pairs=[((0, 1), (1, 1))])
     assert isinstance(found, LeastDelta)
     expected = float(found.delta_enclosure.lower)
     assert pld.get_delta_for_epsilon(5.0) == pytest.approx(expected, abs=1e-9)

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox import AtBudget, AtDelta, Claim, decide, parse, profile, verify, verify_interval
+from dipapprox import decide, parse, profile, verify
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.adjacency import AllPairs
-from dipapprox.privacy.decisions.decision import Ruling
-from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
+from tests.claims import formula_claim
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 
@@ -68,17 +67,17 @@ def test_a_violation_below_all_enclosures_stays_one(
     budget: F, epsilons: tuple[int, int | None]
 ) -> None:
     """Violated for ε > log 2 / (1 - budget), where both sides are below 2^-65536."""
-    decision = decide(TINY, budget, 0, epsilons)
-    assert decision.ruling is Ruling.VIOLATED
+    decision = decide(TINY, budget=budget, delta=0, interval=epsilons)
+    assert decision.answer is Answer.NOT_DP
     violation = decision.violation
     assert violation is not None
     assert violation.left is violation.right is None
     assert violation.not_enclosed is not None
-    assert violation.epsilon * (1 - budget) > F("0.693147180559945")
+    assert violation.eps * (1 - budget) > F("0.693147180559945")
     fields = decision.to_dict()["witness"]
     assert isinstance(fields, dict)
     assert fields["lhs_enclosure"] is fields["rhs_enclosure"] is None
-    assert decide(TINY, budget, 0, (1, 693147)).ruling is Ruling.PRIVATE
+    assert decide(TINY, budget=budget, delta=0, interval=(1, 693147)).answer is Answer.DP
     check_schema("decide", decision.to_dict())
 
 
@@ -93,12 +92,15 @@ PROPORTIONAL = two_laws(
 
 def test_ten_proportional_outputs() -> None:
     """δ(ε) = |2/3 e^-ε - 1/3 e^(-ε/2)|: 1/3 at 0, 1/24 at the least, at log 16."""
-    assert decide(PROPORTIONAL, 0, "1/10").ruling is Ruling.VIOLATED
-    assert decide(PROPORTIONAL, 0, "1/3").ruling is Ruling.PRIVATE
-    assert decide(PROPORTIONAL, 0, "1/3 - 1e-30").ruling is Ruling.VIOLATED
+    assert decide(PROPORTIONAL, budget=0, delta="1/10").answer is Answer.NOT_DP
+    assert decide(PROPORTIONAL, budget=0, delta="1/3").answer is Answer.DP
+    assert decide(PROPORTIONAL, budget=0, delta="1/3 - 1e-30").answer is Answer.NOT_DP
     later = F("2.772588722239781")
-    assert decide(PROPORTIONAL, 0, "1/24", (later, None)).ruling is Ruling.PRIVATE
-    assert decide(PROPORTIONAL, 0, "1/24 - 1e-20", (later, None)).ruling is Ruling.VIOLATED
+    assert decide(PROPORTIONAL, budget=0, delta="1/24", interval=(later, None)).answer is Answer.DP
+    assert (
+        decide(PROPORTIONAL, budget=0, delta="1/24 - 1e-20", interval=(later, None)).answer
+        is Answer.NOT_DP
+    )
 
 
 RESPONSE = two_laws(bit("3/4"), bit("1/4"))
@@ -106,7 +108,7 @@ GEOMETRIC = with_bit("x <- DLap(q, 1/eps)", "out <- 0", "if x > 0 then", "out <-
 
 
 def at_budget(program: Program, budget: str) -> Verdict:
-    claim = read_formula_claim(budget, "0")
+    claim = formula_claim(budget, "0")
     return verify_formula(program, claim, F(1), AllPairs(), Options())
 
 
@@ -136,13 +138,13 @@ def test_truncated_geometric_at_a_logarithm() -> None:
 
 
 def test_profiles_at_logarithms() -> None:
-    assert profile(RESPONSE, 1, AtBudget("log(3)")).delta_enclosure.upper == 0
-    half = profile(RESPONSE, 1, AtBudget("log(2)")).delta_enclosure
+    assert profile(RESPONSE, eps=1, eps_prv="log(3)").delta_enclosure.upper == 0
+    half = profile(RESPONSE, eps=1, eps_prv="log(2)").delta_enclosure
     assert F(1, 4) in half
-    check_schema("profile", profile(RESPONSE, 1, AtBudget("log(2)")).to_dict())
+    check_schema("profile", profile(RESPONSE, eps=1, eps_prv="log(2)").to_dict())
     for wrong in ("log(1/2)", "sqrt(2)", "log(3) - 2", "log(0)"):
         with pytest.raises(UserError):
-            AtBudget(wrong)
+            profile(RESPONSE, eps=1, eps_prv=wrong)
 
 
 @given(
@@ -199,20 +201,20 @@ UNLIKE = with_bit(
 
 
 def test_equal_distributions_are_equal_on_an_interval() -> None:
-    verdict = verify_interval(NO_INPUT, (1, 2), 0, 0)
+    verdict = verify(NO_INPUT, eps=(1, 2), delta=0, eps_prv=0)
     assert (verdict.answer, verdict.pairs) == (Answer.DP, 2)
     assert verdict.delta_enclosure is not None
     assert verdict.delta_enclosure.upper == 0
-    assert decide(NO_INPUT, 0, 0, (1, 2)).ruling is Ruling.PRIVATE
-    wide = verify_interval(NO_INPUT, (F(1, 10**9), 10**9), 0, 0)
+    assert decide(NO_INPUT, budget=0, delta=0, interval=(1, 2)).answer is Answer.DP
+    wide = verify(NO_INPUT, eps=(F(1, 10**9), 10**9), delta=0, eps_prv=0)
     assert wide.answer is Answer.DP
-    assert verify_interval(SWAPPED, (1, 2), 0, 0).answer is Answer.DP
+    assert verify(SWAPPED, eps=(1, 2), delta=0, eps_prv=0).answer is Answer.DP
 
 
 def test_distributions_that_are_equal_at_one_epsilon_only() -> None:
     """Scales eps and 1/eps agree at 1, and nowhere else."""
-    assert verify(UNLIKE, Claim(1, 0, 0)).answer is Answer.DP
-    assert verify_interval(UNLIKE, (F(1, 2), 2), 0, 0).answer is Answer.NOT_DP
+    assert verify(UNLIKE, eps=1, delta=0, eps_prv=0).answer is Answer.DP
+    assert verify(UNLIKE, eps=(F(1, 2), 2), delta=0, eps_prv=0).answer is Answer.NOT_DP
 
 
 def far(condition: str) -> Program:
@@ -233,24 +235,24 @@ def far(condition: str) -> Program:
 )
 def test_what_is_possible_for_one_input_only(condition: str, answer: Answer) -> None:
     program = far(condition)
-    verdict = verify(program, Claim(1, 0))
+    verdict = verify(program, eps=1, delta=0)
     assert verdict.answer is answer
     check_schema("verify", verdict.to_dict())
-    found = profile(program, 1, AtDelta(F(0))).eps_prv_enclosure
+    found = profile(program, eps=1, delta=F(0)).eps_prv_enclosure
     assert found.infinite is (answer is Answer.NOT_DP)
     if answer is Answer.NOT_DP:
         assert verdict.witness is not None
         assert verdict.witness.argument is not None
-        assert verify(program, Claim(1, F(1, 10**100))).answer is Answer.DP
+        assert verify(program, eps=1, delta=F(1, 10**100)).answer is Answer.DP
 
 
 def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
     program = far("q = 1 and x > 1000000")
-    verdict = verify_interval(program, (1, 2), 0)
+    verdict = verify(program, eps=(1, 2), delta=0)
     assert verdict.answer is Answer.NOT_DP
     check_schema("verify_interval", verdict.to_dict())
-    decision = decide(program, 1, 0, (1, 2))
-    assert decision.ruling is Ruling.VIOLATED
+    decision = decide(program, budget=1, delta=0, interval=(1, 2))
+    assert decision.answer is Answer.NOT_DP
     check_schema("decide", decision.to_dict())
 
 

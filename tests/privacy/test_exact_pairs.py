@@ -187,15 +187,15 @@ def test_doubtful_terms_are_settled_for_all_pairs_together(
 ) -> None:
     program = dipapprox.parse(EXPONENTIAL_MAX)
     claim = Claim(Fraction(1), Fraction(0), Fraction(budget))
-    usual = dipapprox.verify(program, claim)
+    usual = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     monkeypatch.setattr(largest, "_MOST_SETTLED", 0)
-    alone = dipapprox.verify(program, claim)
+    alone = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     assert usual.answer is alone.answer
     assert usual.answer is (Answer.NOT_DP if budget == "0.999" else Answer.DP)
     monkeypatch.undo()
     # More pairs than can be looked at one by one: 7^10 - 3^10.
     monkeypatch.setattr(roads, "_MOST_IN_TABLE", 0)
     monkeypatch.setattr(roads, "_MOST_IN_PORTIONS", 0)
-    together = dipapprox.verify(program, claim)
+    together = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     assert together.answer is usual.answer
     assert together.pairs == usual.pairs or usual.answer is Answer.NOT_DP

@@ -35,13 +35,13 @@ def test_laplace_threshold_closed_form() -> None:
     delta = Fraction("0.1105996084642975659")
     near = Fraction(1, 10**15)
     claim = Claim(HALF, delta + near, Fraction(1, 4))
-    verdict = dipapprox.verify(program, claim)
+    verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     assert verdict.answer is Answer.DP
     assert verdict.pairs == 2  # 0 ~ 1; 3 has no neighbour
     assert verdict.delta_enclosure is not None
     assert verdict.delta_enclosure.lower < delta + near
     assert delta - near < verdict.delta_enclosure.upper
-    refuted = dipapprox.verify(program, Claim(HALF, delta - near, Fraction(1, 4)))
+    refuted = dipapprox.verify(program, eps=HALF, delta=delta - near, eps_prv=Fraction(1, 4))
     assert refuted.answer is Answer.NOT_DP
     assert refuted.witness is not None
     assert (refuted.witness.input, refuted.witness.adjacent) == ((1,), (0,))
@@ -54,20 +54,21 @@ def test_pure_privacy_of_the_laplace_mechanism() -> None:
     # Sensitivity 1, scale 2/eps: eps/2-private, and the threshold at 1 makes that tight.
     budget = Fraction(1, 4)
     assert (
-        dipapprox.verify(program, Claim(HALF, 0, budget + Fraction(1, 10**9))).answer is Answer.DP
+        dipapprox.verify(program, eps=HALF, delta=0, eps_prv=budget + Fraction(1, 10**9)).answer
+        is Answer.DP
     )
-    below = dipapprox.verify(program, Claim(HALF, 0, budget - Fraction(1, 10**9)))
+    below = dipapprox.verify(program, eps=HALF, delta=0, eps_prv=budget - Fraction(1, 10**9))
     assert below.answer is Answer.NOT_DP
-    tight = dipapprox.verify(program, Claim(HALF, 0, budget))
+    tight = dipapprox.verify(program, eps=HALF, delta=0, eps_prv=budget)
     assert tight.answer in (Answer.DP, Answer.UNKNOWN)
 
 
 def test_pairs_and_results() -> None:
     program = dipapprox.parse(TEXT)
-    verdict = dipapprox.verify(program, Claim(1, HALF), pairs=[((0,), (3,))])
+    verdict = dipapprox.verify(program, eps=1, delta=HALF, pairs=[((0,), (3,))])
     assert verdict.pairs == 1
     assert json.loads(verdict.to_json())["eps"] == "1"
-    distribution = dipapprox.probabilities(program, 1, (1,))
+    distribution = dipapprox.probability(program, eps=1, input=(1,))
     assert not isinstance(distribution, NotEnclosed)
     assert json.loads(distribution.to_json())["input"] == {"q": 1}
     assert all(HALF in each.probability for each in distribution.outputs)
@@ -76,16 +77,20 @@ def test_pairs_and_results() -> None:
 
 def test_floats_and_strangers_are_refused() -> None:
     program = dipapprox.parse(TEXT)
-    with pytest.raises(UserError, match=r"must be an int or a Fraction, got 0\.5"):
-        Claim(0.5, HALF)  # type: ignore[arg-type]  # a float, refused
-    with pytest.raises(UserError, match="got True"):
-        Claim(True, HALF)
-    with pytest.raises(UserError, match="must be an int or a Fraction"):
-        dipapprox.probabilities(program, 0.5, (1,))  # type: ignore[arg-type]  # a float, refused
+    for claim in (Claim, lambda eps, delta: dipapprox.verify(program, eps=eps, delta=delta)):
+        with pytest.raises(
+            UserError, match=r"eps must be an exact number, got the float 0\.1"
+        ) as no:
+            claim(0.1, HALF)
+        assert no.value.hint == 'write "0.1"'
+        with pytest.raises(UserError, match="eps must be a number, got True"):
+            claim(True, HALF)
+    with pytest.raises(UserError, match="must be an exact number, got the float"):
+        dipapprox.probability(program, eps=0.5, input=(1,))  # type: ignore[arg-type]  # a float, refused
     with pytest.raises(UserError, match="2 is not in the domain of 'q'"):
-        dipapprox.verify(program, Claim(1, HALF), pairs=[((0,), (2,))])
+        dipapprox.verify(program, eps=1, delta=HALF, pairs=[((0,), (2,))])
     with pytest.raises(UserError, match="1 input cells, got 2 values"):
-        dipapprox.probabilities(program, 1, (1, 1))
+        dipapprox.probability(program, eps=1, input=(1, 1))
     with pytest.raises(UserError, match="precision must be in"):
         Options(precision=0)
 
@@ -106,7 +111,7 @@ def test_every_failure_is_unknown(
         raise error
 
     monkeypatch.setattr(OutputProbabilities, "distributions", fail)
-    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF))
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, delta=HALF)
     assert (verdict.answer, verdict.reason) == (Answer.UNKNOWN, reason)
     assert (verdict.delta_enclosure, verdict.witness) == (None, None)
     assert verdict.interrupted == isinstance(error, KeyboardInterrupt)
@@ -121,7 +126,7 @@ def test_an_interrupt_that_an_extension_module_met_is_one(monkeypatch: pytest.Mo
             raise SystemError("returned a result with an exception set") from interrupt
 
     monkeypatch.setattr(OutputProbabilities, "distributions", fail)
-    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF))
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, delta=HALF)
     assert verdict.interrupted
     assert verdict.reason == "interrupted; 0 of 2 pairs checked"
 
@@ -134,13 +139,13 @@ def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dipapprox.privacy.verifier.check_pairs", interrupted)
-    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, 0, Fraction(1, 4)))
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, delta=0, eps_prv=Fraction(1, 4))
     assert (verdict.answer, verdict.interrupted) == (Answer.NOT_DP, False)
 
 
 def test_nothing_known_when_states_are_too_many() -> None:
     options = Options(limits=Limits(states=1))
-    verdict = dipapprox.verify(dipapprox.parse(TEXT), Claim(1, HALF), options=options)
+    verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, delta=HALF, options=options)
     assert (verdict.answer, verdict.final_states, verdict.pairs) == (Answer.UNKNOWN, 0, 0)
     assert verdict.reason is not None
     assert verdict.reason.startswith("path limit")
@@ -152,12 +157,12 @@ def test_every_epsilon_of_an_interval() -> None:
         "r <- Lap(q, 1 / eps)\nif r >= 2 then out <- 1 else out <- 0 end"
     )
     # Both tails beyond both means: the ratio is e^eps, so 1.1 eps is enough, and 0.9 eps is not.
-    enough = dipapprox.verify_interval(program, (Fraction(1, 10), 1), 0, "11*eps/10")
+    enough = dipapprox.verify(program, eps=(Fraction(1, 10), 1), delta=0, eps_prv="11*eps/10")
     assert enough.answer is Answer.DP
-    short = dipapprox.verify_interval(program, (Fraction(1, 10), 1), 0, "9*eps/10")
+    short = dipapprox.verify(program, eps=(Fraction(1, 10), 1), delta=0, eps_prv="9*eps/10")
     assert short.answer is Answer.NOT_DP
     with pytest.raises(UserError):
-        dipapprox.verify_interval(program, (1, Fraction(1, 10)), 0)
+        dipapprox.verify(program, eps=(1, Fraction(1, 10)), delta=0)
 
 
 def test_what_ignores_its_input_tells_nothing() -> None:
@@ -171,8 +176,8 @@ def test_what_ignores_its_input_tells_nothing() -> None:
     if x < y + 1 then out <- 1 else out <- 0 end
     """
     zero = Fraction(0)
-    verdict = dipapprox.verify(dipapprox.parse(text), Claim(Fraction(1), zero, zero))
+    verdict = dipapprox.verify(dipapprox.parse(text), eps=Fraction(1), delta=zero, eps_prv=zero)
     assert verdict.answer is Answer.DP and verdict.delta_enclosure == Enclosure.exact(0)
     other = dipapprox.parse(text.replace("Gauss(q, 2", "Gauss(0, 2"))
-    depends = dipapprox.verify(other, Claim(Fraction(1), zero, zero))
+    depends = dipapprox.verify(other, eps=Fraction(1), delta=zero, eps_prv=zero)
     assert depends.answer is Answer.NOT_DP

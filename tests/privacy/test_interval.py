@@ -21,11 +21,11 @@ from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import AllPairs
-from dipapprox.privacy.intervals.formula_claim import read_formula_claim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between, simplest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
+from tests.claims import formula_claim
 from tests.privacy.interval_programs import BODIES, program
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -49,13 +49,13 @@ def options(seconds: float | None = None) -> Options:
 def decide(
     text: Program, low: str, high: str, budget: str | None, delta: str, seconds: float | None = None
 ) -> IntervalVerdict:
-    claim = read_formula_claim(budget, delta)
+    claim = formula_claim(budget, delta)
     ends = Fraction(low), Fraction(high)
     return verify_interval(text, claim, *ends, AllPairs(), options(seconds))
 
 
 def at(text: Program, epsilon: Fraction, budget: str | None, delta: str) -> Answer:
-    claim = read_formula_claim(budget, delta)
+    claim = formula_claim(budget, delta)
     return verify_formula(text, claim, epsilon, AllPairs(), options()).answer
 
 
@@ -94,7 +94,7 @@ def test_the_least_delta_on_an_interval_against_the_closed_form() -> None:
     fails = decide(text, "1/10", "1", "eps^2", str(largest - near))
     assert fails.answer is Answer.NOT_DP
     assert fails.violation is not None
-    witness = fails.violation.claim.epsilon
+    witness = fails.violation.claim.eps
     assert abs(float(witness) - peak.x) < 0.01
     assert threshold_delta(float(witness), float(witness) ** 2) > float(largest - near) - 1e-12
 
@@ -116,7 +116,7 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
     assert verdict.answer is Answer.NOT_DP
     assert verdict.violation is not None
     assert verdict.violation.witness is not None
-    epsilon = verdict.violation.claim.epsilon
+    epsilon = verdict.violation.claim.eps
     assert min(failing) - 0.001 <= epsilon <= max(failing) + 0.001
     assert epsilon.denominator < 100
     assert at(text, epsilon, budget, "0") is Answer.NOT_DP
@@ -145,7 +145,7 @@ def test_intervals_agree_with_their_points(
                 assert at(text, epsilon, budget, delta) is not Answer.NOT_DP
         case Answer.NOT_DP:
             assert verdict.violation is not None
-            epsilon = verdict.violation.claim.epsilon
+            epsilon = verdict.violation.claim.eps
             assert low <= epsilon <= low + width
             assert at(text, epsilon, budget, delta) is Answer.NOT_DP
         case Answer.UNKNOWN:
@@ -294,7 +294,7 @@ def test_irrational_claims_at_one_epsilon() -> None:
     for factor, answer in ((1 + 1e-9, Answer.DP), (1 - 1e-9, Answer.NOT_DP)):
         scale = Fraction(least * factor) / Fraction(math.sqrt(0.5))
         budget = f"sqrt(eps)*{scale.limit_denominator(10**15)}"
-        claim = read_formula_claim(budget, "0")
+        claim = formula_claim(budget, "0")
         verdict = verify_formula(text, claim, half, AllPairs(), options())
         assert verdict.answer is answer
         fields = verdict.to_dict()
@@ -305,7 +305,7 @@ def test_irrational_claims_at_one_epsilon() -> None:
         assert low**2 <= (scale.limit_denominator(10**15)) ** 2 / 2 <= high**2
         assert fields["delta"] == "0"
     rational = verify_formula(
-        text, read_formula_claim("eps^2 + 1", "eps/5"), half, AllPairs(), options()
+        text, formula_claim("eps^2 + 1", "eps/5"), half, AllPairs(), options()
     )
     assert rational.to_dict()["eps_prv"] == "5/4"
     assert rational.to_dict()["delta"] == "1/10"
@@ -337,7 +337,7 @@ def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:
     wrong = decide(svt, "1/10", "1", "eps/10", "1e-6")
     assert wrong.answer is Answer.NOT_DP
     assert wrong.violation is not None
-    assert wrong.violation.claim.epsilon == Fraction(1, 10)
+    assert wrong.violation.claim.eps == Fraction(1, 10)
     assert wrong.pairs == wrong.violation.pairs == 1  # a likely pair, which is looked at first
     assert wrong.points == 1
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dipapprox
-from dipapprox import AtOrders
 from dipapprox.errors import BrokenInvariant
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
 from dipapprox.privacy.profiles import renyi
@@ -81,7 +80,7 @@ def test_infinity_spreads_to_larger_orders_and_contradictions_are_noticed() -> N
 
 def test_orders_beyond_all_powers_are_bounded_by_their_neighbours() -> None:
     orders = (1, 2, 1000, 100_000, "inf")
-    found = dipapprox.profile(TAIL, 2, AtOrders(orders))
+    found = dipapprox.profile(TAIL, eps=2, renyi=orders)
     assert isinstance(found, RenyiProfile)
     pure = found.orders[-1].divergence
     # Gauss(0) against Gauss(1) at scale 1/2, below -30
@@ -98,7 +97,7 @@ def test_orders_beyond_all_powers_are_bounded_by_their_neighbours() -> None:
     assert found.rho.upper is not None
     assert found.run.reason is not None and "precision limit: 320 bits" in found.run.reason
     # The same bound without asking for order infinity.
-    alone = dipapprox.profile(TAIL, 2, AtOrders((100_000,)))
+    alone = dipapprox.profile(TAIL, eps=2, renyi=(100_000,))
     assert isinstance(alone, RenyiProfile)
     assert alone.orders[0].divergence.upper == pure.upper
 
@@ -108,7 +107,7 @@ def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
         "input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- 0\n"
         "x <- Lap(q, 1 / eps)\nif x >= 1/2 then o <- 1 end\n"
     )
-    found = dipapprox.profile(text, Fraction(1, 2), AtOrders((2, "inf")))
+    found = dipapprox.profile(text, eps=Fraction(1, 2), renyi=(2, "inf"))
     assert isinstance(found, RenyiProfile)
     pure = found.orders[-1].divergence.upper
     assert pure is not None and found.rho.upper is not None
@@ -126,7 +125,7 @@ def test_too_many_candidates_are_not_a_matter_of_precision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 0)
-    found = dipapprox.profile(TAIL, 2, AtOrders((1000,)))
+    found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
     assert isinstance(found, RenyiProfile)
     assert found.run.reason is not None
     assert "more than 0 pairs may be the largest of order 1000" in found.run.reason

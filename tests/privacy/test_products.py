@@ -14,15 +14,11 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import (
     Answer,
-    AtBudget,
-    AtDelta,
     Claim,
-    LeastBudget,
     LeastDelta,
-    OnCurve,
+    LeastEpsPrv,
     Options,
     PrivacyCurve,
-    Ruling,
 )
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
@@ -113,7 +109,15 @@ def both_ways(
     found = []
     for apart in (True, False):
         take_apart(monkeypatch, apart)
-        found.append(dipapprox.verify(program, claim, options=Options(**options)))
+        found.append(
+            dipapprox.verify(
+                program,
+                eps=claim.eps,
+                eps_prv=claim.eps_prv,
+                delta=claim.delta,
+                options=Options(**options),
+            )
+        )
     return found[0], found[1]
 
 
@@ -139,10 +143,10 @@ def test_least_budgets_and_curves_of_parts_and_whole_agree(
     for apart in (True, False):
         take_apart(monkeypatch, apart)
         program = parse(text)
-        budget = dipapprox.profile(program, HALF, AtDelta(Fraction(1, 50)))
-        delta = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 10)))
-        curve = dipapprox.profile(program, HALF, OnCurve(Fraction(0), HALF, 3))
-        assert isinstance(budget, LeastBudget) and isinstance(delta, LeastDelta)
+        budget = dipapprox.profile(program, eps=HALF, delta=Fraction(1, 50))
+        delta = dipapprox.profile(program, eps=HALF, eps_prv=Fraction(1, 10))
+        curve = dipapprox.profile(program, eps=HALF, curve=(Fraction(0), HALF, 3))
+        assert isinstance(budget, LeastEpsPrv) and isinstance(delta, LeastDelta)
         assert isinstance(curve, PrivacyCurve)
         found.append((budget, delta, curve))
     (budget, delta, curve), (own_budget, own_delta, own_curve) = found
@@ -168,7 +172,7 @@ def test_randomised_responses_are_binomial() -> None:
         * max(p**k * (1 - p) ** (size - k) - exp(3) * p ** (size - k) * (1 - p) ** k, 0)
         for k in range(size + 1)
     )
-    found = dipapprox.profile(parse(RESPONSES, N=size), HALF, AtBudget(budget))
+    found = dipapprox.profile(parse(RESPONSES, N=size), eps=HALF, eps_prv=budget)
     assert isinstance(found, LeastDelta)
     assert abs(float(found.delta_enclosure.lower) - expected) < 1e-12
     assert found.run.outputs == 2**size and found.run.pairs == 4**size - 2**size
@@ -178,15 +182,17 @@ def test_randomised_responses_are_binomial() -> None:
 def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answer) -> None:
     """20 responses at eps = 1/2 are 10-private, exactly: no enclosure can tell."""
     claim = Claim(HALF, Fraction(0), Fraction(budget))
-    verdict = dipapprox.verify(parse(RESPONSES, N=20), claim)
+    verdict = dipapprox.verify(
+        parse(RESPONSES, N=20), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
+    )
     assert verdict.answer is answer
     assert "exact" in verdict.engine
 
 
 def test_costs_of_adjacency_bound_the_parts_that_change() -> None:
     """With l0 2, two bits of twenty change: the delta is that of two bits alone."""
-    many = dipapprox.profile(parse(RAPPOR, N=20), HALF, AtBudget(Fraction(1, 4)))
-    few = dipapprox.profile(parse(RAPPOR, N=2), HALF, AtBudget(Fraction(1, 4)))
+    many = dipapprox.profile(parse(RAPPOR, N=20), eps=HALF, eps_prv=Fraction(1, 4))
+    few = dipapprox.profile(parse(RAPPOR, N=2), eps=HALF, eps_prv=Fraction(1, 4))
     assert isinstance(many, LeastDelta) and isinstance(few, LeastDelta)
     assert many.delta_enclosure.meets(few.delta_enclosure)
     assert many.witness is not None
@@ -199,7 +205,9 @@ def test_the_outputs_of_a_witness_violate_the_claim(budget: str) -> None:
     """Whether they are all that exceed or as many as are needed."""
     claim = Claim(HALF, Fraction(1, 100), Fraction(budget))
     for size in (5, 14):
-        verdict = dipapprox.verify(parse(RESPONSES, N=size), claim)
+        verdict = dipapprox.verify(
+            parse(RESPONSES, N=size), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
+        )
         if verdict.answer is Answer.DP:
             continue
         assert verdict.witness is not None and verdict.witness.at_least is None
@@ -213,13 +221,13 @@ def test_the_outputs_of_a_witness_violate_the_claim(budget: str) -> None:
                 * (1 - p) ** sum(a != b for a, b in zip(w, o, strict=True))
                 for w in (u, v)
             )
-            total += first - exp(float(claim.budget)) * second
+            total += first - exp(float(claim.eps_prv)) * second
         assert total > float(claim.delta)
     assert verdict.answer is Answer.NOT_DP
 
 
 def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
-    found = dipapprox.profile(parse(RESPONSES, N=16), HALF, AtBudget(Fraction(0)))
+    found = dipapprox.profile(parse(RESPONSES, N=16), eps=HALF, eps_prv=Fraction(0))
     assert isinstance(found, LeastDelta) and found.witness is not None
     # More than half of the answers are true: C(16, 9) + … + C(16, 16) outputs.
     assert found.witness.at_least == sum(comb(16, k) for k in range(9, 17))
@@ -231,24 +239,39 @@ def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
 
 def test_states_that_are_not_merged_are_those_of_the_whole() -> None:
     claim = Claim(HALF, Fraction(1), Fraction(1))
-    verdict = dipapprox.verify(parse(RESPONSES), claim, options=Options(merge=False))
+    verdict = dipapprox.verify(
+        parse(RESPONSES),
+        eps=claim.eps,
+        eps_prv=claim.eps_prv,
+        delta=claim.delta,
+        options=Options(merge=False),
+    )
     assert verdict.final_states == 2**4 * 2**4
 
 
 def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
-    found = dipapprox.calibrate(parse(RESPONSES, N=12), 1, Fraction(1, 1000), width=Fraction(1, 99))
+    found = dipapprox.calibrate(
+        parse(RESPONSES, N=12), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 99)
+    )
     assert found.certified is not None and found.refuted is not None
     for epsilon, answer in (
-        (found.certified.epsilon, Answer.DP),
-        (found.refuted.epsilon, Answer.NOT_DP),
+        (found.certified.eps, Answer.DP),
+        (found.refuted.eps, Answer.NOT_DP),
     ):
         claim = Claim(epsilon, Fraction(1, 1000), Fraction(1))
-        assert dipapprox.verify(parse(RESPONSES, N=12), claim).answer is answer
+        assert (
+            dipapprox.verify(
+                parse(RESPONSES, N=12), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
+            ).answer
+            is answer
+        )
 
 
 def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
     """Where they are too many to be listed, its delta is not that of the examples."""
-    found = dipapprox.calibrate(parse(RESPONSES, N=16), 1, Fraction(1, 100), width=Fraction(1, 9))
+    found = dipapprox.calibrate(
+        parse(RESPONSES, N=16), eps_prv=1, delta=Fraction(1, 100), width=Fraction(1, 9)
+    )
     assert found.refuted is not None and found.refuted.witness is not None
     witness = found.refuted.witness
     assert witness.at_least is not None and len(witness.rows) == 1
@@ -262,7 +285,7 @@ def test_certificates_of_parts_are_confirmed() -> None:
     text = RESPONSES.replace("param N = 4", "param N = 5")
     program = dipapprox.parse(text)
     for delta, budget in ((HALF, Fraction(1)), (Fraction(1, 100), Fraction(1))):
-        verdict = dipapprox.verify(program, Claim(HALF, delta, budget))
+        verdict = dipapprox.verify(program, eps=HALF, delta=delta, eps_prv=budget)
         certificate = dipapprox.certify(program, text, verdict)
         assert dipapprox.check(certificate.to_json()).outcome.value == "confirmed"
 
@@ -272,20 +295,20 @@ def test_parts_that_differ_are_bounded_together() -> None:
     text = COMPARISONS.replace("i / 3", "i / 7 - 1 / 3").replace("{0, 1, 2}", "{0, 1}")
     program = dipapprox.parse(text.replace("l1 3", "linf 1"), {"N": 14})
     found = dipapprox.profile(
-        program, HALF, AtBudget(Fraction(1, 2)), options=Options(max_precision=80)
+        program, eps=HALF, eps_prv=Fraction(1, 2), options=Options(max_precision=80)
     )
     assert isinstance(found, LeastDelta)
     assert found.delta_enclosure.lower * 2 > found.delta_enclosure.upper > 0
     assert found.run.reason is not None and "combinations" in found.run.reason
     assert found.witness is not None
     pair = [(found.witness.input, found.witness.adjacent)]
-    own = dipapprox.profile(program, HALF, AtBudget(Fraction(1, 2)), pairs=pair)
+    own = dipapprox.profile(program, eps=HALF, eps_prv=Fraction(1, 2), pairs=pair)
     assert isinstance(own, LeastDelta)
     assert own.delta_enclosure.width < Fraction(1, 10**9)
     assert found.delta_enclosure.lower <= own.delta_enclosure.upper
     assert own.delta_enclosure.upper <= found.delta_enclosure.upper
     above, between = (
-        dipapprox.verify(program, Claim(HALF, delta, Fraction(1, 2)))
+        dipapprox.verify(program, eps=HALF, delta=delta, eps_prv=Fraction(1, 2))
         for delta in (found.delta_enclosure.upper, sum_of_ends(found.delta_enclosure) / 2)
     )
     assert above.answer is Answer.DP
@@ -303,7 +326,7 @@ def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch,
     found = []
     for apart in (True, False):
         take_apart(monkeypatch, apart)
-        found.append(dipapprox.probabilities(program, HALF, row))
+        found.append(dipapprox.probability(program, eps=HALF, input=row))
     parts, whole = ({each.output: each for each in one.outputs} for one in found)
     assert parts.keys() == whole.keys()
     for output, each in parts.items():
@@ -330,46 +353,48 @@ end
 heads <- choose {true : 1/2, false : 1/2}
 """)
     assert select_parts(program, AllPairs(), Options()) is None
-    verdict = dipapprox.verify(program, Claim(HALF, Fraction(0), Fraction(3)))
+    verdict = dipapprox.verify(program, eps=HALF, delta=Fraction(0), eps_prv=Fraction(3))
     assert verdict.answer is not Answer.UNKNOWN
 
 
 def test_distributions_that_are_too_long_say_so() -> None:
-    found = dipapprox.probabilities(parse(RESPONSES, N=20), HALF, (0,) * 20)
+    found = dipapprox.probability(parse(RESPONSES, N=20), eps=HALF, input=(0,) * 20)
     assert found.outputs == ()
     assert found.reason == "more than 4096 outputs"
 
 
 @pytest.mark.parametrize(
-    ("text", "size", "budget", "ruling"),
+    ("text", "size", "budget", "answer"),
     [
-        (RESPONSES, 20, 20, Ruling.PRIVATE),
-        (RESPONSES, 20, 19, Ruling.VIOLATED),
-        (RESPONSES, 5, 5, Ruling.PRIVATE),
-        (QUERIES.replace("i - 1", "1"), 12, 3, Ruling.PRIVATE),
-        (QUERIES.replace("i - 1", "1"), 12, 1, Ruling.VIOLATED),
+        (RESPONSES, 20, 20, Answer.DP),
+        (RESPONSES, 20, 19, Answer.NOT_DP),
+        (RESPONSES, 5, 5, Answer.DP),
+        (QUERIES.replace("i - 1", "1"), 12, 3, Answer.DP),
+        (QUERIES.replace("i - 1", "1"), 12, 1, Answer.NOT_DP),
     ],
 )
 def test_pure_privacy_of_a_product_is_decided_for_all_eps(
-    text: str, size: int, budget: int, ruling: Ruling
+    text: str, size: int, budget: int, answer: Answer
 ) -> None:
     """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
-    found = dipapprox.decide(parse(text, N=size), budget)
-    assert found.ruling is ruling
+    found = dipapprox.decide(parse(text, N=size), budget=budget)
+    assert found.answer is answer
     assert found.number_of_outputs == 2**size
-    if ruling is Ruling.VIOLATED:
+    if answer is Answer.NOT_DP:
         assert found.violation is not None
         assert found.violation.left.lower > found.violation.right.upper
 
 
 @pytest.mark.parametrize("delta", ["0", "1/20", "1/4"])
 def test_parts_and_whole_are_decided_alike(monkeypatch: pytest.MonkeyPatch, delta: str) -> None:
-    rulings = []
+    answers = []
     for apart in (True, False):
         take_apart(monkeypatch, apart)
-        found = dipapprox.decide(parse(RESPONSES, N=3), 2, delta, (0, 2), violations=True)
-        rulings.append((found.ruling, len(found.violated_on or ())))
-    assert rulings[0] == rulings[1]
+        found = dipapprox.decide(
+            parse(RESPONSES, N=3), budget=2, delta=delta, interval=(0, 2), violations=True
+        )
+        answers.append((found.answer, len(found.violated_on or ())))
+    assert answers[0] == answers[1]
 
 
 # --- measures -------------------------------------------------------------------------------------

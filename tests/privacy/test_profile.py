@@ -15,13 +15,8 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import (
     Answer,
-    AtBudget,
-    AtDelta,
-    AtOrders,
-    Claim,
-    LeastBudget,
     LeastDelta,
-    OnCurve,
+    LeastEpsPrv,
     PrivacyCurve,
     Program,
     RenyiProfile,
@@ -49,20 +44,20 @@ def program(name: str, **parameters: int) -> Program:
 
 
 def least_delta(p: Program, epsilon: Fraction, budget: Fraction) -> LeastDelta:
-    found = dipapprox.profile(p, epsilon, AtBudget(budget))
+    found = dipapprox.profile(p, eps=epsilon, eps_prv=budget)
     assert isinstance(found, LeastDelta)
     assert found.run.reason is None
     return found
 
 
-def least_budget(p: Program, epsilon: Fraction, delta: Fraction) -> LeastBudget:
-    found = dipapprox.profile(p, epsilon, AtDelta(delta))
-    assert isinstance(found, LeastBudget)
+def least_eps_prv(p: Program, epsilon: Fraction, delta: Fraction) -> LeastEpsPrv:
+    found = dipapprox.profile(p, eps=epsilon, delta=delta)
+    assert isinstance(found, LeastEpsPrv)
     assert found.run.reason is None
     return found
 
 
-def close(found: LeastBudget, published: str) -> bool:
+def close(found: LeastEpsPrv, published: str) -> bool:
     """Whether a printed value, rounded to its digits, is in or next to an enclosure."""
     bounds = found.eps_prv_enclosure
     assert bounds.lower is not None and bounds.upper is not None
@@ -115,7 +110,7 @@ def test_the_gaussian_mechanism(sigma: int, budget: Fraction) -> None:
     ],
 )
 def test_pure_privacy(name: str, size: int, published: str) -> None:
-    found = least_budget(program(name, N=size), HALF, Fraction(0))
+    found = least_eps_prv(program(name, N=size), HALF, Fraction(0))
     assert close(found, published)
     assert found.witness is not None
     assert len(found.witness.rows) == 1  # one output has the largest ratio
@@ -131,7 +126,7 @@ def test_section_10() -> None:
     assert found.witness is not None
     assert (found.witness.input, found.witness.adjacent) == ((0, 1), (1, 0))
     # The inverse comes back to the budget.
-    assert close(least_budget(svt, HALF, value), "0.1000000000000")
+    assert close(least_eps_prv(svt, HALF, value), "0.1000000000000")
     leaky = least_delta(program("svt_gauss_leaky_2", N=3), HALF, HALF)  # item 5
     assert abs(leaky.delta_enclosure.lower - Fraction("0.0987063256829237242")) < Fraction(
         1, 10**14
@@ -142,7 +137,7 @@ def test_section_10() -> None:
 
 def test_infinite_budgets_have_a_witness() -> None:
     leaky = program("svt_gauss_leaky_2", N=2)
-    found = least_budget(leaky, HALF, Fraction(0))
+    found = least_eps_prv(leaky, HALF, Fraction(0))
     assert found.eps_prv_enclosure.infinite
     assert found.to_dict()["eps_prv_enclosure"] == ["inf", "inf"]
     assert found.witness is not None
@@ -151,8 +146,8 @@ def test_infinite_budgets_have_a_witness() -> None:
         assert row.adjacent_probability.upper == 0
     assert found.witness.delta_enclosure.lower > Fraction(9, 100)
     # Beyond the mass of what cannot happen next door, 0.0987…, budgets are finite.
-    assert least_budget(leaky, HALF, Fraction(1, 10)).eps_prv_enclosure.upper == 0
-    renyi = dipapprox.profile(leaky, HALF, AtOrders((Fraction(2),)))
+    assert least_eps_prv(leaky, HALF, Fraction(1, 10)).eps_prv_enclosure.upper == 0
+    renyi = dipapprox.profile(leaky, eps=HALF, renyi=(Fraction(2),))
     assert isinstance(renyi, RenyiProfile)
     assert renyi.orders[0].divergence.infinite
     assert renyi.rho.infinite
@@ -161,7 +156,7 @@ def test_infinite_budgets_have_a_witness() -> None:
 # --- laws ----------------------------------------------------------------------------------------
 
 SVT = program("svt_gauss", N=3)
-CURVE = dipapprox.profile(SVT, HALF, OnCurve(Fraction(0), Fraction(2, 5), 9))
+CURVE = dipapprox.profile(SVT, eps=HALF, curve=(Fraction(0), Fraction(2, 5), 9))
 
 
 @settings(deadline=None, max_examples=12)
@@ -189,7 +184,7 @@ def test_curves_are_decreasing_and_tight_at_points() -> None:
         for other in points:
             assert point.line.at(other.factor.lower) <= other.delta.upper + Fraction(1, 10**20)
     assert points[-1].delta.upper == 0  # beyond 0.29903 the program is purely private
-    finer = dipapprox.profile(SVT, HALF, OnCurve(Fraction(0), Fraction(2, 5), 65))
+    finer = dipapprox.profile(SVT, eps=HALF, curve=(Fraction(0), Fraction(2, 5), 65))
     assert isinstance(finer, PrivacyCurve)
     assert finer.largest_gap < CURVE.largest_gap
     with pytest.raises(UserError, match="the curve covers"):
@@ -199,24 +194,24 @@ def test_curves_are_decreasing_and_tight_at_points() -> None:
 @settings(deadline=None, max_examples=8)
 @given(st.fractions(Fraction(1, 1000), Fraction(1, 20), max_denominator=1000))
 def test_least_budget_and_verify_agree(delta: Fraction) -> None:
-    found = least_budget(SVT, HALF, delta).eps_prv_enclosure
+    found = least_eps_prv(SVT, HALF, delta).eps_prv_enclosure
     assert found.lower is not None and found.upper is not None
     assert found.upper - found.lower <= Fraction(1, 10**9)
-    assert dipapprox.verify(SVT, Claim(HALF, delta, found.upper)).answer is Answer.DP
+    assert dipapprox.verify(SVT, eps=HALF, delta=delta, eps_prv=found.upper).answer is Answer.DP
     below = found.lower - Fraction(1, 10**9)
     if below >= 0:
-        assert dipapprox.verify(SVT, Claim(HALF, delta, below)).answer is Answer.NOT_DP
+        assert dipapprox.verify(SVT, eps=HALF, delta=delta, eps_prv=below).answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize("name", ["svt_gauss", "noisy_max_gauss", "svt_laplace"])
 def test_counters_and_blocks_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     p = program(name, N=3)
-    questions = (AtBudget(Fraction(1, 20)), AtDelta(Fraction(1, 100)), AtDelta(Fraction(0)))
-    usual = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
+    questions = ({"eps_prv": "1/20"}, {"delta": "1/100"}, {"delta": 0})
+    usual = [dipapprox.profile(p, eps=HALF, **question).to_dict() for question in questions]
     monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
-    blocks = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
+    blocks = [dipapprox.profile(p, eps=HALF, **question).to_dict() for question in questions]
     monkeypatch.setattr(selected, "plan_walk", lambda *_: None)
-    single = [dipapprox.profile(p, HALF, question).to_dict() for question in questions]
+    single = [dipapprox.profile(p, eps=HALF, **question).to_dict() for question in questions]
     for answers in zip(usual, blocks, single, strict=True):
         for field in ("delta_enclosure", "eps_prv_enclosure"):
             ends = [each[field] for each in answers if field in each]
@@ -228,8 +223,8 @@ def test_counters_and_blocks_agree(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_narrow_widths_and_critical_deltas() -> None:
     width = Fraction(1, 10**30)
-    found = dipapprox.profile(SVT, HALF, AtDelta(Fraction(1, 100), width))
-    assert isinstance(found, LeastBudget)
+    found = dipapprox.profile(SVT, eps=HALF, delta=Fraction(1, 100), width=width)
+    assert isinstance(found, LeastEpsPrv)
     assert found.run.reason is None
     assert found.eps_prv_enclosure.width is not None
     assert found.eps_prv_enclosure.width <= width
@@ -238,9 +233,9 @@ def test_narrow_widths_and_critical_deltas() -> None:
         "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
         "x <- Gauss(0, 1 / eps)\nif q = 1 and x < 0 then out <- 1 end\n"
     )
-    critical = least_budget(coin, HALF, HALF).eps_prv_enclosure
+    critical = least_eps_prv(coin, HALF, HALF).eps_prv_enclosure
     assert 0 in critical
-    assert least_budget(coin, HALF, HALF - Fraction(1, 100)).eps_prv_enclosure.infinite
+    assert least_eps_prv(coin, HALF, HALF - Fraction(1, 100)).eps_prv_enclosure.infinite
 
 
 # --- Rényi ---------------------------------------------------------------------------------------
@@ -250,7 +245,7 @@ def test_renyi_divergences_of_a_threshold() -> None:
     # Two outputs with p = 1/2 and q = Phi(-1/4): sums of two terms, by hand.
     p = dipapprox.parse(GAUSS, {"t": 1})
     q = normal(-0.25)
-    found = dipapprox.profile(p, Fraction(1, 4), AtOrders((1, Fraction(3, 2), 2, 40, "inf")))
+    found = dipapprox.profile(p, eps=Fraction(1, 4), renyi=(1, Fraction(3, 2), 2, 40, "inf"))
     assert isinstance(found, RenyiProfile)
 
     def divergence(a: float, u: float, v: float) -> float:
@@ -273,7 +268,7 @@ def test_renyi_divergences_of_a_threshold() -> None:
 
 def test_renyi_laws() -> None:
     orders = (1, Fraction(11, 10), 2, 3, 8, 32, 128, "inf")
-    found = dipapprox.profile(SVT, HALF, AtOrders(orders))
+    found = dipapprox.profile(SVT, eps=HALF, renyi=orders)
     assert isinstance(found, RenyiProfile)
     assert [each.order for each in found.orders] == list(orders)
     uppers = [each.divergence.upper for each in found.orders]
@@ -281,7 +276,7 @@ def test_renyi_laws() -> None:
     for low, high in zip(lowers, uppers[1:], strict=False):
         assert low is not None and high is not None
         assert low <= high  # D_a does not fall with a
-    pure = least_budget(SVT, HALF, Fraction(0)).eps_prv_enclosure
+    pure = least_eps_prv(SVT, HALF, Fraction(0)).eps_prv_enclosure
     assert lowers[-1] is not None and pure.upper is not None
     assert lowers[-1] <= pure.upper
     rho = found.rho
@@ -289,10 +284,10 @@ def test_renyi_laws() -> None:
     assert lowers[0] is not None and rho.lower >= lowers[0]
     # Pure eps-privacy gives zCDP with eps^2/2 (Bun and Steinke 2016, proposition 3.3).
     assert rho.lower <= pure.upper**2 / 2
-    finer = dipapprox.profile(SVT, HALF, AtOrders((*orders, Fraction(3, 2), 5, 16, 64)))
+    finer = dipapprox.profile(SVT, eps=HALF, renyi=(*orders, Fraction(3, 2), 5, 16, 64))
     assert isinstance(finer, RenyiProfile)
     assert finer.rho.upper is not None and finer.rho.upper <= rho.upper
-    without = dipapprox.profile(SVT, HALF, AtOrders((2,)))
+    without = dipapprox.profile(SVT, eps=HALF, renyi=(2,))
     assert isinstance(without, RenyiProfile)
     assert without.rho.upper is None
 
@@ -302,13 +297,13 @@ def test_renyi_laws() -> None:
 
 def test_results_show_themselves() -> None:
     questions = (
-        AtBudget(Fraction(1, 10)),
-        AtDelta(Fraction(1, 100)),
-        OnCurve(Fraction(0), Fraction(1), 3),
-        AtOrders((2, "inf")),
+        {"eps_prv": "1/10"},
+        {"delta": "1/100"},
+        {"curve": (0, 1, 3)},
+        {"renyi": (2, "inf")},
     )
     for question in questions:
-        found = dipapprox.profile(SVT, HALF, question)
+        found = dipapprox.profile(SVT, eps=HALF, **question)
         fields = json.loads(found.to_json())
         assert (fields["program"], fields["eps"]) == ("svt_gauss", "1/2")
         assert found._repr_html_().startswith("<table><tr><th>program</th>")
@@ -317,22 +312,22 @@ def test_results_show_themselves() -> None:
 def test_programs_without_pairs() -> None:
     alone = dipapprox.parse("output out in {0, 1}\nadjacent all\nout <- 1\n")
     assert least_delta(alone, HALF, Fraction(0)).delta_enclosure.upper == 0
-    assert least_budget(alone, HALF, Fraction(0)).eps_prv_enclosure.upper == 0
+    assert least_eps_prv(alone, HALF, Fraction(0)).eps_prv_enclosure.upper == 0
 
 
 def test_bad_questions() -> None:
-    for build, message in (
-        (lambda: AtBudget(Fraction(-1)), "eps_prv must be >= 0, got -1"),
-        (lambda: AtBudget(0.5), "eps_prv must be an int or a Fraction"),  # type: ignore[arg-type]  # a float, refused
-        (lambda: AtDelta(Fraction(3, 2)), "delta must be in"),
-        (lambda: AtDelta(Fraction(1), Fraction(0)), "width must be > 0, got 0"),
-        (lambda: OnCurve(Fraction(0), Fraction(1), 1), "2 to 100000 points, got 1"),
-        (lambda: OnCurve(Fraction(1), Fraction(1), 5), "LO < HI, got 1:1"),
-        (lambda: OnCurve(Fraction(-1), Fraction(1), 5), "must be >= 0, got -1"),
-        (lambda: AtOrders(()), "1 to 1000 Rényi orders"),
-        (lambda: AtOrders((HALF,)), "must be in"),
+    for question, message in (
+        ({"eps_prv": -1}, "eps_prv must be >= 0, got -1"),
+        ({"eps_prv": 0.5}, "eps_prv must be an exact number, got the float 0.5"),
+        ({"delta": "3/2"}, "delta must be in"),
+        ({"delta": 1, "width": 0}, "width must be > 0, got 0"),
+        ({"curve": (0, 1, 1)}, "2 to 100000 points, got 1"),
+        ({"curve": "1:1:5"}, "LO < HI, got 1:1"),
+        ({"curve": (-1, 1, 5)}, "must be >= 0, got -1"),
+        ({"renyi": ()}, "1 to 1000 Rényi orders"),
+        ({"renyi": (HALF,)}, "must be in"),
     ):
         with pytest.raises(UserError, match=message):
-            build()
+            dipapprox.profile(SVT, eps=HALF, **question)
     with pytest.raises(UserError, match="eps must be > 0, got 0"):
-        dipapprox.profile(SVT, 0, AtBudget(HALF))
+        dipapprox.profile(SVT, eps=0, eps_prv=HALF)

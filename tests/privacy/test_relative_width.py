@@ -34,7 +34,9 @@ MILLIONTH = Fraction(1, 10**6)
 def ascending(n: int, relative_width: Fraction | None, options: Options) -> dipapprox.Enclosure:
     """Pr[n equal samples come in ascending order]."""
     program = dipapprox.parse(CHAIN, {"N": n})
-    found = dipapprox.probabilities(program, 1, (0,), options, relative_width)
+    found = dipapprox.probability(
+        program, eps=1, input=(0,), options=options, relative_width=relative_width
+    )
     assert found.reason is None
     by_output = {int(each.output[0]): each.probability for each in found.outputs}
     assert by_output.get(2, dipapprox.Enclosure.exact(0)) == dipapprox.Enclosure.exact(0)
@@ -58,7 +60,9 @@ def test_without_it_the_precision_is_absolute() -> None:
 def test_the_last_precision_ends_the_refinement_and_says_so() -> None:
     program = dipapprox.parse(CHAIN, {"N": 16})
     options = Options(precision=20, max_precision=30)
-    found = dipapprox.probabilities(program, 1, (0,), options, Fraction(1, 10**30))
+    found = dipapprox.probability(
+        program, eps=1, input=(0,), options=options, relative_width=Fraction(1, 10**30)
+    )
     assert found.reason is not None and "1e-30 times" in found.reason
     assert found.precision == 30
     assert all(each.probability.width <= Fraction(1, 2**30) for each in found.outputs)
@@ -70,7 +74,9 @@ def test_what_was_enclosed_before_the_time_ran_out_is_kept(monkeypatch: pytest.M
 
     monkeypatch.setattr(OutputProbabilities, "some", slow)
     program = dipapprox.parse(CHAIN, {"N": 16})
-    found = dipapprox.probabilities(program, 1, (0,), Options(), MILLIONTH)
+    found = dipapprox.probability(
+        program, eps=1, input=(0,), options=Options(), relative_width=MILLIONTH
+    )
     assert found.reason == "time limit: 1 s"
     assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
 
@@ -78,8 +84,8 @@ def test_what_was_enclosed_before_the_time_ran_out_is_kept(monkeypatch: pytest.M
 @pytest.mark.parametrize("width", [0, 1, -1, Fraction(3, 2)])
 def test_other_widths_are_refused(width: Fraction) -> None:
     program = dipapprox.parse(CHAIN, {"N": 3})
-    with pytest.raises(UserError, match="relative width must be in"):
-        dipapprox.probabilities(program, 1, (0,), relative_width=width)
+    with pytest.raises(UserError, match="relative_width must be in"):
+        dipapprox.probability(program, eps=1, input=(0,), relative_width=width)
 
 
 def test_little_precision_is_kept_when_much_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +97,9 @@ def test_little_precision_is_kept_when_much_takes_too_long(monkeypatch: pytest.M
         return compute(self, row, bits)
 
     monkeypatch.setattr(OutputProbabilities, "distribution", slow)
-    found = dipapprox.probabilities(dipapprox.parse(CHAIN), 1, (0,), Options(precision=200))
+    found = dipapprox.probability(
+        dipapprox.parse(CHAIN), eps=1, input=(0,), options=Options(precision=200)
+    )
     assert (found.reason, found.precision) == ("time limit: 1 s", 40)
     assert all(each.probability.width <= Fraction(1, 2**40) for each in found.outputs)
 
@@ -100,7 +108,9 @@ def test_what_is_too_small_to_be_written_is_not_called_enclosed() -> None:
     program = dipapprox.parse(
         "output out in {0, 1}\nx <- Gauss(0, 1)\nif x >= 137 then out <- 1 else out <- 0 end\n"
     )
-    found = dipapprox.probabilities(program, 1, (), Options(max_precision=20000), MILLIONTH)
+    found = dipapprox.probability(
+        program, eps=1, input=(), options=Options(max_precision=20000), relative_width=MILLIONTH
+    )
     assert found.reason == "1 of 2 probabilities are too small to be written"
     (tiny,) = [each.probability for each in found.outputs if each.output == (1,)]
     assert 0 < tiny.lower < Fraction(1, 10**4000)

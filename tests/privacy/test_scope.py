@@ -12,14 +12,8 @@ import pytest
 import dipapprox
 from dipapprox import (
     Answer,
-    AtBudget,
-    AtDelta,
-    AtOrders,
-    Claim,
-    OnCurve,
     Outcome,
     Program,
-    Ruling,
     UserError,
 )
 from dipapprox.language.core import InputRow
@@ -126,15 +120,19 @@ def test_a_long_pair_is_counted() -> None:
 Ask = Callable[[Program], Any]
 
 ANSWERS: list[tuple[str, str, Ask]] = [
-    ("verdict", "verify", lambda p: dipapprox.verify(p, Claim(ONE, ZERO))),
-    ("violated", "verify", lambda p: dipapprox.verify(p, Claim(ONE, ZERO, ONE / 2))),
-    ("interval", "verify_interval", lambda p: dipapprox.verify_interval(p, (1, 2), "1/2")),
+    ("verdict", "verify", lambda p: dipapprox.verify(p, eps=ONE, delta=ZERO)),
+    ("violated", "verify", lambda p: dipapprox.verify(p, eps=ONE, delta=ZERO, eps_prv=ONE / 2)),
+    ("interval", "verify_interval", lambda p: dipapprox.verify(p, eps=(1, 2), delta="1/2")),
     ("decision", "decide", dipapprox.decide),
-    ("delta", "profile", lambda p: dipapprox.profile(p, 1, AtBudget(ONE / 2))),
-    ("budget", "profile", lambda p: dipapprox.profile(p, 1, AtDelta(ZERO))),
-    ("curve", "profile", lambda p: dipapprox.profile(p, 1, OnCurve(ZERO, ONE, 3))),
-    ("renyi", "profile", lambda p: dipapprox.profile(p, 1, AtOrders((ONE * 2,)))),
-    ("calibration", "calibrate", lambda p: dipapprox.calibrate(p, 1, 0, width=Fraction(1, 10))),
+    ("delta", "profile", lambda p: dipapprox.profile(p, eps=1, eps_prv=ONE / 2)),
+    ("budget", "profile", lambda p: dipapprox.profile(p, eps=1, delta=ZERO)),
+    ("curve", "profile", lambda p: dipapprox.profile(p, eps=1, curve=(ZERO, ONE, 3))),
+    ("renyi", "profile", lambda p: dipapprox.profile(p, eps=1, renyi=(ONE * 2,))),
+    (
+        "calibration",
+        "calibrate",
+        lambda p: dipapprox.calibrate(p, eps_prv=1, delta=0, width=Fraction(1, 10)),
+    ),
 ]
 
 
@@ -157,8 +155,8 @@ def test_every_answer_says_what_it_is_about(schema: str, ask: Ask, text: str) ->
 @pytest.mark.parametrize("budget", [Fraction(1, 2), ONE], ids=["violated", "holds"])
 def test_certificates_and_their_checks_say_it_too(text: str, budget: Fraction) -> None:
     program = dipapprox.parse(text)
-    verdict = dipapprox.verify(program, Claim(ONE, Fraction(1, 10), budget))
-    decision = dipapprox.decide(program, budget)
+    verdict = dipapprox.verify(program, eps=ONE, delta=Fraction(1, 10), eps_prv=budget)
+    decision = dipapprox.decide(program, budget=budget)
     for found, schema in ((verdict, "certificate"), (decision, "decision_certificate")):
         certificate = dipapprox.certify(program, text, found)
         fields = json.loads(certificate.to_json())
@@ -177,11 +175,11 @@ def test_certificates_and_their_checks_say_it_too(text: str, budget: Fraction) -
 
 
 def test_words_of_answers_have_no_truth() -> None:
-    for word in (*Answer, *Ruling, *Outcome):
+    for word in (*Answer, *Outcome):
         with pytest.raises(UserError, match="neither true nor false") as refused:
             assert not word
         assert str(next(iter(type(word)))) in refused.value.hint
-    verdict = dipapprox.verify(dipapprox.parse(COUNT), Claim(ONE, ZERO))
+    verdict = dipapprox.verify(dipapprox.parse(COUNT), eps=ONE, delta=ZERO)
     with pytest.raises(UserError) as refused:
         bool(verdict)
     assert "verdict.answer is Answer.DP" in refused.value.hint
@@ -189,9 +187,11 @@ def test_words_of_answers_have_no_truth() -> None:
 
 def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
     program = dipapprox.parse(COUNT)
-    held = dipapprox.verify(program, Claim(ONE, ZERO))._repr_html_()
-    broken = dipapprox.verify(program, Claim(ONE, ZERO, ONE / 2))._repr_html_()
-    everywhere = dipapprox.verify_interval(program, (1, 2), 0, Fraction(1, 2))._repr_html_()
+    held = dipapprox.verify(program, eps=ONE, delta=ZERO)._repr_html_()
+    broken = dipapprox.verify(program, eps=ONE, delta=ZERO, eps_prv=ONE / 2)._repr_html_()
+    everywhere = dipapprox.verify(
+        program, eps=(1, 2), delta=0, eps_prv=Fraction(1, 2)
+    )._repr_html_()
     assert ("largest δ" in held, "δ of this pair" in held) == (True, False)
     for text in (broken, everywhere):
         assert ("largest δ" in text, "δ of this pair" in text) == (False, True)
@@ -204,9 +204,9 @@ def test_a_verdict_on_listed_pairs_is_about_these() -> None:
     text = COUNT.replace("{0, 1}\nout", "0..9\nout")
     program = dipapprox.parse(text)
     pairs = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
-    verdict = dipapprox.verify(program, Claim(ONE, ONE), pairs)
+    verdict = dipapprox.verify(program, eps=ONE, delta=ONE, pairs=pairs)
     assert verdict.scope.text == "for the 3 listed pairs (ordered)"
-    certificate = dipapprox.certify(program, text, verdict, pairs)
+    certificate = dipapprox.certify(program, text, verdict, pairs=pairs)
     checked = dipapprox.check(json.loads(certificate.to_json()))
     assert checked.outcome is Outcome.CONFIRMED
     assert checked.restriction == " for the 3 listed pairs (ordered)"
@@ -216,11 +216,11 @@ def test_a_verdict_on_listed_pairs_is_about_these() -> None:
 def test_no_pairs_are_bad_input() -> None:
     program = dipapprox.parse(COUNT)
     questions: list[Callable[[list[Any]], object]] = [
-        lambda none: dipapprox.verify(program, Claim(ONE, ZERO), none),
-        lambda none: dipapprox.verify_interval(program, (1, 2), 0, pairs=none),
+        lambda none: dipapprox.verify(program, eps=ONE, delta=ZERO, pairs=none),
+        lambda none: dipapprox.verify(program, eps=(1, 2), delta=0, pairs=none),
         lambda none: dipapprox.decide(program, pairs=none),
-        lambda none: dipapprox.profile(program, 1, AtDelta(ONE), none),
-        lambda none: dipapprox.calibrate(program, 1, 0, none),
+        lambda none: dipapprox.profile(program, eps=1, delta=ONE, pairs=none),
+        lambda none: dipapprox.calibrate(program, eps_prv=1, delta=0, pairs=none),
     ]
     for ask in questions:
         with pytest.raises(UserError, match="list of pairs is empty"):

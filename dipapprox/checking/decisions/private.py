@@ -1,4 +1,4 @@
-"""A decision "private" is checked: every inequality that it needs is among those that are proved.
+"""A decision DP is checked: every inequality that it needs is among those that are proved.
 
     recorded functions -> proofs examined -> known signs
     program -> closed forms of all rows -> differences g_o of all pairs -> needed inequalities
@@ -51,7 +51,7 @@ def examine(
     partial: PartialResult,
     limits: Limits,
 ) -> None:
-    """Derive again what is recorded of a decision "private", and compare.
+    """Derive again what is recorded of a decision DP, and compare.
 
     Raises:
         Stuck: If the check cannot follow something.

@@ -1,4 +1,4 @@
-"""A decision "violated" is checked: both sides of its inequality are derived and enclosed again."""
+"""A decision Not_DP is checked: both sides of its inequality are derived and enclosed again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def examine(
     partial: PartialResult,
     limits: Limits,
 ) -> None:
-    """Derive again what is recorded of a decision "violated", and compare.
+    """Derive again what is recorded of a decision Not_DP, and compare.
 
     Raises:
         Stuck, NoBounds: If the check cannot follow or enclose something.

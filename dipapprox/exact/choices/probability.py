@@ -27,7 +27,7 @@ _ONE = ExponentialRatio.constant(1)
 
 
 def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio | NotEnclosed:
-    """Return the exact probability of a choice, dilated by `event.epsilon`.
+    """Return the exact probability of a choice, dilated by `event.eps`.
 
     Right for every ε for which `validity.objection` finds nothing.
 
@@ -51,7 +51,7 @@ def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio | NotE
         total = total + weight
     if not (total - _ONE).numerator:
         return _ONE
-    return total.dilated(event.epsilon)
+    return total.dilated(event.eps)
 
 
 def law_at(law: ChoiceLaw, epsilon: Fraction) -> ChoiceLaw:

@@ -26,7 +26,7 @@ class DerivativeChain:
 class SignAtPoint:
     """The interval is this point; the sign there is exact."""
 
-    epsilon: Fraction
+    eps: Fraction
     sign: int
 
 

@@ -43,7 +43,7 @@ class Nonnegative:
 class Negative:
     """The function is < 0 at `epsilon`, a simple number of the interval."""
 
-    epsilon: Fraction
+    eps: Fraction
 
 
 @dataclass(frozen=True, slots=True)

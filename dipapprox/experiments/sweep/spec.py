@@ -26,7 +26,7 @@ from pathlib import Path
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.axes import Axis, read_axis
-from dipapprox.experiments.sweep.tasks import TASKS
+from dipapprox.experiments.sweep.tasks import TASKS, check_key, check_keys, keys_of
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.lexer import read_decimal
 from dipapprox.language.load import language_of, read_text
@@ -167,18 +167,14 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
     if not isinstance(task, str) or task not in TASKS:
         hint = did_you_mean(str(task), list(TASKS), f"one of {', '.join(TASKS)}")
         raise UserError(f"{where}: unknown task '{task}'", hint)
-    fields = TASKS[task].fields
-    names = tuple(field.name for field in fields)
-    _known(table, ("task", "programs", "parameters", *names), where)
-    axes = []
-    for field in fields:
-        if field.name in table:
-            axes.append(read_axis(field.name, table[field.name], f"{where}: {field.name}"))
-        elif field.required:
-            raise UserError(f"{where}: '{field.name}' is missing", f"{task} needs {field.meaning}")
-    missing = TASKS[task].missing({axis.name for axis in axes})
-    if missing is not None:
-        raise UserError(f"{where}: {missing}")
+    keys = keys_of(task)
+    _known(table, ("task", "programs", "parameters", *(key.name for key in keys)), where)
+    axes = [
+        read_axis(key.name, table[key.name], f"{where}: {key.name}")
+        for key in keys
+        if key.name in table
+    ]
+    check_keys(task, {axis.name for axis in axes}, where)
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
         raise UserError(f"{where}: 'parameters' must be a table", "parameters = { N = [2, 5] }")
@@ -189,10 +185,10 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
         tuple(axes),
     )
     _check_size(grid.size, where)
-    checks = {field.name: field.check for field in fields}
+    named = {key.name: key for key in keys}
     for axis in axes:
         for value in axis.values:
-            checks[axis.name](value, f"{where}: {axis.name}")
+            check_key(named[axis.name], value, f"{where}: {axis.name}")
     return grid
 
 

@@ -10,9 +10,6 @@ from math import inf, isfinite
 from dipapprox.data_classes import dataclass
 from dipapprox.experiments.sweep.lines import Answer, Ends, Line
 
-_WORDS = {"private": "DP", "violated": "Not_DP", "unknown": "Unknown"}
-"""The verdicts of `decide`, as those of `verify`."""
-
 _QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
 """What numbers an answer can enclose, and how they are written."""
 
@@ -22,7 +19,7 @@ class Measured:
     """A number with its enclosure, to drawing accuracy.
 
     Attributes:
-        quantity: "eps_prv" (the least budget), "eps" (the calibrated one) or "delta" (the least).
+        quantity: "eps_prv" (the least), "eps" (the calibrated one) or "delta" (the least).
     """
 
     quantity: str
@@ -176,7 +173,7 @@ def _row(line: Line) -> Row:
 def _shown(result: Answer) -> tuple[str, str, Measured | None]:
     if result.verdict is not None:
         detail = result.reason or _interval("δ", result.delta_enclosure)
-        return _WORDS.get(result.verdict, result.verdict), detail, None
+        return result.verdict, detail, None
     enclosures = {
         "eps_prv": result.eps_prv_enclosure,
         "eps": result.eps_enclosure,

@@ -284,4 +284,4 @@ def _violation(decision: Decision | None) -> str:
     if witness is None:
         return _NOTHING
     first, second = (" ".join(map(str, values)) for values in (witness.input, witness.adjacent))
-    return f"[{first}] ~ [{second}] at ε = {witness.epsilon}"
+    return f"[{first}] ~ [{second}] at ε = {witness.eps}"

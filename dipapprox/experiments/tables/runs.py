@@ -14,7 +14,7 @@ from dipapprox.language.load import BUNDLED, load
 from dipapprox.limits import Limits
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Decision, Ruling
+from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -23,8 +23,6 @@ from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure
-
-_WORDS = {Ruling.PRIVATE: "DP", Ruling.VIOLATED: "Not_DP", Ruling.UNKNOWN: "Unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Question:
     """A question about a subject at one epsilon."""
 
     subject: Subject
-    epsilon: Fraction
+    eps: Fraction
     budget: Fraction
     delta: Fraction
     pairs: str
@@ -100,7 +98,7 @@ class Runs:
         """Verify a claim at one epsilon."""
         if question not in self._verified:
             program = self.program(question.subject)
-            claim = Claim(question.epsilon, question.delta, question.budget)
+            claim = Claim(question.eps, question.delta, question.budget)
             options = Options(
                 engine=question.engine,
                 strategy=question.strategy,
@@ -122,7 +120,7 @@ class Runs:
             )
             options = Options(limits=Limits(seconds=question.seconds))
             decision = decide(program, asked, select(question.pairs, program), options)
-            found = Found(_WORDS[decision.ruling], decision.detail or None, decision.seconds)
+            found = Found(decision.answer.value, decision.detail or None, decision.seconds)
             self._decided[question] = found, decision
         return self._decided[question]
 

@@ -34,13 +34,14 @@ from dipapprox.privacy.certificate import (
     statement,
     versions,
 )
-from dipapprox.privacy.decisions.decision import EXACT, Decision, Ruling, Violation
+from dipapprox.privacy.decisions.decision import EXACT, Decision, Violation
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.proof_records import proof_of
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.program import execute_parts
+from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 
 
@@ -71,7 +72,7 @@ def certify_decision(
     lower, upper = decision.epsilons.lower, decision.epsilons.upper
     if decision.epsilons != closed_interval(lower, upper):
         raise UserError("only decisions about closed intervals have certificates")
-    private = decision.ruling is Ruling.PRIVATE
+    private = decision.answer is Answer.DP
     interval = exact_text(lower), "inf" if upper is None else exact_text(upper)
     stated = {
         **statement(program, source, selection, decision.pairs if private else None),
@@ -84,24 +85,22 @@ def certify_decision(
     }
     if decision.violation is not None:
         witness = _witness(decision.violation)
-        return Certificate.of(
-            CertificateOfViolation(**stated, verdict="violated", evidence=witness)
-        )
+        return Certificate.of(CertificateOfViolation(**stated, verdict="Not_DP", evidence=witness))
     evidence = _inequalities(program, decision, selection, options)
-    return Certificate.of(CertificateOfPrivacy(**stated, verdict="private", evidence=evidence))
+    return Certificate.of(CertificateOfPrivacy(**stated, verdict="DP", evidence=evidence))
 
 
 def without_evidence(decision: Decision) -> str | None:
     """Say why a decision has no evidence that could be recorded; None if it has some."""
-    match decision.ruling:
-        case Ruling.UNKNOWN:
-            return "the decision is unknown"
-        case Ruling.PRIVATE if decision.engine != EXACT:
+    match decision.answer:
+        case Answer.UNKNOWN:
+            return "the decision is Unknown"
+        case Answer.DP if decision.engine != EXACT:
             return "the decision rests on enclosures, not on exact forms"
-        case Ruling.PRIVATE | Ruling.VIOLATED:
+        case Answer.DP | Answer.NOT_DP:
             return None
         case _:
-            assert_never(decision.ruling)
+            assert_never(decision.answer)
 
 
 def _inequalities(
@@ -151,7 +150,7 @@ def _witness(violation: Violation) -> RecordedViolation:
     ]
     return RecordedViolation(
         kind="witness",
-        eps=violation.epsilon,
+        eps=violation.eps,
         input=plain_row(violation.input),
         adjacent=plain_row(violation.adjacent),
         outputs=tuple(outputs),

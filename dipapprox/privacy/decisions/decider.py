@@ -22,7 +22,6 @@ from dipapprox.privacy.decisions.decision import (
     Cause,
     Decision,
     LeastUniformDelta,
-    Ruling,
     Violation,
 )
 from dipapprox.privacy.decisions.divergences import (
@@ -47,6 +46,7 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -60,7 +60,7 @@ class _Run:
     product: ProductProgram | None = None
     search: DecisionSearch | None = None
     count: Count = field(default_factory=Count)
-    ruling: Ruling = Ruling.UNKNOWN
+    answer: Answer = Answer.UNKNOWN
     cause: Cause | None = None
     detail: str = ""
     violation: Violation | None = None
@@ -85,7 +85,7 @@ class _Run:
     def stop(self, cause: Cause, detail: str) -> None:
         """End without an answer, unless there is one already."""
         detail = detail.removeprefix(f"{cause.value}: ")
-        if self.ruling is Ruling.UNKNOWN:
+        if self.answer is Answer.UNKNOWN:
             self.cause, self.detail = cause, detail
         else:
             self.detail = "; ".join(part for part in (self.detail, detail) if part)
@@ -147,7 +147,7 @@ def decide_with_evidence(
         else:
             raise
     except BrokenInvariant as broken:
-        run.ruling, run.violation = Ruling.UNKNOWN, None
+        run.answer, run.violation = Answer.UNKNOWN, None
         run.violated_on = run.least = None
         detail = f"internal invariant failed: {broken} (a bug, please report)"
         run.stop(Cause.BUG, detail)
@@ -192,7 +192,7 @@ def _decide(
     finally:
         # Whatever ends the search: what it proved stays proved.
         if search.violation is not None:
-            run.ruling = Ruling.VIOLATED
+            run.answer = Answer.NOT_DP
             run.violation = certain_violation(search.violation, functions, states)
             if question.violations:
                 run.violated_on = merged(search.violated_on)
@@ -204,7 +204,7 @@ def _decide(
     elif search.undecided:
         run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
     else:
-        run.ruling = Ruling.PRIVATE
+        run.answer = Answer.DP
         if question.violations:
             run.violated_on = ()
     if question.least_delta:
@@ -236,14 +236,14 @@ def _decide_parts(
         violation = certified(product.program, search.violation, question, selection, options)
         if violation is None:
             return False
-        run.violation, run.ruling = violation, Ruling.VIOLATED
+        run.violation, run.answer = violation, Answer.NOT_DP
         if question.violations:
             run.violated_on = merged(search.violated_on)
     elif search.undecided:
         search.open[:] = [parts.opened(each) for each in search.open]
         run.stop(search.cause or Cause.PRECISION_BUDGET, _undecided(search))
     else:
-        run.ruling = Ruling.PRIVATE
+        run.answer = Answer.DP
         if question.violations:
             run.violated_on = ()
     run.search, run.product = search, product
@@ -274,10 +274,10 @@ def _decide_outside(
     run.engine = "enclosures" if options.engine is Engine.EXACT else options.engine.value
     run.count = Count(partial.pairs)
     if partial.violation is not None:
-        run.ruling, run.violation = Ruling.VIOLATED, partial.violation
+        run.answer, run.violation = Answer.NOT_DP, partial.violation
         return
     if partial.proves(run.question.epsilons):
-        run.ruling = Ruling.PRIVATE
+        run.answer = Answer.DP
         return
     if partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")
@@ -298,7 +298,7 @@ def _undecided(search: DecisionSearch) -> str:
 
 def _stop_at(limit: LimitReached, run: _Run, total: int | None) -> None:
     detail = limit.reason
-    if run.ruling is Ruling.UNKNOWN or run.question.violations:
+    if run.answer is Answer.UNKNOWN or run.question.violations:
         detail += f"; {_looked_at(run, total)}"
     run.stop(cause_of(limit.reason, Cause.TIME_LIMIT), detail)
 
@@ -322,7 +322,7 @@ def _decision(run: _Run, program: Program, selection: PairSelection, options: Op
         epsilons=run.question.epsilons,
         budget=run.question.budget,
         delta=run.question.delta,
-        ruling=run.ruling,
+        answer=run.answer,
         cause=run.cause,
         detail=run.detail,
         pairs=run.count.pairs,

@@ -32,20 +32,12 @@ from dipapprox.privacy.notation import (
     valuation,
     valuation_text,
 )
-from dipapprox.privacy.result import Result, Word
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import Scope
-from dipapprox.privacy.verdict import WitnessRow
+from dipapprox.privacy.verdict import Answer, WitnessRow
 
 EXACT = "exact"
 """The engine of decisions that rest on closed forms."""
-
-
-class Ruling(Word):
-    """The three answers; the value is the word in reports and JSON."""
-
-    PRIVATE = "private"
-    VIOLATED = "violated"
-    UNKNOWN = "unknown"
 
 
 class Cause(Enum):
@@ -93,7 +85,7 @@ class Violation:
     input: InputRow
     adjacent: InputRow
     rows: tuple[ViolationRow, ...]
-    epsilon: Fraction
+    eps: Fraction
     left: Enclosure | None
     right: Enclosure | None
     not_enclosed: str | None
@@ -159,7 +151,7 @@ class Decision(Result):
     epsilons: EpsilonInterval
     budget: Fraction
     delta: Delta
-    ruling: Ruling
+    answer: Answer
     cause: Cause | None
     detail: str
     pairs: int
@@ -189,7 +181,7 @@ class Decision(Result):
             "interval": [str(self.epsilons.lower), "inf" if upper is None else str(upper)],
             "budget": str(self.budget),
             "delta": self.delta.text,
-            "verdict": self.ruling.value,
+            "verdict": self.answer.value,
             "reason": None if self.cause is None else self.cause.value,
             "detail": self.detail or None,
             "witness": None if self.violation is None else self._witness(self.violation),
@@ -213,7 +205,7 @@ class Decision(Result):
 
     def _witness(self, violation: Violation) -> dict[str, object]:
         return {
-            "eps": exact_text(violation.epsilon),
+            "eps": exact_text(violation.eps),
             "input": valuation(self.inputs, violation.input),
             "adjacent": valuation(self.inputs, violation.adjacent),
             "outputs": [valuation(self.output_cells, row.output) for row in violation.rows],
@@ -260,7 +252,7 @@ class Decision(Result):
             "program": self.program,
             "claim": claim_words(self.budget, self.delta.text, self.epsilons),
             **dict(self.scope.rows()),
-            "verdict": self.ruling.value,
+            "verdict": self.answer.value,
             "reason": self.detail or None,
             "pairs": self.pairs,
         }
@@ -269,7 +261,7 @@ class Decision(Result):
         elif self.violation is not None and self.violation.ranges is not None:
             rows["violated for"] = f"{ranges_text(self.violation.ranges)} by this witness"
         if self.violation is not None:
-            rows["violated at"] = f"ε = {self.violation.epsilon}"
+            rows["violated at"] = f"ε = {self.violation.eps}"
             rows["input"] = valuation_text(self.inputs, self.violation.input)
             rows["adjacent"] = valuation_text(self.inputs, self.violation.adjacent)
             rows["outputs"] = "; ".join(row_text(row.output) for row in self.violation.rows)

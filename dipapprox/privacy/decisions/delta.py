@@ -106,14 +106,14 @@ class Delta:
         return Enclosure(rounded(value.lower, bits, up=False), rounded(value.upper, bits))
 
 
-def read_delta(text: str) -> Delta:
-    """Read --delta.
+def read_delta(text: str, name: str = "delta") -> Delta:
+    """Read the claimed delta; `name` is what messages call it.
 
     Raises:
         SourceError: If it is no formula, or not of the class.
         UserError: If a constant is not in [0, 1].
     """
-    formula = parse_formula(text, "--delta", ("eps",))
+    formula = parse_formula(text, name, ("eps",))
     varies = mentions_epsilon(formula)
     exact = _function(formula)
     if varies and exact is None:
@@ -124,7 +124,7 @@ def read_delta(text: str) -> Delta:
     if not varies:
         value = delta.enclosure(_FIRST_BITS)
         if value.upper < 0 or value.lower > 1:
-            raise UserError(f"delta must be in [0, 1], got {text}")
+            raise UserError(f"{name} must be in [0, 1], got {text}")
     return delta
 
 

@@ -7,25 +7,37 @@ from fractions import Fraction
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.diagnosis import shorten
-from dipapprox.language.values import parse_rational
+from dipapprox.language.values import exact_rational
 
 _USAGE = "write LO..HI: 0..inf, 1/10..1, or one number"
 
 
-def read_epsilons(text: str) -> EpsilonInterval:
-    """Read "LO..HI" or one number; rational ends are included, 0 and inf never are.
+def read_epsilons(given: object, name: str = "interval") -> EpsilonInterval:
+    """Read the eps > 0 of an interval: "LO..HI", (LO, HI), or one number.
+
+    Rational ends are included; 0 and infinity, which may also be None, never are.
+
+    Args:
+        given: A text, or values of Python.
+        name: What it is for; begins messages.
 
     Raises:
-        UserError: If it is malformed or has no epsilon > 0.
+        UserError: If it is malformed or has no eps > 0.
     """
-    low, dots, high = text.partition("..")
-    if not low.strip() or ".." in high or bool(dots) != bool(high.strip()):
-        raise UserError(f"not an interval of eps: '{shorten(text)}'", _USAGE)
-    lower = parse_rational(low, "the interval's lower end")
-    upper: Fraction | None = lower
-    if dots:
-        infinite = high.strip() in ("inf", "oo", "∞")
-        upper = None if infinite else parse_rational(high, "the interval's upper end")
+    match given:
+        case str():
+            first, dots, last = given.partition("..")
+            if not first.strip() or ".." in last or bool(dots) != bool(last.strip()):
+                raise UserError(f"{name} is not an interval of eps: '{shorten(given)}'", _USAGE)
+            low: object = first
+            high: object = last.strip() if dots else first
+        case (low, high):
+            pass
+        case _:
+            low = high = given
+    lower = exact_rational(low, f"the lower end of {name}")
+    infinite = high is None or high in ("inf", "oo", "∞")
+    upper = None if infinite else exact_rational(high, f"the upper end of {name}")
     return closed_interval(lower, upper)
 
 

@@ -1,4 +1,4 @@
-"""All inequalities behind "private", each distinct one with what proves it: for certificates.
+"""All inequalities behind a decision DP, each distinct one with what proves it: for certificates.
 
 For δ = 0 these are the single outputs of all pairs. For δ > 0, at any ε the worst set of outputs
 holds those o with g_o = Pr[P(u) = o] - e^{tε} Pr[P(u') = o] > 0. Outputs whose g_o is proved to be

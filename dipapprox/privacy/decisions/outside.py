@@ -182,7 +182,7 @@ def _delta(question: DecisionQuestion, epsilon: Fraction, limits: Limits) -> Enc
 
 
 def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
-    witness, epsilon = verdict.witness, verdict.claim.epsilon
+    witness, epsilon = verdict.witness, verdict.claim.eps
     assert witness is not None, "Not_DP has a witness"
     rows = tuple(
         ViolationRow(row.output, row.probability, row.adjacent_probability, None, None)

@@ -66,4 +66,4 @@ def certified(
     options: Options,
 ) -> Violation | None:
     """Show a violation at a simple rational ε, with outputs; None if enclosures do not show it."""
-    return violation_at(program, question, selection, options, violation.epsilon)
+    return violation_at(program, question, selection, options, violation.eps)

@@ -59,7 +59,7 @@ class Violated:
 
     divergence: Divergence
     slack: ExponentialPolynomial
-    epsilon: Fraction
+    eps: Fraction
 
 
 @dataclass(slots=True)

@@ -77,7 +77,7 @@ def certain_violation(found: Violated, functions: Functions, states: FinalStates
         for o in divergence.outputs
     )
     return Violation(
-        divergence.pair[0], divergence.pair[1], rows, found.epsilon, None, None, None, None, None
+        divergence.pair[0], divergence.pair[1], rows, found.eps, None, None, None, None, None
     )
 
 
@@ -112,7 +112,7 @@ def described(
     return replace(
         violation,
         rows=rows,
-        epsilon=epsilon,
+        eps=epsilon,
         left=sides.left,
         right=sides.right,
         not_enclosed=sides.reason,
@@ -129,7 +129,7 @@ def _simple_epsilon(
         epsilon = choose_epsilon(signs.negative(found.slack, question.width), rate)
         sign = signs.sign_at(found.slack, epsilon)
     except LimitReached:
-        return found.epsilon
+        return found.eps
     if sign >= 0:
         raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
     return epsilon

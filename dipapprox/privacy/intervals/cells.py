@@ -1,6 +1,6 @@
 """Cells of an interval of epsilons: points where probabilities are known, and proofs in between.
 
-A point holds the output probabilities of all rows at one epsilon and what they say about the
+A point holds the output probabilities of all rows at one eps and what they say about the
 claim there. A cell lies between two points; `tube` proves the claim on all of it, or tells how
 much is missing.
 """
@@ -31,22 +31,22 @@ _EIGHTH = Fraction(1, 8)
 _RESOLVED = 2.0**-40
 
 _LARGEST_FACTOR = Fraction(2**900)
-"""Any minorant of e^budget will do; this one discounts everything and stays within doubles."""
+"""Any minorant of e^eps_prv will do; this one discounts everything and stays within doubles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """One epsilon.
+    """One eps.
 
     Attributes:
         table: Probabilities of all rows of the pair list.
-        factor: Bounds of e^budget.
+        factor: Bounds of e^eps_prv.
         delta: Encloses the claimed delta.
         largest: Encloses the largest delta_{u,u'}.
         worst: Index of the pair with the greatest certified delta_{u,u'}.
     """
 
-    epsilon: Fraction
+    eps: Fraction
     table: Bounds
     factor: Factor
     delta: Enclosure
@@ -55,12 +55,12 @@ class Point:
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is certainly wrong at this epsilon."""
+        """Whether the claim is certainly wrong at this eps."""
         return self.largest.lower > self.delta.upper
 
     @property
     def holds(self) -> bool:
-        """Whether the claim is certainly right at this epsilon."""
+        """Whether the claim is certainly right at this eps."""
         return self.largest.upper <= self.delta.lower
 
     @property
@@ -88,17 +88,17 @@ class Cell:
     @property
     def width(self) -> Fraction:
         """Length of the cell."""
-        return self.upper.epsilon - self.lower.epsilon
+        return self.upper.eps - self.lower.eps
 
 
 def make_point(
-    epsilon: Fraction, table: Bounds, claim: FormulaClaim, pairs: PairList, limits: Limits
+    eps: Fraction, table: Bounds, claim: FormulaClaim, pairs: PairList, limits: Limits
 ) -> Point:
-    """Compare a claim with the probabilities at one epsilon, over all pairs."""
-    budget, delta = claim.at(epsilon, BITS)
-    factor = _factor(budget)
+    """Compare a claim with the probabilities at one eps, over all pairs."""
+    eps_prv, delta = claim.at(eps, BITS)
+    factor = _factor(eps_prv)
     if not len(pairs):
-        return Point(epsilon, table, factor, delta, Enclosure.exact(0), 0)
+        return Point(eps, table, factor, delta, Enclosure.exact(0), 0)
     formed = discounted_doubles(table.lower, table.upper, factor)
     lower = pairs.sums(table.lower, formed.high_discount, limits)
     upper = pairs.sums(table.upper, formed.low_discount, limits)
@@ -108,7 +108,7 @@ def make_point(
     most = Fraction(float(upper.max())) * error
     if least > min(most, Fraction(1)):
         raise BrokenInvariant("the largest delta has a lower bound above its upper bound")
-    return Point(epsilon, table, factor, delta, Enclosure(least, min(most, Fraction(1))), worst)
+    return Point(eps, table, factor, delta, Enclosure(least, min(most, Fraction(1))), worst)
 
 
 def make_cell(
@@ -120,20 +120,20 @@ def make_cell(
     limits: Limits,
 ) -> Cell:
     """Bound how far the claim fails between two points."""
-    width = upper.epsilon - lower.epsilon
+    width = upper.eps - lower.eps
     nothing = Cell(lower, upper, Fraction(2), Fraction(1))
     if not len(pairs):
         return Cell(lower, upper, Fraction(0), Fraction(0))
     try:
-        budget, delta = claim.over(lower.epsilon, upper.epsilon)
+        eps_prv, delta = claim.over(lower.eps, upper.eps)
     except Undefined:
         return nothing
-    radius = radii(lower.table, upper.table, width, derivatives.rates(lower.epsilon))
+    radius = radii(lower.table, upper.table, width, derivatives.rates(lower.eps))
     error = stretch(lower.table.lower.shape[1])
     claimed = _minorant(lower.delta, upper.delta, delta, width)
     allowed = claimed.at_lower, claimed.at_upper
     best = nothing
-    for factor in _factors(lower, upper, budget, width):
+    for factor in _factors(lower, upper, eps_prv, width):
         tube = ends(lower.table, upper.table, radius, factor)
         most = [
             Fraction(float(pairs.sums(end.upper, end.discount, limits).max())) * error
@@ -147,27 +147,31 @@ def make_cell(
     return best
 
 
-def _factors(lower: Point, upper: Point, budget: Jet, width: Fraction) -> Iterator[Minorant]:
-    """Yield minorants of e^budget: a constant, then the lowered chord."""
-    whole = _factor(budget.value)
+def _factors(lower: Point, upper: Point, eps_prv: Jet, width: Fraction) -> Iterator[Minorant]:
+    """Yield minorants of e^eps_prv: a constant, then the lowered chord."""
+    whole = _factor(eps_prv.value)
     least = whole.lower
-    if budget.slopes is not None and (budget.slopes[0].lower >= 0 or budget.slopes[0].upper <= 0):
-        # A monotone budget is least at an end; interval evaluation would lose some of it.
+    if eps_prv.slopes is not None and (
+        eps_prv.slopes[0].lower >= 0 or eps_prv.slopes[0].upper <= 0
+    ):
+        # A monotone eps_prv is least at an end; interval evaluation would lose some of it.
         least = max(least, min(lower.factor.lower, upper.factor.lower))
     least = min(least, _LARGEST_FACTOR)
     yield Minorant(least, least)
-    if budget.slopes is None or whole.upper is None:
+    if eps_prv.slopes is None or whole.upper is None:
         return
     # (e^b)'' = e^b (b'^2 + b'')
-    bend = intervals.power(budget.slopes[0], 2) + budget.slopes[1]
+    bend = intervals.power(eps_prv.slopes[0], 2) + eps_prv.slopes[1]
     curvature = intervals.multiply(Enclosure(whole.lower, whole.upper), bend).upper
     chord = _lowered(lower.factor.lower, upper.factor.lower, curvature, width)
     if all(0 < end <= _LARGEST_FACTOR for end in (chord.at_lower, chord.at_upper)):
         yield chord
 
 
-def _factor(budget: Enclosure) -> Factor:
-    return Factor(budget_factor(budget.lower, BITS).lower, budget_factor(budget.upper, BITS).upper)
+def _factor(eps_prv: Enclosure) -> Factor:
+    return Factor(
+        budget_factor(eps_prv.lower, BITS).lower, budget_factor(eps_prv.upper, BITS).upper
+    )
 
 
 def _minorant(lower: Enclosure, upper: Enclosure, over: Jet, width: Fraction) -> Minorant:

@@ -1,10 +1,10 @@
 """Claims that vary with epsilon: (eps_prv, delta) as formulas, evaluated rigorously.
 
 Over one epsilon a formula gives an enclosure of the claimed number, over an interval a jet. What
-is no claim anywhere in the interval is the user's error: a budget below 0, a delta outside [0, 1],
-a formula without a value. Where intervals cannot tell, a budget or delta that touches its bound
+is no claim anywhere in the interval is the user's error: eps_prv below 0, delta outside [0, 1], a
+formula without a value. Where intervals cannot tell, an eps_prv or delta that touches its bound
 is let through: the verdicts rest on enclosures of the same formula and stay right even for a
-negative budget.
+negative eps_prv.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.ast_expressions import Name, Number
-from dipapprox.language.formula import Formula, parse_formula
+from dipapprox.language.formula import Formula
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
@@ -30,34 +29,34 @@ BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class FormulaClaim:
-    """For every eps in question: the program run with eps is (budget, delta)-private.
+    """For every eps in question: the program run with eps is (eps_prv, delta)-private.
 
     Attributes:
-        budget: A formula in eps and delta.
+        eps_prv: A formula in eps and delta.
         delta: A formula in eps.
-        budget_text: The budget as the user wrote it.
+        eps_prv_text: The eps_prv as the user wrote it.
         delta_text: The same for delta.
     """
 
-    budget: Formula
+    eps_prv: Formula
     delta: Formula
-    budget_text: str
+    eps_prv_text: str
     delta_text: str
 
     def at(self, epsilon: Fraction, bits: int) -> tuple[Enclosure, Enclosure]:
-        """Enclose budget and delta at one epsilon; exact where the formulas are rational.
+        """Enclose eps_prv and delta at one epsilon; exact where the formulas are rational.
 
         Raises:
             SourceError: If a formula has no value there.
         """
         try:
-            budget, delta = self._jets(epsilon, epsilon, bits)
+            eps_prv, delta = self._jets(epsilon, epsilon, bits)
         except Undefined as undefined:
             raise _undefined(undefined, epsilon) from None
-        return budget.value, delta.value
+        return eps_prv.value, delta.value
 
     def over(self, lower: Fraction, upper: Fraction) -> tuple[Jet, Jet]:
-        """Enclose budget and delta, with derivatives, over an interval of epsilons.
+        """Enclose eps_prv and delta, with derivatives, over an interval of epsilons.
 
         Raises:
             Undefined: If the interval is too wide, or a formula has no value in it.
@@ -68,7 +67,7 @@ class FormulaClaim:
         """Make sure that there is a claim for every epsilon of an interval.
 
         Raises:
-            UserError: If a formula has no value, the budget is negative or delta is outside
+            UserError: If a formula has no value, the eps_prv is negative or delta is outside
                 [0, 1] for some epsilon, or if values cannot be shown to exist.
         """
         pieces = [(lower, upper, 0)]
@@ -81,21 +80,21 @@ class FormulaClaim:
             middle = (low + high) / 2
             last = depth == _DEEPEST or done > _MOST_PIECES
             try:
-                budget, delta = self.over(low, high)
+                eps_prv, delta = self.over(low, high)
             except Undefined as undefined:
                 if undefined.certain or last:
                     raise _undefined(undefined, middle) from None
             else:
-                if budget.value.lower >= 0 and delta.value.lower >= 0 and delta.value.upper <= 1:
+                if eps_prv.value.lower >= 0 and delta.value.lower >= 0 and delta.value.upper <= 1:
                     continue
             self._check_range(middle, *self.at(middle, BITS))
             if not last:
                 pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
 
-    def _check_range(self, epsilon: Fraction, budget: Enclosure, delta: Enclosure) -> None:
-        if budget.upper < 0:
+    def _check_range(self, epsilon: Fraction, eps_prv: Enclosure, delta: Enclosure) -> None:
+        if eps_prv.upper < 0:
             raise UserError(
-                f"eps_prv must be >= 0, but '{self.budget_text}' is {_text(budget)} at "
+                f"eps_prv must be >= 0, but '{self.eps_prv_text}' is {_text(eps_prv)} at "
                 f"eps = {epsilon}"
             )
         if delta.upper < 0 or delta.lower > 1:
@@ -107,25 +106,7 @@ class FormulaClaim:
     def _jets(self, lower: Fraction, upper: Fraction, bits: int) -> tuple[Jet, Jet]:
         epsilon = eps_jet(lower, upper)
         delta = evaluate(self.delta, {"eps": epsilon}, bits)
-        return evaluate(self.budget, {"eps": epsilon, "delta": delta}, bits), delta
-
-
-def read_formula_claim(budget: str | None, delta: str) -> FormulaClaim:
-    """Read --eps-prv (None: eps) and --delta.
-
-    Raises:
-        SourceError: If one is no formula.
-    """
-    found: Formula = Name("eps")
-    if budget is not None:
-        found = parse_formula(budget, "--eps-prv", ("eps", "delta"))
-    claimed = parse_formula(delta, "--delta", ("eps",))
-    return FormulaClaim(found, claimed, _stated(found, budget or "eps"), _stated(claimed, delta))
-
-
-def _stated(formula: Formula, text: str) -> str:
-    # Numbers are shown as rationals everywhere.
-    return str(formula.value) if isinstance(formula, Number) else " ".join(text.split())
+        return evaluate(self.eps_prv, {"eps": epsilon, "delta": delta}, bits), delta
 
 
 def _undefined(undefined: Undefined, near: Fraction) -> SourceError:

@@ -1,8 +1,8 @@
 """Claims by formulas at one epsilon: irrational numbers, proved through rational ones.
 
-A claim is stronger the smaller its budget and its delta. So a proof for lower bounds of both proves
+A claim is stronger the smaller eps_prv and delta are. So a proof for lower bounds of both proves
 the claim, and a violation of upper bounds refutes it. The bounds are closer than any precision that
-is asked for. A budget such as log(3) needs no bounds: e^budget is known exactly (`logarithms`).
+is asked for. An eps_prv such as log(3) needs no bounds: e^eps_prv is known exactly (`logarithms`).
 """
 
 from __future__ import annotations
@@ -42,22 +42,19 @@ def verify_formula(
     if epsilon <= 0:
         raise UserError(f"eps must be > 0, got {epsilon}")
     claim.check(epsilon, epsilon)
-    budget, delta = claim.at(epsilon, options.max_precision + _GUARD_BITS)
-    strong = Claim(epsilon, _inside(delta, claim.delta_text), _inside(budget, claim.budget_text))
-    weak = Claim(epsilon, min(delta.upper, Fraction(1)), budget.upper)
+    eps_prv, delta = claim.at(epsilon, options.max_precision + _GUARD_BITS)
+    strong = Claim(epsilon, _inside(delta, claim.delta_text), _inside(eps_prv, claim.eps_prv_text))
+    weak = Claim(epsilon, min(delta.upper, Fraction(1)), eps_prv.upper)
     verdict = _by_bounds(program, strong, weak, selection, options, progress)
-    if not budget.width and not delta.width:
+    if not eps_prv.width and not delta.width:
         return verdict
-    slack = _slack(budget)
+    slack = _slack(eps_prv)
     growth = None
-    if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and budget.width:
+    if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and eps_prv.width:
         values = {"eps": epsilon} if delta.width else {"eps": epsilon, "delta": delta.lower}
-        growth = growth_of(claim.budget, values)
+        growth = growth_of(claim.eps_prv, values)
     if growth is not None:
-        strong, weak = (
-            replace(each, epsilon_prv=growth.rate, multiple=growth.multiple)
-            for each in (strong, weak)
-        )
+        strong, weak = (Claim(each.eps, each.delta, growth) for each in (strong, weak))
         verdict = _by_bounds(program, strong, weak, selection, options, progress)
         slack = Fraction(0)
     witness = verdict.witness
@@ -68,7 +65,7 @@ def verify_formula(
         verdict,
         delta_enclosure=None if found is None else _widened(found, slack),
         witness=witness,
-        stated_budget=Stated(claim.budget_text, budget) if budget.width else None,
+        stated_eps_prv=Stated(claim.eps_prv_text, eps_prv) if eps_prv.width else None,
         stated_delta=Stated(claim.delta_text, delta) if delta.width else None,
     )
 
@@ -111,12 +108,12 @@ def _inside(value: Enclosure, text: str) -> Fraction:
     return value.lower
 
 
-def _slack(budget: Enclosure) -> Fraction:
-    """Bound how much delta_{u,u'} changes with the budget: by at most that of e^budget."""
+def _slack(eps_prv: Enclosure) -> Fraction:
+    """Bound how much delta_{u,u'} changes with the eps_prv: by at most that of e^eps_prv."""
     bits = _GUARD_BITS
-    high = budget_factor(budget.upper, bits).upper
+    high = budget_factor(eps_prv.upper, bits).upper
     # Between the bounds e^b grows by at most e^upper times their distance (mean value theorem).
-    return Fraction(1) if high is None else min(high * budget.width, Fraction(1))
+    return Fraction(1) if high is None else min(high * eps_prv.width, Fraction(1))
 
 
 def _widened(enclosure: Enclosure, slack: Fraction) -> Enclosure:

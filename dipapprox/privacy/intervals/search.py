@@ -117,7 +117,7 @@ class IntervalSearch:
             self.limits.check()
             cell = self.left[0][2]
             low, high = cell.lower, cell.upper
-            middle = self._point(between(low.epsilon, high.epsilon))
+            middle = self._point(between(low.eps, high.eps))
             if self.violation is not None:
                 return
             halves = [self._cell(low, middle), self._cell(middle, high)]
@@ -136,7 +136,7 @@ class IntervalSearch:
             return ((self.lower, self.upper),)
         cells = [cell for _, _, cell in self.left] + self.given_up
         merged: list[tuple[Fraction, Fraction]] = []
-        for low, high in sorted((c.lower.epsilon, c.upper.epsilon) for c in cells):
+        for low, high in sorted((c.lower.eps, c.upper.eps) for c in cells):
             if merged and merged[-1][1] == low:
                 merged[-1] = merged[-1][0], high
             else:
@@ -153,7 +153,7 @@ class IntervalSearch:
         if point is not None:
             low, high = outward(point.largest)
             return (
-                f"critical: at eps = {point.epsilon} the largest delta_(u,u') lies in "
+                f"critical: at eps = {point.eps} the largest delta_(u,u') lies in "
                 f"[{low}, {high}], and so does the claimed delta"
             )
         return "subdivision limit: parts of 2**-24 of their eps are still undecided"
@@ -173,7 +173,7 @@ class IntervalSearch:
         lower end is as wide as one at the upper end if the ratios of their ends are the same.
         """
         whole = (self.upper - self.lower) / self.upper
-        return cell.width / cell.upper.epsilon / whole
+        return cell.width / cell.upper.eps / whole
 
     def _cell(self, low: Point, high: Point) -> Cell:
         return make_cell(low, high, self.claim, self.derivatives, self.pairs, self.limits)

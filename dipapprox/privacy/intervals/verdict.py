@@ -66,14 +66,14 @@ class IntervalVerdict(Result):
         """Return the fields of `verify --json`: those of one eps, and what an interval adds."""
         witness = epsilon = None
         if self.violation is not None:
-            epsilon = str(self.violation.claim.epsilon)
+            epsilon = str(self.violation.claim.eps)
             witness = self.violation.witness_fields()
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
             **self.scope.fields(),
             "eps": self.epsilons,
-            "eps_prv": self.claim.budget_text,
+            "eps_prv": self.claim.eps_prv_text,
             "delta": self.claim.delta_text,
             "verdict": self.answer.value,
             "reason": self.reason,
@@ -94,7 +94,7 @@ class IntervalVerdict(Result):
         lower, upper = ends(self.delta_enclosure)
         rows = {
             "program": self.program,
-            "claim": f"({self.claim.budget_text}, {self.claim.delta_text})-DP for every ε in "
+            "claim": f"({self.claim.eps_prv_text}, {self.claim.delta_text})-DP for every ε in "
             f"[{self.lower}, {self.upper}]",
             **dict(self.scope.rows()),
             "verdict": self.answer.value,

@@ -131,7 +131,7 @@ def verify_interval(
                 critical = search.critical()
                 if search.violation is None and search.obstacle is None and critical is not None:
                     # What is beyond doubles is not beyond the verifier of one epsilon.
-                    violation = refute(program, claim, (critical.epsilon,), selection, options)
+                    violation = refute(program, claim, (critical.eps,), selection, options)
     except BrokenInvariant as broken:
         search = None
         bug = f"internal invariant failed: {broken} (a bug, please report)"
@@ -161,7 +161,7 @@ def verify_interval(
         pairs_checked, points, bits = len(listed), search.points, search.bits or bits
     elif violation is not None:
         pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
-        points = tried.index(violation.claim.epsilon) + 1
+        points = tried.index(violation.claim.eps) + 1
     return IntervalVerdict(
         program=program.name,
         parameters=program.parameters,
@@ -190,4 +190,4 @@ def _witness(
 ) -> Verdict:
     """Let the verifier of one epsilon confirm a violation, and lay out its witness."""
     pair = search.pairs.pair(point.worst)
-    return verify_formula(program, claim, point.epsilon, OrderedPairs((pair,)), options)
+    return verify_formula(program, claim, point.eps, OrderedPairs((pair,)), options)

@@ -1,10 +1,10 @@
 """The least noise that meets a target: between which program epsilons a claim starts to fail.
 
-Let P(e) be the least budget that the program needs at delta when it is run with epsilon = e. The
-claim (budget, delta) holds at e exactly if P(e) <= budget. Usually P grows with e, and is nearly
+Let P(e) be the least eps_prv that the program needs at delta when it is run with epsilon = e. The
+claim (eps_prv, delta) holds at e exactly if P(e) <= eps_prv. Usually P grows with e, and is nearly
 proportional to it; so
 
-    bracket:  from e, go to about e * budget / P(e), beyond it, until one epsilon is certified
+    bracket:  from e, go to about e * eps_prv / P(e), beyond it, until one epsilon is certified
               and a larger one is refuted
     narrow:   guess the crossing on the line through the ends, query a little to the side of it
               where the last answer was not; halve the bracket when that does not shrink it
@@ -31,7 +31,7 @@ from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.profile import Profiler
-from dipapprox.privacy.profiles.profile_result import LeastBudget
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
@@ -57,22 +57,22 @@ class _Bracket:
     def take(self, answer: Certified | Refuted) -> None:
         match answer:
             case Certified():
-                if self.lower is None or answer.epsilon > self.lower.epsilon:
+                if self.lower is None or answer.eps > self.lower.eps:
                     self.lower = answer
             case Refuted():
-                if self.upper is None or answer.epsilon < self.upper.epsilon:
+                if self.upper is None or answer.eps < self.upper.eps:
                     self.upper = answer
 
     def narrow(self, width: Fraction) -> bool:
         if self.lower is None or self.upper is None:
             return False
-        return self.upper.epsilon - self.lower.epsilon <= width * self.upper.epsilon
+        return self.upper.eps - self.lower.eps <= width * self.upper.eps
 
 
 @sound_arithmetic()
 def calibrate(
     program: Program,
-    budget: Fraction,
+    eps_prv: Fraction,
     delta: Fraction,
     selection: PairSelection,
     options: Options,
@@ -83,7 +83,7 @@ def calibrate(
 
     Args:
         program: Run at varying epsilon.
-        budget: The claimed eps_prv, >= 0.
+        eps_prv: The claimed eps_prv, >= 0.
         delta: The claimed delta, in [0, 1].
         selection: Which pairs.
         options: How to compute.
@@ -94,35 +94,35 @@ def calibrate(
         UserError: If a number is out of range, or the adjacency does not suit the program.
         LimitReached: If a limit of `options` is reached.
     """
-    Claim(Fraction(1), delta, budget)  # checks both
+    Claim(Fraction(1), delta, eps_prv)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
     executed = select_parts(program, selection, options) or execute(
         program, options.merge, options.limits
     )
-    # Far below the width of epsilon: the budget is about proportional to it.
-    question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(budget, width))
-    claimed = budget_factor(budget, _WITNESS_BITS)
-    last: list[LeastBudget] = []
+    # Far below the width of epsilon: the eps_prv is about proportional to it.
+    question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(eps_prv, width))
+    claimed = budget_factor(eps_prv, _WITNESS_BITS)
+    last: list[LeastEpsPrv] = []
 
     def query(epsilon: Fraction) -> Certified | Refuted | None:
         profiler = Profiler(executed, epsilon, selection, options)
-        found = profiler.least_budget(question)
+        found = profiler.least_eps_prv(question)
         last[:] = [found]
         needed = found.eps_prv_enclosure
-        if needed.upper is not None and needed.upper <= budget:
+        if needed.upper is not None and needed.upper <= eps_prv:
             return Certified(epsilon, needed)
-        if needed.lower is None or needed.lower > budget:
+        if needed.lower is None or needed.lower > eps_prv:
             return Refuted(epsilon, needed, _at(found.witness, claimed, profiler.details))
         return None
 
-    search = _Search(query, budget, width, progress)
+    search = _Search(query, eps_prv, width, progress)
     reason = search.run()
     if not last:
         raise BrokenInvariant("a calibration tried no epsilon")
     return Calibration(
         run=last[-1].run,
-        budget=budget,
+        eps_prv=eps_prv,
         delta=delta,
         width=width,
         certified=search.bracket.lower,
@@ -134,7 +134,7 @@ def calibrate(
 
 
 def _at(witness: Witness | None, factor: Factor, details: PairDetails) -> Witness | None:
-    """Return the same pair with its delta at another budget; its outputs, if all are listed."""
+    """Return the same pair with its delta at another eps_prv; its outputs, if all are listed."""
     if witness is None:
         return None
     if witness.at_least is not None:
@@ -146,9 +146,11 @@ def _at(witness: Witness | None, factor: Factor, details: PairDetails) -> Witnes
 
 
 class _Search:
-    def __init__(self, query: Query, budget: Fraction, width: Fraction, progress: Progress) -> None:
+    def __init__(
+        self, query: Query, eps_prv: Fraction, width: Fraction, progress: Progress
+    ) -> None:
         self._query = query
-        self._budget = budget
+        self._eps_prv = eps_prv
         self._width = width
         self._progress = progress
         self.bracket = _Bracket()
@@ -183,11 +185,11 @@ class _Search:
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         assert self.bracket.lower is not None and self.bracket.upper is not None
-        return self.bracket.lower.epsilon, self.bracket.upper.epsilon
+        return self.bracket.lower.eps, self.bracket.upper.eps
 
     def _enclose(self) -> str | None:
         """Try epsilons until one is certified and a larger one refuted."""
-        place = self._budget if self._budget > 0 else Fraction(1)
+        place = self._eps_prv if self._eps_prv > 0 else Fraction(1)
         place = min(max(place, _SMALLEST), _LARGEST)
         for stride in range(60):
             answer = self._decided(place, place / 2, place * 2)
@@ -201,11 +203,11 @@ class _Search:
                 self.bracket = _Bracket(upper=None, lower=self.bracket.lower)
                 answer = self.bracket.lower
                 assert answer is not None
-                place = answer.epsilon
+                place = answer.eps
             needed = answer.needed.lower
             proportional = place
-            if needed and self._budget:
-                proportional = place * self._budget / needed
+            if needed and self._eps_prv:
+                proportional = place * self._eps_prv / needed
             if isinstance(answer, Certified):
                 if place >= _LARGEST:
                     return f"no refuted eps up to {_LARGEST}"
@@ -219,7 +221,7 @@ class _Search:
         return "no bracket found"
 
     def _crossing(self) -> Fraction | None:
-        """Guess where the needed budget crosses the claimed one, on the line through the ends."""
+        """Guess where the needed eps_prv crosses the claimed one, on the line through the ends."""
         lower, upper = self.bracket.lower, self.bracket.upper
         assert lower is not None and upper is not None
         if lower.needed.lower is None or upper.needed.lower is None:
@@ -227,8 +229,8 @@ class _Search:
         rise = upper.needed.lower - lower.needed.lower
         if rise <= 0:
             return None
-        share = (self._budget - lower.needed.lower) / rise
-        return lower.epsilon + share * (upper.epsilon - lower.epsilon)
+        share = (self._eps_prv - lower.needed.lower) / rise
+        return lower.eps + share * (upper.eps - lower.eps)
 
     def _decided(
         self, place: Fraction, low: Fraction, high: Fraction

@@ -14,28 +14,28 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Witness
 
 _UNCLAIMED = (
-    "that the needed budget grows with eps is not assumed, and nothing is claimed about other "
+    "that the needed eps_prv grows with eps is not assumed, and nothing is claimed about other "
     "values of eps"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """An epsilon at which the claim holds: the least budget `needed` is at most the claimed one."""
+    """An eps at which the claim holds: the least eps_prv, `needed`, is at most the claimed one."""
 
-    epsilon: Fraction
+    eps: Fraction
     needed: Extended
 
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """An epsilon at which the claim fails, with the pair and the outputs that show it.
+    """An eps at which the claim fails, with the pair and the outputs that show it.
 
     Attributes:
-        witness: Its delta, at the claimed budget, exceeds the claimed delta.
+        witness: Its delta, at the claimed eps_prv, exceeds the claimed delta.
     """
 
-    epsilon: Fraction
+    eps: Fraction
     needed: Extended
     witness: Witness | None
 
@@ -54,7 +54,7 @@ class Calibration(Result):
     """
 
     run: Run
-    budget: Fraction
+    eps_prv: Fraction
     delta: Fraction
     width: Fraction
     certified: Certified | None
@@ -84,11 +84,11 @@ class Calibration(Result):
         del fields["eps"]
         return {
             **fields,
-            "eps_prv": str(self.budget),
+            "eps_prv": str(self.eps_prv),
             "delta": str(self.delta),
             "eps_enclosure": [
-                None if certified is None else exact_decimal(certified.epsilon),
-                None if refuted is None else exact_decimal(refuted.epsilon),
+                None if certified is None else exact_decimal(certified.eps),
+                None if refuted is None else exact_decimal(refuted.eps),
             ],
             "eps_prv_at_certified": None if certified is None else certified.needed.ends(),
             "eps_prv_at_refuted": None if refuted is None else refuted.needed.ends(),
@@ -103,11 +103,11 @@ class Calibration(Result):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what to show, as names and values."""
-        rows = [("claim", f"(ε_prv, δ) = ({self.budget}, {self.delta})")]
+        rows = [("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})")]
         for name, end in (("certified", self.certified), ("refuted", self.refuted)):
             text = "none found"
             if end is not None:
-                text = f"ε = {exact_decimal(end.epsilon)} (needs ε_prv {_rough(end.needed)})"
+                text = f"ε = {exact_decimal(end.eps)} (needs ε_prv {_rough(end.needed)})"
             rows.append((f"{name} at", text))
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.run.witness_text(self.refuted.witness)
@@ -122,7 +122,7 @@ class Calibration(Result):
 
 
 def _rough(needed: Extended) -> str:
-    """Write a budget with few digits: the exact ends are in the JSON."""
+    """Write an eps_prv with few digits: the exact ends are in the JSON."""
     if needed.lower is None:
         return "= ∞"
     if needed.upper is None:

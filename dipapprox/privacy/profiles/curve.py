@@ -1,6 +1,6 @@
-"""The privacy profile: the largest delta as a function of the budget, certified everywhere.
+"""The privacy profile: the largest delta as a function of the eps_prv, certified everywhere.
 
-With x = e^budget, the largest delta D(x) of all pairs is non-increasing and convex: it is the
+With x = e^eps_prv, the largest delta D(x) of all pairs is non-increasing and convex: it is the
 maximum over pairs and sets S of the lines p(S) - x q(S). So between certified points
 
     D lies below the chord of two neighbouring points, and
@@ -20,6 +20,7 @@ from itertools import combinations
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Value
+from dipapprox.language.values import exact_rational
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
@@ -45,7 +46,7 @@ class Line:
     slope: Fraction
 
     def at(self, x: Fraction) -> Fraction:
-        """Return the bound at x = e^budget."""
+        """Return the bound at x = e^eps_prv."""
         return self.intercept - self.slope * x
 
     def ends(self) -> tuple[str, str]:
@@ -57,19 +58,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The profile at one budget.
+    """The profile at one eps_prv.
 
     Attributes:
-        budget: eps_prv.
-        factor: Bounds of x = e^budget.
+        eps_prv: Where.
+        factor: Bounds of x = e^eps_prv.
         delta: Encloses the profile there.
         line: From the attaining pair; touches the profile at this point, up to `delta.width`.
         pair: The attaining pair; None if there are no pairs.
-        outputs: The outputs that tell it apart at this budget, or examples of them.
+        outputs: The outputs that tell it apart at this eps_prv, or examples of them.
         at_least: None if these are all; else how many there are, at least.
     """
 
-    budget: Fraction
+    eps_prv: Fraction
     factor: Factor
     delta: Enclosure
     line: Line
@@ -84,19 +85,20 @@ class Envelope:
 
     points: tuple[CurvePoint, ...]
 
-    def at(self, budget: Fraction) -> Enclosure:
-        """Enclose the profile at any budget between the first and the last point.
+    def at(self, eps_prv: Fraction | str) -> Enclosure:
+        """Enclose the profile at any eps_prv between the first and the last point.
 
         Raises:
-            UserError: If the budget lies outside.
+            UserError: If the eps_prv lies outside.
         """
-        first, last = self.points[0].budget, self.points[-1].budget
-        if not first <= budget <= last:
-            raise UserError(f"the curve covers eps_prv in [{first}, {last}], got {budget}")
-        left = bisect_right(self.points, budget, key=_budget) - 1
-        if self.points[left].budget == budget:
+        eps_prv = exact_rational(eps_prv, "eps_prv")
+        first, last = self.points[0].eps_prv, self.points[-1].eps_prv
+        if not first <= eps_prv <= last:
+            raise UserError(f"the curve covers eps_prv in [{first}, {last}], got {eps_prv}")
+        left = bisect_right(self.points, eps_prv, key=_eps_prv) - 1
+        if self.points[left].eps_prv == eps_prv:
             return self.points[left].delta
-        return self._between(left, budget_factor(budget, _FACTOR_BITS))
+        return self._between(left, budget_factor(eps_prv, _FACTOR_BITS))
 
     def gap(self, left: int) -> Fraction:
         """Bound the distance between the envelopes from point `left` to the next one.
@@ -149,10 +151,10 @@ class Envelope:
 
 def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
     """Certify the profile at budgets (ascending, at least two) and between them."""
-    factors = [budget_factor(budget, _FACTOR_BITS) for budget in budgets]
+    factors = [budget_factor(eps_prv, _FACTOR_BITS) for eps_prv in budgets]
     found = maxima.largest(factors)
     points = []
-    for budget, factor, each in zip(budgets, factors, found, strict=True):
+    for eps_prv, factor, each in zip(budgets, factors, found, strict=True):
         excess = None if each.pair is None else details.excess(each.pair, factor, _BITS)
         line = Line(Fraction(0), Fraction(0))
         outputs: tuple[tuple[Value, ...], ...] = ()
@@ -164,7 +166,7 @@ def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> 
                 line = Line(excess.first, excess.second)
         lower = max(each.delta.lower, line.at(_upper(factor)))
         delta = Enclosure(lower, each.delta.upper)
-        points.append(CurvePoint(budget, factor, delta, line, each.pair, outputs, at_least))
+        points.append(CurvePoint(eps_prv, factor, delta, line, each.pair, outputs, at_least))
     return Envelope(_monotone(points))
 
 
@@ -201,11 +203,11 @@ def _monotone(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
     )
 
 
-def _budget(point: CurvePoint) -> Fraction:
-    return point.budget
+def _eps_prv(point: CurvePoint) -> Fraction:
+    return point.eps_prv
 
 
 def _upper(factor: Factor) -> Fraction:
     if factor.upper is None:
-        raise BrokenInvariant("a budget of a curve is not bounded")
+        raise BrokenInvariant("an eps_prv of a curve is not bounded")
     return factor.upper

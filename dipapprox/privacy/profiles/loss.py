@@ -33,10 +33,10 @@ class PairDistributions(Result):
     """The output distributions of a program for two inputs, output by output."""
 
     program: str
-    epsilon: Fraction
+    eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
-    row: InputRow
+    input: InputRow
     adjacent: InputRow
     outputs: tuple[tuple[Value, ...], ...]
     probabilities: tuple[Enclosure, ...]
@@ -59,8 +59,8 @@ class PairDistributions(Result):
         rows = zip(self.outputs, self.probabilities, self.adjacent_probabilities, strict=True)
         return {
             "program": self.program,
-            "eps": str(self.epsilon),
-            "input": valuation(self.inputs, self.row),
+            "eps": str(self.eps),
+            "input": valuation(self.inputs, self.input),
             "adjacent": valuation(self.inputs, self.adjacent),
             "outputs": [
                 {
@@ -83,31 +83,31 @@ class PairDistributions(Result):
 
 @sound_arithmetic()
 def pair_distributions(
-    program: Program, epsilon: Fraction, row: InputRow, adjacent: InputRow, options: Options
+    program: Program, eps: Fraction, input: InputRow, adjacent: InputRow, options: Options
 ) -> PairDistributions | NotEnclosed:
     """Enclose the output distributions of two inputs.
 
     Raises:
-        UserError: If `epsilon` <= 0 or an input is not in the domains.
+        UserError: If `eps` <= 0 or an input is not in the domains.
         LimitReached: If a limit of `options` is reached.
     """
-    if epsilon <= 0:
-        raise UserError(f"eps must be > 0, got {epsilon}")
+    if eps <= 0:
+        raise UserError(f"eps must be > 0, got {eps}")
     states = execute(program, options.merge, options.limits)
-    source = open_source(states, epsilon, options)
-    check_row(program, row)
+    source = open_source(states, eps, options)
+    check_row(program, input)
     check_row(program, adjacent)
     found = []
-    for probabilities in source.distributions((row, adjacent), options.precision):
+    for probabilities in source.distributions((input, adjacent), options.precision):
         if isinstance(probabilities, NotEnclosed):
             return probabilities
         found.append(tuple(probabilities))
     return PairDistributions(
         program=program.name,
-        epsilon=epsilon,
+        eps=eps,
         inputs=program.inputs,
         output_cells=program.outputs,
-        row=row,
+        input=input,
         adjacent=adjacent,
         outputs=tuple(map(tuple, states.outputs())),
         probabilities=found[0],

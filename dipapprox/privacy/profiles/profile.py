@@ -1,4 +1,4 @@
-"""Program x question -> the tightest guarantees: least delta, least budget, curve, Rényi."""
+"""Program x question -> the tightest guarantees: least delta, least eps_prv, curve, Rényi."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
-from dipapprox.privacy.profiles.least_budget import BudgetBounds, least_budget
+from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.orders import clipped, concentrated
 from dipapprox.privacy.profiles.profile_result import (
-    LeastBudget,
     LeastDelta,
+    LeastEpsPrv,
     OrderResult,
     PrivacyCurve,
     ProfileAnswer,
@@ -46,8 +46,8 @@ from dipapprox.privacy.profiles.profile_result import (
     Run,
 )
 from dipapprox.privacy.profiles.question import (
-    AtBudget,
     AtDelta,
+    AtEpsPrv,
     AtOrders,
     OnCurve,
     Order,
@@ -117,7 +117,7 @@ class Profiler:
         self._run = Run(
             program=program.name,
             parameters=program.parameters,
-            epsilon=epsilon,
+            eps=epsilon,
             inputs=program.inputs,
             output_cells=program.outputs,
             scope=scope_of(program, selection),
@@ -130,8 +130,8 @@ class Profiler:
             reason=None,
         )
 
-    def least_delta(self, question: AtBudget) -> LeastDelta:
-        """Enclose the least delta for a budget."""
+    def least_delta(self, question: AtEpsPrv) -> LeastDelta:
+        """Enclose the least delta for an eps_prv."""
 
         def tolerance(delta: Enclosure) -> Fraction:
             return question.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
@@ -145,12 +145,12 @@ class Profiler:
         if found.pair is not None and found.delta.upper > 0:
             witness = self._witness(found.pair, question.growth.bounds(_WITNESS_BITS))
         run = self._finished(found.bits, reached)
-        return LeastDelta(run, question.budget, found.delta, witness)
+        return LeastDelta(run, question.eps_prv, found.delta, witness)
 
-    def least_budget(self, question: AtDelta) -> LeastBudget:
-        """Enclose the least budget for a delta."""
-        found = self._least_budget(question.delta, question.width)
-        width = found.budget.width
+    def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
+        """Enclose the least eps_prv for a delta."""
+        found = self._least_eps_prv(question.delta, question.width)
+        width = found.eps_prv.width
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
             # The demanding set is the same for every factor that is large enough, without end.
@@ -159,20 +159,20 @@ class Profiler:
                 factor = Factor(found.factor, found.factor)
             witness = self._witness(found.pair, factor, found.outputs)
         run = self._finished(found.bits, width is not None and width <= question.width)
-        return LeastBudget(run, question.delta, found.budget, witness)
+        return LeastEpsPrv(run, question.delta, found.eps_prv, witness)
 
-    def _least_budget(self, delta: Fraction, width: Fraction) -> BudgetBounds:
-        """Bound the least budget; where numbers are too small to tell, by what is possible."""
-        found = least_budget(self.maxima, self.details, delta, width)
-        if delta or found.budget.infinite or found.budget.upper is not None:
+    def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
+        """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
+        found = least_eps_prv(self.maxima, self.details, delta, width)
+        if delta or found.eps_prv.infinite or found.eps_prv.upper is not None:
             return found
         if self._states is None:
             return found
-        possible = PossibleOutputs(self._states, self._run.epsilon, self._options.limits)
+        possible = PossibleOutputs(self._states, self._run.eps, self._options.limits)
         for pair in select_pairs(self._program, self._selection):
             outputs = possible.only_first(pair)
             if outputs:
-                return BudgetBounds(INFINITE, pair, outputs, None, found.bits)
+                return EpsPrvBounds(INFINITE, pair, outputs, None, found.bits)
         return found
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
@@ -207,8 +207,8 @@ class Profiler:
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
         """Search one order; also return the most bits that were asked for, and what limited it."""
         if isinstance(order, str):
-            pure = self._least_budget(Fraction(0), width)
-            return OrderResult(order, pure.budget, self._order_witness(pure.pair)), pure.bits, None
+            pure = self._least_eps_prv(Fraction(0), width)
+            return OrderResult(order, pure.eps_prv, self._order_witness(pure.pair)), pure.bits, None
         found = largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
         return result, found.bits, found.limit
@@ -263,10 +263,10 @@ def profile(
         executed = execute(program, options.merge, options.limits)
     profiler = Profiler(executed, epsilon, selection, options, progress)
     match question:
-        case AtBudget():
+        case AtEpsPrv():
             return profiler.least_delta(question)
         case AtDelta():
-            return profiler.least_budget(question)
+            return profiler.least_eps_prv(question)
         case OnCurve():
             return profiler.curve(question)
         case AtOrders():

@@ -36,7 +36,7 @@ class Run:
 
     program: str
     parameters: Mapping[str, Fraction]
-    epsilon: Fraction
+    eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
     scope: Scope
@@ -66,7 +66,7 @@ class Run:
             "program": self.program,
             "params": parameter_fields(self.parameters),
             **self.scope.fields(),
-            "eps": str(self.epsilon),
+            "eps": str(self.eps),
         }
 
     def witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
@@ -99,14 +99,14 @@ class _Answer(Result):
 
 @dataclass(frozen=True, slots=True)
 class LeastDelta(_Answer):
-    """The least delta for a budget: the largest delta_{u,u'} of all pairs.
+    """The least delta for an eps_prv: the largest delta_{u,u'} of all pairs.
 
     Attributes:
-        witness: The attaining pair and set; None if no pair is told apart at this budget.
+        witness: The attaining pair and set; None if no pair is told apart at this eps_prv.
     """
 
     run: Run
-    budget: Fraction | str
+    eps_prv: Fraction | str
     delta_enclosure: Enclosure
     witness: Witness | None
 
@@ -114,7 +114,7 @@ class LeastDelta(_Answer):
         """Return the fields of `profile --eps-prv … --json`."""
         return {
             **self.run.subject(),
-            "eps_prv": str(self.budget),
+            "eps_prv": str(self.eps_prv),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": self.run.witness_fields(self.witness),
             **self.run.to_dict(),
@@ -122,19 +122,19 @@ class LeastDelta(_Answer):
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
-        yield "ε_prv", str(self.budget)
+        yield "program", f"{self.run.program} at ε = {self.run.eps}"
+        yield "ε_prv", str(self.eps_prv)
         yield "least δ", _interval(ends(self.delta_enclosure))
         yield from _witness_rows(self.run, self.witness)
 
 
 @dataclass(frozen=True, slots=True)
-class LeastBudget(_Answer):
-    """The least eps_prv for a delta; infinite if no budget is enough.
+class LeastEpsPrv(_Answer):
+    """The least eps_prv for a delta; infinite if no eps_prv is enough.
 
     Attributes:
         witness: The pair that demands the lower bound, with the outputs that tell it apart; None
-            if budget 0 is enough. Its delta is that of the set at the lower bound.
+            if eps_prv 0 is enough. Its delta is that of the set at the lower bound.
     """
 
     run: Run
@@ -154,7 +154,7 @@ class LeastBudget(_Answer):
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        yield "program", f"{self.run.program} at ε = {self.run.eps}"
         yield "δ", str(self.delta)
         yield "least ε_prv", _interval(self.eps_prv_enclosure.ends())
         yield from _witness_rows(self.run, self.witness)
@@ -165,7 +165,7 @@ class PrivacyCurve(_Answer):
     """The privacy profile on a range of budgets.
 
     Attributes:
-        envelope: The certified points, and bounds between them: `envelope.at(budget)`.
+        envelope: The certified points, and bounds between them: `envelope.at(eps_prv)`.
         witness: The attaining pair at the first point; None if no pair is told apart there.
     """
 
@@ -190,9 +190,9 @@ class PrivacyCurve(_Answer):
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        yield "program", f"{self.run.program} at ε = {self.run.eps}"
         for point in self.envelope.points:
-            yield f"least δ at ε_prv = {point.budget}", _interval(ends(point.delta))
+            yield f"least δ at ε_prv = {point.eps_prv}", _interval(ends(point.delta))
 
     def _point(self, point: CurvePoint) -> dict[str, object]:
         pair: dict[str, object] | None = None
@@ -204,9 +204,9 @@ class PrivacyCurve(_Answer):
             }
             if point.at_least is not None:
                 pair["outputs_at_least"] = point.at_least
-        # delta >= intercept - slope * e^eps_prv holds at every budget.
+        # delta >= intercept - slope * e^eps_prv holds at every eps_prv.
         return {
-            "eps_prv": str(point.budget),
+            "eps_prv": str(point.eps_prv),
             "delta_enclosure": ends(point.delta),
             "line": {
                 "intercept": point.line.ends()[0],
@@ -258,13 +258,13 @@ class RenyiProfile(_Answer):
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.epsilon}"
+        yield "program", f"{self.run.program} at ε = {self.run.eps}"
         for each in self.orders:
             yield f"D_{each.order}", _interval(each.divergence.ends())
         yield "zCDP ρ", _interval(self.rho.ends())
 
 
-ProfileAnswer = LeastDelta | LeastBudget | PrivacyCurve | RenyiProfile
+ProfileAnswer = LeastDelta | LeastEpsPrv | PrivacyCurve | RenyiProfile
 
 
 def _interval(both: list[str]) -> str:

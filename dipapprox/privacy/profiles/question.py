@@ -13,7 +13,7 @@ from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
 
 DEFAULT_WIDTH = Fraction(1, 10**9)
-"""Of a least budget, and of Rényi divergences."""
+"""Of a least eps_prv, and of Rényi divergences."""
 
 MOST_ORDERS = 1_000
 _LARGEST_ORDER = 100_000
@@ -23,29 +23,29 @@ Order = Fraction | Literal["inf"]
 
 
 @dataclass(frozen=True, slots=True)
-class AtBudget:
-    """The least delta for a budget.
+class AtEpsPrv:
+    """The least delta for an eps_prv.
 
     Attributes:
-        budget: eps_prv >= 0; a formula such as "log(3)" if e^budget is obviously a rational number
-            times a rational power of e.
+        eps_prv: A number >= 0; a formula such as "log(3)" if e^eps_prv is obviously a rational
+            number times a rational power of e.
         width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less).
-        growth: e^budget.
+        growth: e^eps_prv.
     """
 
-    budget: Fraction | str
+    eps_prv: Fraction | str
     width: Fraction | None = None
     growth: Growth = field(init=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.budget, str):
-            growth, text = read_growth(self.budget), " ".join(self.budget.split())
-            object.__setattr__(self, "budget", text)
+        if isinstance(self.eps_prv, str):
+            growth, text = read_growth(self.eps_prv), " ".join(self.eps_prv.split())
+            object.__setattr__(self, "eps_prv", text)
         else:
-            _makeexact_rational(self, "budget", "eps_prv")
-            growth = Growth(self.budget)
+            _makeexact_rational(self, "eps_prv", "eps_prv")
+            growth = Growth(self.eps_prv)
         if growth.is_below_one():
-            raise UserError(f"eps_prv must be >= 0, got {self.budget}")
+            raise UserError(f"eps_prv must be >= 0, got {self.eps_prv}")
         object.__setattr__(self, "growth", growth)
         if self.width is not None:
             _check_width(self)
@@ -53,7 +53,7 @@ class AtBudget:
 
 @dataclass(frozen=True, slots=True)
 class AtDelta:
-    """The least budget for a delta; delta 0 asks for pure differential privacy."""
+    """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
 
     delta: Fraction
     width: Fraction = DEFAULT_WIDTH
@@ -67,15 +67,15 @@ class AtDelta:
 
 @dataclass(frozen=True, slots=True)
 class OnCurve:
-    """The profile from budget `low` to budget `high`, certified at `count` points and between."""
+    """The profile from eps_prv `low` to eps_prv `high`, certified at `count` points and between."""
 
     low: Fraction
     high: Fraction
     count: int
 
     def __post_init__(self) -> None:
-        _makeexact_rational(self, "low", "a budget")
-        _makeexact_rational(self, "high", "a budget")
+        _makeexact_rational(self, "low", "eps_prv")
+        _makeexact_rational(self, "high", "eps_prv")
         evenly(self.low, self.high, self.count)
 
 
@@ -100,10 +100,10 @@ class AtOrders:
         object.__setattr__(self, "orders", (*sorted(finite), *infinite))
 
 
-Question = AtBudget | AtDelta | OnCurve | AtOrders
+Question = AtEpsPrv | AtDelta | OnCurve | AtOrders
 
 
-def _check_width(question: AtBudget | AtDelta | AtOrders) -> None:
+def _check_width(question: AtEpsPrv | AtDelta | AtOrders) -> None:
     _makeexact_rational(question, "width", "width")
     assert question.width is not None
     if question.width <= 0:

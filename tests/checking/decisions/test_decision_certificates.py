@@ -32,10 +32,8 @@ from tests.test_decisions import ALL, Expectation
 QUICK = [
     each
     for each in ALL
-    if each.answer in ("private", "violated")
-    and (
-        each.answer == "violated" or each.settings["N"] in ("1", "2") or each.path.stem == "sparse"
-    )
+    if each.answer in ("DP", "Not_DP")
+    and (each.answer == "Not_DP" or each.settings["N"] in ("1", "2") or each.path.stem == "sparse")
     and each.settings.get("labels") != "2"
     and (each.path.stem != "sparse" or each.settings["c"] == "1")
 ]
@@ -69,7 +67,7 @@ def test_decisions_of_the_paper_s_programs_are_confirmed(expected: Expectation) 
     assert fields["verdict"] == expected.answer
     result = confirmed(fields)
     assert result.rows > 0
-    if expected.answer == "private":
+    if expected.answer == "DP":
         assert result.inequalities == len(fields["evidence"]["inequalities"])
         assert result.pairs == fields["pairs"]["count"]
 
@@ -91,11 +89,11 @@ HARD = [
 @pytest.mark.parametrize(
     ("name", "budget", "verdict"),
     [
-        ("rand1", "12345/12343", "private"),
-        ("rand1", "1000000001/1000000000", "private"),
-        ("rand1", "999999/1000000", "violated"),
-        ("nmax2", "999999999/1000000000", "violated"),
-        ("nmax2", "1000000001/1000000000", "private"),
+        ("rand1", "12345/12343", "DP"),
+        ("rand1", "1000000001/1000000000", "DP"),
+        ("rand1", "999999/1000000", "Not_DP"),
+        ("nmax2", "999999999/1000000000", "Not_DP"),
+        ("nmax2", "1000000001/1000000000", "DP"),
     ],
 )
 def test_budgets_with_large_denominators_are_confirmed(
@@ -109,7 +107,7 @@ def test_budgets_with_large_denominators_are_confirmed(
 @pytest.mark.parametrize(("name", "question", "kind"), HARD)
 def test_every_kind_of_proof_is_confirmed(name: str, question: dict[str, str], kind: str) -> None:
     fields = decision_certificate(name, **question)  # type: ignore[arg-type]  # texts; none is `settings`
-    assert fields["verdict"] == "private"
+    assert fields["verdict"] == "DP"
     kinds = {each["proof"]["kind"] for each in fields["evidence"]["inequalities"]}
     assert kind in kinds
     confirmed(fields)
@@ -262,16 +260,16 @@ def test_python_has_certificates_of_decisions() -> None:
     body = "x <- Lap(q, 1 / eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
     result = certified(body)
     assert result.outcome is Outcome.CONFIRMED
-    assert result.answer is dipapprox.Ruling.PRIVATE
+    assert result.answer is dipapprox.Answer.DP
 
 
 def test_a_pair_that_is_listed_twice_counts_once() -> None:
     text = COIN + "x <- Lap(q, 1 / eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
     program = dipapprox.parse(text)
     twice = [((0,), (1,)), ((0,), (1,))]
-    verdict = dipapprox.verify(program, dipapprox.Claim(Fraction(1), Fraction(1, 100)), twice)
+    verdict = dipapprox.verify(program, eps=Fraction(1), delta=Fraction(1, 100), pairs=twice)
     for found in (dipapprox.decide(program, pairs=twice), verdict):
-        result = dipapprox.check(dipapprox.certify(program, text, found, twice).to_json())
+        result = dipapprox.check(dipapprox.certify(program, text, found, pairs=twice).to_json())
         assert (result.outcome, result.pairs) == (Outcome.CONFIRMED, 1)
 
 
@@ -297,15 +295,15 @@ def test_a_violation_of_integer_noise_is_examined_by_its_forms() -> None:
 def test_a_violation_without_forms_is_confirmed_by_enclosures() -> None:
     body = "x <- Gauss(q, 1 / eps)\nif x >= 3 then out <- 1 else out <- 0 end\n"
     result = certified(body)
-    assert (result.outcome, result.answer) == (Outcome.CONFIRMED, dipapprox.Ruling.VIOLATED)
+    assert (result.outcome, result.answer) == (Outcome.CONFIRMED, dipapprox.Answer.NOT_DP)
 
 
 def test_weights_and_denominators_of_choices_are_examined() -> None:
     body = "out <- choose { q : 1/2 + eps/8 - eps^2/64, 1 - q : 1/2 - eps/8 + eps^2/64 }\n"
     text = COIN + body
     program = dipapprox.parse(text)
-    decision = dipapprox.decide(program, 2, epsilons=(0, 4))
-    assert decision.ruling is dipapprox.Ruling.PRIVATE
+    decision = dipapprox.decide(program, budget=2, interval=(0, 4))
+    assert decision.answer is dipapprox.Answer.DP
     fields = json.loads(dipapprox.certify(program, text, decision).to_json())
     assert check(fields).outcome is Outcome.CONFIRMED
     without = check(signed(replaced(fields, ("evidence", "signs"), [])))
@@ -323,8 +321,8 @@ def test_unknown_decisions_have_no_certificate() -> None:
     program = dipapprox.parse((PROGRAMS / "svt_gauss.dpg").read_text())
     options = dipapprox.Options(limits=Limits(states=1))
     decision = dipapprox.decide(program, options=options)
-    assert decision.ruling is dipapprox.Ruling.UNKNOWN
-    with pytest.raises(UserError, match="unknown"):
+    assert decision.answer is dipapprox.Answer.UNKNOWN
+    with pytest.raises(UserError, match="Unknown"):
         dipapprox.certify(program, (PROGRAMS / "svt_gauss.dpg").read_text(), decision)
 
 

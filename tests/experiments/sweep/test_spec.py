@@ -135,8 +135,8 @@ def test_patterns_name_programs(read: Read, tmp_path: Path) -> None:
             "a range of 1000000001 values",
         ),
         (
-            '[[grid]]\ntask = "profile"\nprograms = "p.dpg"\neps = 1\n',
-            "a profile asks at either",
+            '[[grid]]\ntask = "profile"\nprograms = "p.dpg"\neps_prv = 1\ndelta = 0\neps = 1\n',
+            "one question at a time",
         ),
     ],
 )

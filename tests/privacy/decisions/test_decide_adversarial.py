@@ -18,11 +18,12 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
+from dipapprox.privacy.decisions.decision import Cause, Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
 EXACT = "1 - exp(-eps/2)"
@@ -63,13 +64,13 @@ def ranges(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
 )
 def test_a_delta_that_touches_is_enough(slack: str) -> None:
     decision = ask(f"{EXACT} + {slack}")
-    assert decision.ruling is Ruling.PRIVATE, decision
+    assert decision.answer is Answer.DP, decision
     assert ranges(decision) == []
 
 
 def test_violated_on_a_range_of_width_a_millionth_only() -> None:
     decision = ask(f"{EXACT} + (eps - 1)^2 - 25e-14")
-    assert decision.ruling is Ruling.VIOLATED
+    assert decision.answer is Answer.NOT_DP
     assert decision.violation is not None
     assert decision.violation.checked_by is not None
     half = Fraction(5, 10**7)
@@ -90,20 +91,20 @@ def test_violated_far_away_and_close_to_zero() -> None:
     far = ask(f"{EXACT} + (1000000 - eps)/1e12", interval="1..2000000")
     assert [lower for lower, _ in ranges(far)] == [10**6]
     near = ask(f"{EXACT} + eps*(eps - 1e-9)/4", interval="0..1")
-    assert near.ruling is Ruling.VIOLATED
+    assert near.answer is Answer.NOT_DP
     assert ranges(near)[0][1] == Fraction(1, 10**9)
 
 
 @pytest.mark.parametrize("budget", ["997/1000", "123456789/1000000000", "1/7919"])
 def test_budgets_with_large_denominators(budget: str) -> None:
-    assert ask(EXACT, budget=budget).ruling is Ruling.PRIVATE
+    assert ask(EXACT, budget=budget).answer is Answer.DP
     svt = load(PROGRAMS / "dipc" / "svt1.dpg", {"N": Fraction(1)})
     question = DecisionQuestion(Fraction(budget), read_delta("0"))
     decision = decide(svt, question, AllPairs(), Options())
     # Near 0 the loss of a threshold and a query is at most 1/2 + 1/4 of eps.
-    assert decision.ruling in (Ruling.PRIVATE, Ruling.VIOLATED)
+    assert decision.answer in (Answer.DP, Answer.NOT_DP)
     if Fraction(budget) >= Fraction(3, 4):
-        assert decision.ruling is Ruling.PRIVATE
+        assert decision.answer is Answer.DP
 
 
 def test_without_pairs_the_claim_holds() -> None:
@@ -117,7 +118,7 @@ if x > 0 then out <- 1 end
 """
     question = DecisionQuestion(Fraction(0), read_delta("0"), least_delta=True, violations=True)
     decision = decide(elaborate(parse(text), {}, "program"), question, AllPairs(), Options())
-    assert (decision.ruling, decision.pairs) == (Ruling.PRIVATE, 0)
+    assert (decision.answer, decision.pairs) == (Answer.DP, 0)
     assert decision.least_delta is not None
     assert decision.least_delta.exact == 0
 
@@ -127,7 +128,7 @@ def test_limits_are_unknown_with_what_was_looked_at() -> None:
     svt = load(PROGRAMS / "dipc" / "svt1.dpg", {"N": Fraction(6)})
     question = DecisionQuestion(Fraction(1), read_delta("0"))
     decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3, started=0.0)))
-    assert (decision.ruling, decision.cause) == (Ruling.UNKNOWN, Cause.TIME_LIMIT)
+    assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIME_LIMIT)
     assert "of 116920 pairs looked at" in decision.detail
 
 
@@ -159,9 +160,9 @@ def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget: str) 
     one, zero, two = ((Fraction(x),) for x in (1, 0, 2))
     question = DecisionQuestion(Fraction(budget), read_delta("exp(-2)"))
     almost = decide(program, question, OrderedPairs(((zero, one),)), Options())
-    assert almost.ruling is Ruling.PRIVATE
+    assert almost.answer is Answer.DP
     for pairs in (((zero, one), (two, one)), ((two, one), (zero, one))):
         decision = decide(program, question, OrderedPairs(pairs), Options())
-        assert decision.ruling is Ruling.VIOLATED
+        assert decision.answer is Answer.NOT_DP
         assert decision.violation is not None
         assert decision.violation.input == two

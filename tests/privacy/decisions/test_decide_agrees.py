@@ -15,7 +15,6 @@ from dipapprox.language.parser import parse
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Ruling
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Engine, Options
@@ -67,12 +66,12 @@ def test_verdicts_at_one_epsilon_agree(
     claimed = read_delta(delta)
     question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
     decision = decide(program, question, AllPairs(), Options())
-    assert decision.ruling is not Ruling.UNKNOWN, decision
+    assert decision.answer is not Answer.UNKNOWN, decision
     assert decision.violated_on is not None
     low, high = _delta(delta, epsilon)
     weaker = verify(program, Claim(epsilon, high, budget * epsilon), AllPairs(), OUTSIDE)
     stronger = verify(program, Claim(epsilon, low, budget * epsilon), AllPairs(), OUTSIDE)
-    if decision.ruling is Ruling.PRIVATE:
+    if decision.answer is Answer.DP:
         assert weaker.answer is not Answer.NOT_DP
         assert decision.violated_on == ()
     inside = any(

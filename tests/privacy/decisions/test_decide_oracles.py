@@ -22,11 +22,12 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide, decide_with_evidence
-from dipapprox.privacy.decisions.decision import Cause, Decision, Ruling
+from dipapprox.privacy.decisions.decision import Cause, Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
@@ -134,7 +135,7 @@ def test_closed_forms_of_svt3() -> None:
 )
 def test_violated_ranges(name: str, pair: str, parameters: dict[str, int], threshold: str) -> None:
     decision = ask(name, pairs=pair, violations=True, **parameters)
-    assert decision.ruling is Ruling.VIOLATED
+    assert decision.answer is Answer.NOT_DP
     assert decision.violated_on is not None
     (found,) = decision.violated_on
     assert found.lower.upper == 0
@@ -142,7 +143,7 @@ def test_violated_ranges(name: str, pair: str, parameters: dict[str, int], thres
     assert found.upper.width <= Fraction(1, 10**7)
     assert abs(found.upper.lower - Fraction(threshold)) < Fraction(1, 10**6)
     assert decision.violation is not None
-    assert decision.violation.epsilon < found.upper.lower
+    assert decision.violation.eps < found.upper.lower
 
 
 @pytest.mark.parametrize(
@@ -163,59 +164,59 @@ def test_violated_everywhere(name: str, pair: str, parameters: dict[str, int]) -
 @pytest.mark.parametrize("c", [1, 2])
 def test_sparse_has_the_least_delta_31_240(c: int) -> None:
     decision = ask("sparse", budget="1/2", delta="31/240", least_delta=True, N=3, c=c)
-    assert decision.ruling is Ruling.PRIVATE
+    assert decision.answer is Answer.DP
     assert decision.least_delta is not None
     assert decision.least_delta.exact == Fraction(31, 240)
     assert "∞" in decision.least_delta.where
-    assert ask("sparse", budget="1/2", delta="exp(-2)", N=3, c=c).ruling is Ruling.PRIVATE
+    assert ask("sparse", budget="1/2", delta="exp(-2)", N=3, c=c).answer is Answer.DP
     below = Fraction(31, 240) - Fraction(1, 10**9)
     violated = ask("sparse", budget="1/2", delta=str(below), N=3, c=c)
-    assert violated.ruling is Ruling.VIOLATED
+    assert violated.answer is Answer.NOT_DP
     assert violated.violation is not None
-    assert violated.violation.epsilon > 60
+    assert violated.violation.eps > 60
     bounded = ask("sparse", budget="1/2", delta=str(below), interval="0..60", N=3, c=c)
-    assert bounded.ruling is Ruling.PRIVATE
+    assert bounded.answer is Answer.DP
 
 
 def test_a_delta_that_varies_with_epsilon() -> None:
     # Total variation distance of Lap(0, 1/eps) and Lap(1, 1/eps) beyond 1: 1/2 - e^(-eps)/2.
     exact = ask("hist1", budget="0", delta="1/2 - exp(-eps)/2", N=1)
-    assert exact.ruling in (Ruling.PRIVATE, Ruling.VIOLATED)
+    assert exact.answer in (Answer.DP, Answer.NOT_DP)
     least = ask("hist1", budget="0", delta="1", interval="2..2", least_delta=True, N=1)
     assert least.least_delta is not None
     found = least.least_delta.enclosure
     assert found.width < Fraction(1, 10**6)
     claimed = ask("hist1", budget="0", delta=str(found.upper), interval="2", N=1)
-    assert claimed.ruling is Ruling.PRIVATE
+    assert claimed.answer is Answer.DP
     refuted = ask(
         "hist1", budget="0", delta=str(found.lower - Fraction(1, 10**8)), interval="2", N=1
     )
-    assert refuted.ruling is Ruling.VIOLATED
+    assert refuted.answer is Answer.NOT_DP
 
 
 def test_tight_claims_of_noisy_max() -> None:
-    assert ask("nmax2", N=2).ruling is Ruling.PRIVATE
+    assert ask("nmax2", N=2).answer is Answer.DP
     for budget in ("99/100", "999999999999/1000000000000"):
         decision = ask("nmax2", budget=budget, violations=True, N=2)
-        assert decision.ruling is Ruling.VIOLATED
+        assert decision.answer is Answer.NOT_DP
         assert decision.violated_on is not None
         assert [(r.lower.upper, r.upper) for r in decision.violated_on] == [(0, None)]
 
 
 def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
     decision = ask("hist2", N=1)
-    assert decision.ruling is Ruling.VIOLATED
+    assert decision.answer is Answer.NOT_DP
     assert decision.violation is not None
-    assert decision.violation.epsilon < 1
+    assert decision.violation.eps < 1
     above = ask("hist2", interval="2..3", N=1)
-    assert above.ruling is Ruling.PRIVATE  # proved on the compact interval
+    assert above.answer is Answer.DP  # proved on the compact interval
     unbounded = ask("hist2", interval="2..inf", N=1)
-    assert (unbounded.ruling, unbounded.cause) == (Ruling.UNKNOWN, Cause.OUTSIDE_FRAGMENT)
+    assert (unbounded.answer, unbounded.cause) == (Answer.UNKNOWN, Cause.OUTSIDE_FRAGMENT)
     assert "proved for all ε in [2, 4]" in unbounded.detail
 
 
 def test_randomised_response() -> None:
-    assert ask("rand1", N=2).ruling is Ruling.PRIVATE
+    assert ask("rand1", N=2).answer is Answer.DP
     violated = ask("rand1", budget="99/100", N=2, violations=True)
     assert violated.violated_on is not None
     assert [(r.lower.upper, r.upper) for r in violated.violated_on] == [(0, None)]
@@ -231,26 +232,26 @@ def test_randomised_response() -> None:
 def test_a_delta_that_is_exactly_tight_and_transcendental_stays_unknown() -> None:
     # Pr[NMax4 = 0 | -1] = 1 - e^(-eps/2), and 0 for its neighbour: at eps = 2 that is 1 - e^(-1).
     decision = ask("nmax4", delta="1 - exp(-1)", interval="0..2", N=1)
-    assert (decision.ruling, decision.cause) == (Ruling.UNKNOWN, Cause.TIGHT_DELTA)
+    assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIGHT_DELTA)
     assert decision.open
-    assert ask("nmax4", delta="1 - exp(-1.0001)", interval="0..2", N=1).ruling is Ruling.PRIVATE
-    assert ask("nmax4", delta="1 - exp(-0.9999)", interval="0..2", N=1).ruling is Ruling.VIOLATED
+    assert ask("nmax4", delta="1 - exp(-1.0001)", interval="0..2", N=1).answer is Answer.DP
+    assert ask("nmax4", delta="1 - exp(-0.9999)", interval="0..2", N=1).answer is Answer.NOT_DP
 
 
 def test_a_violation_on_a_tiny_range_of_epsilon() -> None:
     # 1 - e^(-eps/2) exceeds its value at 2 - 10^-6 only beyond that point.
     inside = Fraction(2) - Fraction(1, 10**6)
     found = ask("nmax4", delta="1 - exp(-1) - 1e-7", interval="0..2", N=1, violations=True)
-    assert found.ruling is Ruling.VIOLATED
+    assert found.answer is Answer.NOT_DP
     assert found.violation is not None
-    assert inside < found.violation.epsilon <= 2
+    assert inside < found.violation.eps <= 2
 
 
 def test_the_evidence_covers_every_distinct_inequality() -> None:
     program = load(PROGRAMS / "svt1.dpg", {"N": Fraction(2)})
     question = DecisionQuestion(Fraction(1), read_delta("0"))
     decision, proved = decide_with_evidence(program, question, AllPairs(), Options())
-    assert decision.ruling is Ruling.PRIVATE
+    assert decision.answer is Answer.DP
     assert len(proved) == decision.distinct
     assert len({each.slack for each in proved}) == len(proved)
     for each in proved:

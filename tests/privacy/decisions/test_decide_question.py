@@ -169,7 +169,7 @@ def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shift", "expected"), [("", "private"), (" - 1e-60", "violated"), (" + 1e-60", "private")]
+    ("shift", "expected"), [("", "DP"), (" - 1e-60", "Not_DP"), (" + 1e-60", "DP")]
 )
 @pytest.mark.parametrize("text", ["1/2 - exp(-2)/2", "1/2 - exp(-eps)*exp(-1)*exp(1)*eps/4"])
 def test_a_delta_attained_exactly_at_one_epsilon(text: str, shift: str, expected: str) -> None:
@@ -185,12 +185,12 @@ def test_a_delta_attained_exactly_at_one_epsilon(text: str, shift: str, expected
         end
         """
     )
-    decision = decide(program, budget=0, delta=text + shift, epsilons=(2, 2))
-    assert decision.ruling.value == expected
-    nearby = decide(program, 0, "exp(-1/2)*eps", (Fraction(1, 10), 2))
-    assert nearby.ruling.value == "private"
-    violated = decide(program, 0, "exp(-1)*eps", (Fraction(1, 10), 2))
-    assert violated.ruling.value == "violated"
+    decision = decide(program, budget=0, delta=text + shift, interval=(2, 2))
+    assert decision.answer.value == expected
+    nearby = decide(program, budget=0, delta="exp(-1/2)*eps", interval=(Fraction(1, 10), 2))
+    assert nearby.answer.value == "DP"
+    violated = decide(program, budget=0, delta="exp(-1)*eps", interval=(Fraction(1, 10), 2))
+    assert violated.answer.value == "Not_DP"
 
 
 def test_a_varying_delta_that_is_negative_somewhere() -> None:

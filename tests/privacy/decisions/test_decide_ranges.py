@@ -59,7 +59,7 @@ def test_a_range_inside_a_closed_interval() -> None:
     point = decide(program, at_a_point, AllPairs(), Options()).violation
     assert point is not None
     exact = Enclosure.exact(Fraction(3, 2))
-    assert point.epsilon == Fraction(3, 2)
+    assert point.eps == Fraction(3, 2)
     assert point.ranges == (NegativeRange(exact, exact, True, True),)
 
 
@@ -71,7 +71,7 @@ def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity: str) 
     found = decide(program, question, AllPairs(), Options()).violation
     assert found is not None
     assert found.left.lower > found.right.upper > 0
-    assert found.epsilon / Fraction(sensitivity) < 200
+    assert found.eps / Fraction(sensitivity) < 200
     assert found.checked_by is not None
 
 

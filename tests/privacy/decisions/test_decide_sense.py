@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Claim, Ruling, UserError
+from dipapprox import Answer, UserError
 
 HEAD = "input x in 0..1\noutput out in 0..1\nadjacent all\nout <- 0\n"
 
@@ -42,17 +42,17 @@ def test_weights_that_are_none_are_found_wherever_they_are(body: str) -> None:
     with pytest.raises(UserError, match="no probability distribution"):
         dipapprox.decide(program)
     with pytest.raises(UserError, match="no probability distribution"):
-        dipapprox.verify(program, Claim(Fraction(3), Fraction(0)))
+        dipapprox.verify(program, eps=Fraction(3), delta=Fraction(0))
     with pytest.raises(UserError, match="no probability distribution"):
-        dipapprox.verify_interval(program, (1, 3), 0)
+        dipapprox.verify(program, eps=(1, 3), delta=0)
 
 
 @pytest.mark.parametrize("body", [EQUAL_VALUES, ONE_END, AVERAGED])
 def test_where_weights_make_sense_programs_do(body: str) -> None:
     program = dipapprox.parse(HEAD + body)
-    verdict = dipapprox.verify(program, Claim(Fraction(3, 2), Fraction(0)))
+    verdict = dipapprox.verify(program, eps=Fraction(3, 2), delta=Fraction(0))
     assert verdict.answer is Answer.DP
-    assert dipapprox.decide(program, epsilons=(1, Fraction(3, 2))).ruling is Ruling.PRIVATE
+    assert dipapprox.decide(program, interval=(1, Fraction(3, 2))).answer is Answer.DP
 
 
 def test_a_loop_with_one_end_must_reach_it() -> None:
@@ -66,7 +66,7 @@ end
     program = dipapprox.parse(HEAD + loop)
     for epsilons in ((0, None), (1, 1), (1, 2)):
         with pytest.raises(UserError, match="does not end with probability 1"):
-            dipapprox.decide(program, epsilons=epsilons)
+            dipapprox.decide(program, interval=epsilons)
     with pytest.raises(UserError, match="does not end with probability 1"):
-        dipapprox.verify(program, Claim(Fraction(1), Fraction(0)))
-    assert dipapprox.decide(program, epsilons=(2, None)).ruling is Ruling.PRIVATE
+        dipapprox.verify(program, eps=Fraction(1), delta=Fraction(0))
+    assert dipapprox.decide(program, interval=(2, None)).answer is Answer.DP

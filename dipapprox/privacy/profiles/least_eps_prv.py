@@ -1,6 +1,6 @@
-"""The least budget at which all pairs stay within delta: Newton's method from below.
+"""The least eps_prv at which all pairs stay within delta: Newton's method from below.
 
-The largest delta D(E) over all pairs is convex and non-increasing in E = e^budget.
+The largest delta D(E) over all pairs is convex and non-increasing in E = e^eps_prv.
 
     E := 1
     D(E) certainly <= delta ------------------> the answer is at most ln E
@@ -31,28 +31,28 @@ _LARGEST_SLACK = Fraction(2**64)
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetBounds:
-    """Bounds of the least budget.
+class EpsPrvBounds:
+    """Bounds of the least eps_prv.
 
     Attributes:
-        budget: Infinite if no budget is large enough.
-        pair: The pair that demands the lower bound; None if budget 0 is enough.
+        eps_prv: Infinite if no eps_prv is large enough.
+        pair: The pair that demands the lower bound; None if eps_prv 0 is enough.
         outputs: Indices of the outputs that tell it apart; see `LeastFactor`.
-        factor: The factor e^budget that this pair demands at least; None if none is enough.
+        factor: The factor e^eps_prv that this pair demands at least; None if none is enough.
         bits: The most that were asked for.
     """
 
-    budget: Extended
+    eps_prv: Extended
     pair: Pair | None
     outputs: tuple[int, ...] | None
     factor: Fraction | None
     bits: int
 
 
-def least_budget(
+def least_eps_prv(
     maxima: Maxima, details: PairDetails, delta: Fraction, width: Fraction
-) -> BudgetBounds:
-    """Bound the least budget >= 0 at which the largest delta is at most `delta`.
+) -> EpsPrvBounds:
+    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
     Args:
         maxima: The pairs.
@@ -61,7 +61,7 @@ def least_budget(
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
 
     Raises:
-        LimitReached: If a budget of time or memory runs out.
+        LimitReached: If a limit of time or memory is reached.
     """
 
     def decided(found: Enclosure) -> bool:
@@ -82,7 +82,7 @@ def least_budget(
             own, own_bits = _solved(maxima.ladder, details, found, delta, slack)
             used = max(used, own_bits)
             if own.lower is None:
-                return BudgetBounds(INFINITE, found.pair, own.outputs, None, used)
+                return EpsPrvBounds(INFINITE, found.pair, own.outputs, None, used)
             assert demand.lower is not None
             if attaining is None or own.lower > demand.lower:
                 demand, attaining = own, found.pair
@@ -95,7 +95,7 @@ def least_budget(
     assert demand.lower is not None
     lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
     upper = logarithm(trial, bits).upper if trial else None
-    return BudgetBounds(Extended(lower, upper), attaining, demand.outputs, demand.lower, used)
+    return EpsPrvBounds(Extended(lower, upper), attaining, demand.outputs, demand.lower, used)
 
 
 def _solved(

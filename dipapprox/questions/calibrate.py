@@ -1,0 +1,50 @@
+"""At which eps does a claim hold, next to one at which it fails?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Program
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.calibration import calibrate
+from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.questions import kinds
+from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.question import Question, argument
+from dipapprox.questions.verify import PAIRS_HELP
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate(Question):
+    """A certified eps of the program, and a slightly larger, refuted one."""
+
+    name: ClassVar[str] = "calibrate"
+    computing: ClassVar[tuple[str, ...]] = WHOLE
+
+    eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
+    delta: Fraction = argument(kinds.probability, "D", "the claimed δ in [0, 1]")
+    width: Fraction = argument(
+        kinds.share,
+        "W",
+        "wanted distance of the two ε, relative to the larger (default: 1e-6)",
+        default="1e-6",
+    )
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
+
+    def answer(
+        self, program: Program, options: Options, progress: Progress = silent
+    ) -> Calibration:
+        """Calibrate the program; see `Question.answer`."""
+        return calibrate(
+            program,
+            self.eps_prv,
+            self.delta,
+            self.pairs.select(program),
+            options,
+            self.width,
+            progress,
+        )

@@ -1,0 +1,93 @@
+"""Is the program private for every eps of an interval, or for all eps > 0?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.language.core import Program
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.decisions import decider
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.decisions.delta import Delta, read_delta
+from dipapprox.privacy.decisions.epsilons import read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.options import Options
+from dipapprox.questions import kinds
+from dipapprox.questions.computing import LIMITS
+from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.question import Question, argument
+from dipapprox.questions.verify import PAIRS_HELP
+
+
+def _delta(given: object, name: str) -> Delta:
+    """Read delta for all eps: a number, a constant such as exp(-2), a formula in eps."""
+    return read_delta(given if isinstance(given, str) else str(kinds.number(given, name)), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Decide(Question):
+    """Is it (budget * eps, delta)-differentially private at every eps of an interval?"""
+
+    name: ClassVar[str] = "decide"
+    computing: ClassVar[tuple[str, ...]] = ("merge", *LIMITS)
+
+    budget: Fraction = argument(
+        kinds.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
+    )
+    delta: Delta = argument(
+        _delta,
+        "D",
+        "the claimed δ: a number, a constant like exp(-2), or a formula in eps (default: 0)",
+        default="0",
+    )
+    interval: EpsilonInterval = argument(
+        read_epsilons,
+        "LO..HI",
+        "the epsilons: both ends included, but never 0 (default: 0..inf, all ε > 0)",
+        default="0..inf",
+    )
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
+    violations: bool = argument(
+        kinds.flag,
+        "",
+        "find every ε at which some pair violates the claim; do not stop at the first pair",
+        default="false",
+        swept=False,
+    )
+    least_delta: bool = argument(
+        kinds.flag,
+        "",
+        "enclose the least δ that holds on the interval",
+        default="false",
+        swept=False,
+    )
+    width: Fraction = argument(
+        kinds.positive,
+        "W",
+        "how narrowly ends of violated ranges and the least δ are enclosed (default: 1e-9)",
+        default="1e-9",
+        swept=False,
+    )
+
+    def __post_init__(self) -> None:
+        _ = self.asked
+
+    @property
+    def asked(self) -> DecisionQuestion:
+        """The same, as decisions know it."""
+        return DecisionQuestion(
+            budget=self.budget,
+            delta=self.delta,
+            epsilons=self.interval,
+            width=self.width,
+            violations=self.violations,
+            least_delta=self.least_delta,
+        )
+
+    def answer(self, program: Program, options: Options, progress: Progress = silent) -> Decision:
+        """Decide it; see `Question.answer`."""
+        selection = self.pairs.select(program)
+        return decider.decide(program, self.asked, selection, options, progress)

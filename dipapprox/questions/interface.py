@@ -1,0 +1,374 @@
+"""The Python interface: what the commands do, as functions.
+
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, eps="0.5", delta="0.01")
+    print(verdict.answer, verdict.to_json())
+
+Numbers are exact: texts such as "0.1" and "1/10", int, Fraction and Decimal. A float is refused,
+because 0.1 is not 1/10. What is wrong with an argument is a `UserError` that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, overload
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DPG
+from dipapprox.language.parser import parse as parse_text
+from dipapprox.language.values import exact_rational
+from dipapprox.language.widening import Wider, widening_of
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy import certificate
+from dipapprox.privacy.certificate import Certificate, ProgramText
+from dipapprox.privacy.decisions.certificate import certify_decision
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.probabilities import OutputDistribution
+from dipapprox.privacy.profiles import loss
+from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.loss import PairDistributions
+from dipapprox.privacy.profiles.profile_result import (
+    LeastDelta,
+    LeastEpsPrv,
+    PrivacyCurve,
+    ProfileAnswer,
+    RenyiProfile,
+)
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.questions import kinds
+from dipapprox.questions.calibrate import Calibrate
+from dipapprox.questions.decide import Decide
+from dipapprox.questions.kinds import Row
+from dipapprox.questions.probability import Probability
+from dipapprox.questions.profile import Profile
+from dipapprox.questions.question import read, spelled_as_keyword
+from dipapprox.questions.verify import Verify
+
+Number = int | Fraction | Decimal | str
+"""An exact number: "0.1", "1/10", Fraction(1, 10)."""
+
+Pairs = str | Iterable[tuple[Row, Row]]
+"""Pairs of inputs: "all" (adjacent ones), "single", "0,0~0,1", the name of a file; or ordered pairs
+of inputs."""
+
+
+def parse(
+    text: str,
+    parameters: Mapping[str, Number] | None = None,
+    name: str = "program",
+    *,
+    widen: Wider | Mapping[str, Wider] | None = None,
+) -> Program:
+    """Read a program from text, with some of its parameters set.
+
+    Args:
+        widen: A wider domain than the program declares, for all inputs with numbers or by name:
+            "-5..5", "{0, 1/2, 1}", range(-5, 6), {"q": "-5..5"}. The adjacency stays.
+
+    Raises:
+        SourceError: If the program is wrong; its `diagnostics` say where.
+        UserError: If a parameter does not exist, or `widen` does not suit the inputs.
+    """
+    exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
+    return elaborate(parse_text(text), exact, name, widening_of(widen))
+
+
+def verify(
+    program: Program,
+    *,
+    eps: Number | tuple[Number, Number],
+    delta: Number,
+    eps_prv: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Verdict | IntervalVerdict:
+    """Decide whether a program is (eps_prv, delta)-differentially private.
+
+        verify(program, eps="0.5", delta="0.01")                      eps_prv is eps
+        verify(program, eps="0.5", eps_prv="log(3)", delta=0, pairs="single")
+        verify(program, eps="0.1..1", eps_prv="2*eps", delta="0.01")  at every eps of an interval
+
+    Args:
+        program: From `parse`.
+        eps: The program's privacy parameter, > 0; or an interval, "0.1..1" or two numbers.
+        delta: In [0, 1]; or a formula in eps.
+        eps_prv: >= 0; or a formula in eps and delta. None for eps itself.
+        pairs: The pairs of inputs to check; by default all that the program calls adjacent.
+        options: How to compute; their limits' clock runs since they were made.
+
+    Returns:
+        An `IntervalVerdict` for an interval.
+
+    Raises:
+        UserError: If an argument is wrong or makes no claim, or the adjacency does not suit the
+            inputs.
+    """
+    given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
+    return read(Verify, given, spelled_as_keyword).answer(_known(program), _known_options(options))
+
+
+def probability(
+    program: Program,
+    *,
+    eps: Number,
+    input: Row = (),
+    relative_width: Number | None = None,
+    options: Options | None = None,
+) -> OutputDistribution:
+    """Enclose the probability of every output for one input; what is wider has a `reason`.
+
+    Args:
+        program: From `parse`.
+        eps: The program's privacy parameter, > 0.
+        input: One value per input cell: (0, 1), "0,1".
+        relative_width: Refine until each is at most this share of its probability wide, too; in
+            (0, 1).
+        options: `precision` is absolute: enclosures at most 2**-precision wide.
+
+    Raises:
+        UserError: If an argument is wrong.
+    """
+    given = {"eps": eps, "input": input, "relative_width": relative_width}
+    question = read(Probability, given, spelled_as_keyword)
+    return question.answer(_known(program), _known_options(options))
+
+
+@overload
+def profile(
+    program: Program,
+    *,
+    eps: Number,
+    eps_prv: Number | None = None,
+    width: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> LeastDelta: ...
+
+
+@overload
+def profile(
+    program: Program,
+    *,
+    eps: Number,
+    delta: Number,
+    width: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> LeastEpsPrv: ...
+
+
+@overload
+def profile(
+    program: Program,
+    *,
+    eps: Number,
+    curve: str | tuple[Number, Number, int],
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> PrivacyCurve: ...
+
+
+@overload
+def profile(
+    program: Program,
+    *,
+    eps: Number,
+    renyi: str | Iterable[Number | Literal["inf"]],
+    width: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> RenyiProfile: ...
+
+
+def profile(
+    program: Program,
+    *,
+    eps: Number,
+    eps_prv: Number | None = None,
+    delta: Number | None = None,
+    curve: str | tuple[Number, Number, int] | None = None,
+    renyi: str | Iterable[Number | Literal["inf"]] | None = None,
+    width: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> ProfileAnswer:
+    """Find the tightest guarantee at one eps.
+
+        profile(program, eps=1, eps_prv="1/2")         the least delta
+        profile(program, eps=1, delta="0.01")          the least eps_prv; 0 asks for pure privacy
+        profile(program, eps=1, curve=(0, 1, 200))     delta for every eps_prv in [0, 1]
+        profile(program, eps=1, renyi=(1, 2, "inf"))   Rényi divergences
+
+    Args:
+        program: From `parse`.
+        eps: The program's privacy parameter, > 0.
+        eps_prv: A number >= 0, or made of logarithms; if nothing else is asked, eps by default.
+        delta: In [0, 1].
+        curve: The first and the last eps_prv, and how many points are certified.
+        renyi: Orders >= 1, or "inf".
+        width: Wanted of enclosures, > 0.
+        pairs: As in `verify`.
+        options: How to compute.
+
+    Raises:
+        UserError: If an argument is wrong, or the adjacency does not suit the inputs.
+        LimitReached: If a limit of `options` is reached.
+    """
+    given = {
+        "eps": eps,
+        "eps_prv": eps_prv,
+        "delta": delta,
+        "curve": curve,
+        "renyi": renyi,
+        "width": width,
+        "pairs": pairs,
+    }
+    return read(Profile, given, spelled_as_keyword).answer(_known(program), _known_options(options))
+
+
+def calibrate(
+    program: Program,
+    *,
+    eps_prv: Number,
+    delta: Number,
+    width: Number = "1e-6",
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Calibration:
+    """Find a program's eps at which (eps_prv, delta) is certified, and a slightly larger one at
+    which it is refuted.
+
+    Args:
+        program: From `parse`.
+        eps_prv: The claimed one, >= 0.
+        delta: The claimed one, in [0, 1].
+        width: Wanted distance of the two, relative to the larger one, in (0, 1).
+        pairs: As in `verify`.
+        options: How to compute.
+
+    Raises:
+        UserError: If an argument is wrong, or the adjacency does not suit the inputs.
+        LimitReached: If a limit of `options` is reached.
+    """
+    given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
+    question = read(Calibrate, given, spelled_as_keyword)
+    return question.answer(_known(program), _known_options(options))
+
+
+def decide(
+    program: Program,
+    *,
+    budget: Number = 1,
+    delta: Number = 0,
+    interval: Number | tuple[Number, Number | None] = "0..inf",
+    violations: bool = False,
+    least_delta: bool = False,
+    width: Number = "1e-9",
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Decision:
+    """Decide (budget * eps, delta)-privacy for every eps > 0 of an interval, by default for all.
+
+    Args:
+        program: From `parse`.
+        budget: >= 0.
+        delta: A number, or a formula: "exp(-2)", "eps/100".
+        interval: Both ends are included, but never 0 and infinity: "0..inf", (0, None).
+        violations: Whether to find every eps at which some pair violates the claim.
+        least_delta: Whether to enclose the least delta that holds for every eps.
+        width: Of the ends of violated ranges and of the least delta, > 0.
+        pairs: As in `verify`.
+        options: How to compute.
+
+    Raises:
+        UserError: If an argument is wrong, the adjacency does not suit the inputs, or the program
+            or delta makes no sense for some eps.
+    """
+    given = {
+        "budget": budget,
+        "delta": delta,
+        "interval": interval,
+        "violations": violations,
+        "least_delta": least_delta,
+        "width": width,
+        "pairs": pairs,
+    }
+    return read(Decide, given, spelled_as_keyword).answer(_known(program), _known_options(options))
+
+
+def pair_distributions(
+    program: Program,
+    *,
+    eps: Number,
+    input: Row,
+    adjacent: Row,
+    options: Options | None = None,
+) -> PairDistributions | NotEnclosed:
+    """Enclose the output distributions of two inputs; `to_pld` hands them to dp_accounting.
+
+    Raises:
+        UserError: If an argument is wrong.
+        LimitReached: If a limit of `options` is reached.
+    """
+    first = kinds.row_of(input, "input", _known(program))
+    second = kinds.row_of(adjacent, "adjacent", program)
+    exact = kinds.positive(eps, "eps")
+    return loss.pair_distributions(program, exact, first, second, _known_options(options))
+
+
+def certify(
+    program: Program,
+    text: str,
+    verdict: Verdict | Decision,
+    *,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Certificate:
+    """Record a verdict or a decision, so that `check` can check it.
+
+    Args:
+        program: What was verified.
+        text: The `.dpg` text that it was parsed from.
+        verdict: The result of `verify` or `decide`.
+        pairs: As given there.
+        options: As given there.
+
+    Raises:
+        UserError: If there is nothing to record, or `text` is not the program's.
+        LimitReached: If a limit of `options` is reached.
+    """
+    selection = kinds.pairs(pairs, "pairs").select(_known(program))
+    source = ProgramText(program.name, DPG, text)
+    match verdict:
+        case Decision():
+            return certify_decision(program, source, verdict, selection, _known_options(options))
+        case Verdict():
+            return certificate.certify(program, source, verdict, selection, _known_options(options))
+        case _:
+            raise UserError(
+                f"verdict must be what `verify` at one eps or `decide` gave, not {verdict!r:.60}"
+            )
+
+
+def _known(program: object) -> Program:
+    if not isinstance(program, Program):
+        hint = "dipapprox.parse(text) reads one"
+        raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
+    return program
+
+
+def _known_options(options: object) -> Options:
+    if options is None:
+        return Options()
+    if not isinstance(options, Options):
+        raise UserError(
+            f"options must be Options, got {type(options).__name__}",
+            "for example dipapprox.Options(precision=60)",
+        )
+    return options

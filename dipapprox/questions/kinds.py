@@ -1,0 +1,276 @@
+"""The kinds of things that a question asks with, one reader each.
+
+A reader takes what an edge was given and the name by which that edge knows it: "--eps-prv" on the
+command line, "eps_prv" in Python, "grid 1: eps_prv" in a sweep. The command line and sweeps give
+texts; Python gives texts or values. What is wrong with it is a `UserError` that begins with the
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
+from dipapprox.errors import UserError
+from dipapprox.language.core import InputRow, Program
+from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.values import exact_rational, parse_row
+from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.privacy.probabilities import check_row
+from dipapprox.privacy.selection import select
+from dipapprox.questions.formula import Written, is_formula, written
+
+Value = TypeVar("Value")
+
+Reader = Callable[[Any, str], Value]
+"""Takes what was given and its name; returns the value or raises `UserError`."""
+
+WordT = TypeVar("WordT", bound=Enum)
+
+_LONGEST = 10**7
+"""In seconds."""
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def number(given: object, name: str) -> Fraction:
+    """Read an exact number."""
+    return exact_rational(given, name)
+
+
+def positive(given: object, name: str) -> Fraction:
+    """Read a number > 0."""
+    value = number(given, name)
+    if value <= 0:
+        raise UserError(f"{name} must be > 0, got {exact_text(value)}")
+    return value
+
+
+def nonnegative(given: object, name: str) -> Fraction:
+    """Read a number >= 0."""
+    value = number(given, name)
+    if value < 0:
+        raise UserError(f"{name} must be >= 0, got {exact_text(value)}")
+    return value
+
+
+def probability(given: object, name: str) -> Fraction:
+    """Read a number in [0, 1]."""
+    value = number(given, name)
+    if not 0 <= value <= 1:
+        raise UserError(f"{name} must be in [0, 1], got {exact_text(value)}")
+    return value
+
+
+def share(given: object, name: str) -> Fraction:
+    """Read a number in (0, 1)."""
+    value = number(given, name)
+    if not 0 < value < 1:
+        raise UserError(f"{name} must be in (0, 1), got {exact_text(value)}")
+    return value
+
+
+def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:
+    """Return a reader of whole numbers from `least` to `most`."""
+    allowed = f">= {least}" if most is None else f"in [{least}, {most}]"
+    allowed, of = (f"{allowed} {unit}", f" of {unit}") if unit else (allowed, "")
+
+    def read(given: object, name: str) -> int:
+        value = number(given, name)
+        if value.denominator != 1:
+            raise UserError(f"{name} must be a whole number{of}, got {exact_text(value)}")
+        if value < least or (most is not None and value > most):
+            raise UserError(f"{name} must be {allowed}, got {exact_text(value)}")
+        return int(value)
+
+    return read
+
+
+def seconds(given: object, name: str) -> float:
+    """Read a time, at most a season."""
+    value = positive(given, name)
+    if value > _LONGEST:
+        raise UserError(f"{name} is at most {_LONGEST} seconds, got {exact_text(value)}")
+    return float(value)
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Generic[WordT]):
+    """The reader of the values of an `Enum`."""
+
+    words: type[WordT]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What may be written."""
+        return tuple(str(each.value) for each in self.words)
+
+    def __call__(self, given: object, name: str) -> WordT:
+        """Read one of them."""
+        if isinstance(given, self.words):
+            return given
+        if given not in self.choices:
+            hint = did_you_mean(str(given), self.choices, f"one of {', '.join(self.choices)}")
+            raise UserError(f"{name}: unknown value '{shorten(str(given))}'", hint)
+        return self.words(given)
+
+
+def flag(given: object, name: str) -> bool:
+    """Read whether something is wanted."""
+    match given:
+        case bool():
+            return given
+        case "true" | "false":
+            return given == "true"
+        case _:
+            raise UserError(f"{name} must be true or false, got {shorten(repr(given))}")
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedInterval:
+    """The eps from `lower` to `upper`, both included."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+def eps_or_interval(given: object, name: str) -> Fraction | ClosedInterval:
+    """Read the program's eps, or all between two: "1/10..1", (1/10, 1)."""
+    match given:
+        case str() if ".." in given:
+            low, _, high = given.partition("..")
+            if not low.strip() or not high.strip() or ".." in high:
+                raise UserError(
+                    f"{name} must be a number or an interval LO..HI, got '{shorten(given)}'",
+                    "for example 0.1..1",
+                )
+            lower, upper = number(low, name), number(high, name)
+        case (low, high):
+            lower, upper = number(low, name), number(high, name)
+        case _:
+            return positive(given, name)
+    if lower <= 0:
+        raise UserError(f"{name} must be > 0, but the interval begins at {exact_text(lower)}")
+    if lower >= upper:
+        raise UserError(
+            f"the interval of {name} {'is reversed' if lower > upper else 'has one point only'}: "
+            f"{exact_text(lower)}..{exact_text(upper)}",
+            f"write {upper}..{lower}" if lower > upper else f"write {lower}",
+        )
+    return ClosedInterval(lower, upper)
+
+
+def claimed_eps_prv(given: object, name: str) -> Fraction | Written:
+    """Read eps_prv: a number >= 0, or a formula in eps and delta."""
+    if isinstance(given, str) and is_formula(given):
+        return written(given, name, ("eps", "delta"))
+    return nonnegative(given, name)
+
+
+def claimed_delta(given: object, name: str) -> Fraction | Written:
+    """Read delta: a number in [0, 1], or a formula in eps."""
+    if isinstance(given, str) and is_formula(given):
+        return written(given, name, ("eps",))
+    return probability(given, name)
+
+
+# --- inputs ---------------------------------------------------------------------------------------
+
+Row = Iterable[int | Fraction | str] | str
+"""An input: its values, or a text such as "0,1"."""
+
+
+def row_of(given: object, name: str, program: Program) -> InputRow:
+    """Read one input of a program.
+
+    Raises:
+        UserError: If it is not in the domains.
+    """
+    if isinstance(given, str):
+        return parse_row(given, program)
+    if not isinstance(given, Iterable):
+        raise UserError(f"{name} must be a text such as '0,1' or the values, got {given!r}")
+    row = tuple(v if isinstance(v, str) else number(v, f"{name}: a value") for v in given)
+    check_row(program, row)
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input as it was given; what it is, depends on the program."""
+
+    given: object
+    name: str
+
+    def of(self, program: Program) -> InputRow:
+        """Return the input of a program.
+
+        Raises:
+            UserError: If it is not in the domains.
+        """
+        return row_of(self.given, self.name, program)
+
+
+def an_input(given: object, name: str) -> Input:
+    """Take an input: "0,1", or its values."""
+    return Input(given, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of inputs as they were given: a text, or ordered pairs of inputs."""
+
+    given: str | tuple[object, ...]
+    name: str
+
+    @property
+    def text(self) -> str:
+        """What may name a file: the text; "all" for pairs of Python."""
+        return self.given if isinstance(self.given, str) else "all"
+
+    def select(self, program: Program) -> PairSelection:
+        """Return the pairs of a program.
+
+        Raises:
+            UserError: If one is malformed, or not in the domains.
+        """
+        if isinstance(self.given, str):
+            return select(self.given, program, self.name)
+        pairs = []
+        for given in self.given:
+            match given:
+                case (first, second) if not isinstance(given, str):
+                    pairs.append(
+                        (row_of(first, self.name, program), row_of(second, self.name, program))
+                    )
+                case _:
+                    raise UserError(
+                        f"{self.name}: {shorten(repr(given))} is not a pair of inputs",
+                        "a pair is ((0, 0), (0, 1))",
+                    )
+        return OrderedPairs(tuple(pairs))
+
+
+def pairs(given: object, name: str) -> Pairs:
+    """Take pairs: "all", "single", "0,0~0,1", the name of a file, or ordered pairs."""
+    match given:
+        case str():
+            return Pairs(given, name)
+        case Iterable():
+            return Pairs(tuple(given), name)
+        case _:
+            raise UserError(
+                f"{name} must be a text or pairs of inputs, got {shorten(repr(given))}",
+                'use "all", "single", "0,0~0,1" or [((0, 0), (0, 1))]',
+            )

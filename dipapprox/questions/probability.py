@@ -1,0 +1,46 @@
+"""How likely is every output for one input?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Program
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
+from dipapprox.questions import kinds
+from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.kinds import Input
+from dipapprox.questions.question import Question, argument
+
+
+@dataclass(frozen=True, slots=True)
+class Probability(Question):
+    """The output distribution of one input."""
+
+    name: ClassVar[str] = "probability"
+    computing: ClassVar[tuple[str, ...]] = tuple(name for name in WHOLE if name != "max_precision")
+
+    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    input: Input = argument(
+        kinds.an_input,
+        "ROW",
+        "values of all input cells in order of declaration: 0,1 or bot,top",
+        default="",
+    )
+    relative_width: Fraction | None = argument(
+        kinds.share,
+        "W",
+        "refine until every enclosure is at most W times its probability wide, in (0, 1): 1e-6 for "
+        "six digits (--precision is absolute)",
+        default=None,
+    )
+
+    def answer(
+        self, program: Program, options: Options, progress: Progress = silent
+    ) -> OutputDistribution:
+        """Enclose the distribution; see `Question.answer`."""
+        row = self.input.of(program)
+        return output_distribution(program, self.eps, row, options, self.relative_width)

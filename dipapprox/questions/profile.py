@@ -1,0 +1,165 @@
+"""What is the tightest guarantee of a program at one eps?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.diagnosis import shorten
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import ProfileAnswer
+from dipapprox.privacy.profiles.question import (
+    DEFAULT_WIDTH,
+    AtDelta,
+    AtEpsPrv,
+    AtOrders,
+    OnCurve,
+    Order,
+)
+from dipapprox.questions import kinds
+from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.formula import is_formula
+from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.question import Question, Spelled, argument
+from dipapprox.questions.verify import PAIRS_HELP
+
+_ONE_OF = "question (one of these; default: --eps-prv EPS)"
+_CHOICES = ("eps_prv", "delta", "curve", "renyi")
+
+
+def _eps_prv(given: object, name: str) -> Fraction | str:
+    """Read eps_prv: a number >= 0, or a formula such as log(3)."""
+    if isinstance(given, str) and is_formula(given):
+        return given
+    return kinds.nonnegative(given, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`count` numbers from `low` to `high`."""
+
+    low: Fraction
+    high: Fraction
+    count: int
+
+
+def _curve(given: object, name: str) -> Range:
+    """Read "LO:HI:COUNT" or (low, high, count)."""
+    parts = given.split(":") if isinstance(given, str) else given
+    match parts:
+        case (low, high, count):
+            pass
+        case _:
+            raise UserError(
+                f"{name} needs LO:HI:COUNT, got {shorten(repr(given))}", "for example 0:1.5:200"
+            )
+    ends = (
+        kinds.number(low, f"{name}: the first eps_prv"),
+        kinds.number(high, f"{name}: the last eps_prv"),
+    )
+    points = kinds.number(count, f"{name}: the number of points")
+    if points.denominator != 1:
+        raise UserError(f"{name}: the number of points must be whole, got {exact_text(points)}")
+    return Range(*ends, int(points))
+
+
+def _orders(given: object, name: str) -> tuple[Order, ...]:
+    """Read Rényi orders: "1,3/2,inf" or (1, 2, "inf")."""
+    parts = given.split(",") if isinstance(given, str) else given
+    if not isinstance(parts, Iterable):
+        parts = (parts,)
+    found: list[Order] = []
+    for part in parts:
+        if isinstance(part, str) and part.strip() == "inf":
+            found.append("inf")
+        else:
+            found.append(kinds.number(part, f"{name}: an order"))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Question):
+    """The least delta for an eps_prv, the least eps_prv for a delta, a curve, or divergences."""
+
+    name: ClassVar[str] = "profile"
+    computing: ClassVar[tuple[str, ...]] = WHOLE
+
+    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps_prv: Fraction | str | None = argument(
+        _eps_prv,
+        "P",
+        "the least δ for this ε_prv: 1/2, log(3)",
+        default=None,
+        group=_ONE_OF,
+    )
+    delta: Fraction | None = argument(
+        kinds.probability,
+        "D",
+        "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy",
+        default=None,
+        group=_ONE_OF,
+    )
+    curve: Range | None = argument(
+        _curve,
+        "LO:HI:COUNT",
+        "the whole profile for ε_prv from LO to HI, certified at COUNT points and between",
+        default=None,
+        swept=False,
+        group=_ONE_OF,
+    )
+    renyi: tuple[Order, ...] | None = argument(
+        _orders,
+        "ORDERS",
+        "Rényi divergences: orders >= 1 and inf, as in 1,3/2,2,8,inf; also bounds zCDP's ρ",
+        default=None,
+        swept=False,
+        group=_ONE_OF,
+    )
+    width: Fraction | None = argument(
+        kinds.positive,
+        "W",
+        "wanted width of enclosures (default: 1e-9; of δ, δ/10^12)",
+        default=None,
+    )
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
+
+    def __post_init__(self) -> None:
+        _ = self.asked
+
+    @classmethod
+    def check(cls, given: Collection[str], spelled: Spelled) -> None:
+        """Check that one thing is asked."""
+        asked = [spelled(name) for name in _CHOICES if name in given]
+        if len(asked) > 1:
+            raise UserError(f"one question at a time, got {' and '.join(asked)}")
+        if "curve" in given and "width" in given:
+            raise UserError(
+                f"{spelled('width')} does not go with {spelled('curve')}",
+                "ask for more points instead",
+            )
+
+    @property
+    def asked(self) -> AtEpsPrv | AtDelta | OnCurve | AtOrders:
+        """The same, as one of four questions."""
+        if self.curve is not None:
+            return OnCurve(self.curve.low, self.curve.high, self.curve.count)
+        width = DEFAULT_WIDTH if self.width is None else self.width
+        if self.delta is not None:
+            return AtDelta(self.delta, width)
+        if self.renyi is not None:
+            return AtOrders(self.renyi, width)
+        return AtEpsPrv(self.eps if self.eps_prv is None else self.eps_prv, self.width)
+
+    def answer(
+        self, program: Program, options: Options, progress: Progress = silent
+    ) -> ProfileAnswer:
+        """Find the guarantee; see `Question.answer`."""
+        selection = self.pairs.select(program)
+        return profile(program, self.eps, self.asked, selection, options, progress)

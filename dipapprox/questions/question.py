@@ -1,0 +1,162 @@
+"""What a question is: a frozen type whose fields say, as data, what every edge needs to know.
+
+    @dataclass(frozen=True, slots=True)
+    class Calibrate(Question):
+        eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
+        width: Fraction = argument(kinds.share, "W", "wanted distance", default="1e-6")
+
+From this the command line has its flags, a grid of a sweep its keys, and Python its keyword
+arguments; all are read by `read`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any, ClassVar, TypeVar
+
+from dipapprox.data_classes import dataclass, field, metadata_of
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.result import Result
+from dipapprox.questions.kinds import Reader
+
+Spelled = Callable[[str], str]
+"""Says how an edge names an argument: "--eps-prv" for "eps_prv"."""
+
+_REQUIRED = "required"
+
+
+class Question(ABC):
+    """Something to ask about a program."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    """The command, the task of a sweep."""
+
+    computing: ClassVar[tuple[str, ...]]
+    """The names of the arguments of `Computing` that its answer depends on."""
+
+    @classmethod
+    def check(cls, given: Collection[str], spelled: Spelled) -> None:
+        """Check that the arguments that were given go together.
+
+        Raises:
+            UserError: If they do not.
+        """
+        return  # most do
+
+    @abstractmethod
+    def answer(self, program: Program, options: Options, progress: Progress = silent) -> Result:
+        """Answer it.
+
+        Raises:
+            UserError: If it does not suit the program.
+            LimitReached: If a limit is reached where the answer has no Unknown.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One thing that a question asks with.
+
+    Attributes:
+        name: Of the field, the keyword in Python and the key in sweeps; with dashes, the flag.
+        read: Its kind.
+        metavar: What stands for its value on the command line; "" for a switch.
+        help: In one line.
+        default: What is read if nothing is given; None: the field is None then.
+        required: Whether it must be given.
+        swept: Whether it is a key of grids.
+        group: Its heading on the command line; "" for none.
+    """
+
+    name: str
+    read: Reader[object]
+    metavar: str
+    help: str
+    default: str | None
+    required: bool
+    swept: bool
+    group: str
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return spelled_as_flag(self.name)
+
+
+def argument(
+    read: Reader[Any],
+    metavar: str,
+    help: str,
+    *,
+    default: str | None = _REQUIRED,
+    swept: bool = True,
+    group: str = "",
+) -> Any:
+    """Declare a field of a question; see `Argument`."""
+    required = default is _REQUIRED
+    said = {
+        "read": read,
+        "metavar": metavar,
+        "help": help,
+        "default": None if required else default,
+        "required": required,
+        "swept": swept,
+        "group": group,
+    }
+    if required:
+        return field(kw_only=True, metadata=said)
+    return field(kw_only=True, default=None, metadata=said)
+
+
+@cache
+def arguments_of(question: type) -> tuple[Argument, ...]:
+    """Return what a question asks with, in the order of its fields."""
+    return tuple(Argument(name, **said) for name, said in metadata_of(question))
+
+
+AnyQuestion = TypeVar("AnyQuestion", bound=Question)
+
+
+def read(question: type[AnyQuestion], given: Mapping[str, object], spelled: Spelled) -> AnyQuestion:
+    """Read a question from what an edge was given; None stands for nothing.
+
+    Raises:
+        UserError: If an argument is missing or wrong, or they do not go together.
+    """
+    question.check({name for name, value in given.items() if value is not None}, spelled)
+    return question(**read_values(question, given, spelled))
+
+
+def read_values(declared: type, given: Mapping[str, object], spelled: Spelled) -> dict[str, Any]:
+    """Read the arguments that a type declares, as the values of its fields.
+
+    Raises:
+        UserError: If one is missing or wrong.
+    """
+    values = {}
+    for each in arguments_of(declared):
+        value = given.get(each.name)
+        if value is None:
+            value = each.default
+        if value is not None:
+            values[each.name] = each.read(value, spelled(each.name))
+        elif each.required:
+            raise UserError(f"{spelled(each.name)} is missing", f"it is {each.help}")
+    return values
+
+
+def spelled_as_flag(name: str) -> str:
+    """Name an argument as the command line does."""
+    return "--" + name.replace("_", "-")
+
+
+def spelled_as_keyword(name: str) -> str:
+    """Name an argument as Python does."""
+    return name

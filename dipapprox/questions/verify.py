@@ -1,0 +1,94 @@
+"""Is the program (eps_prv, delta)-differentially private, at one eps or at all of an interval?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
+from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.core import Program
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy import verifier
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.questions import kinds
+from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.formula import Written
+from dipapprox.questions.kinds import ClosedInterval, Pairs
+from dipapprox.questions.question import Question, argument
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.intervals import formula_claim, formula_verifier
+    from dipapprox.privacy.intervals import verifier as interval_verifier
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
+else:
+    formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
+    formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
+    interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
+
+PAIRS_HELP = (
+    'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
+    "or a JSON file of ordered pairs"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verify(Question):
+    """A claim; numbers and formulas are those of the program run at `eps`."""
+
+    name: ClassVar[str] = "verify"
+    computing: ClassVar[tuple[str, ...]] = WHOLE
+
+    eps: Fraction | ClosedInterval = argument(
+        kinds.eps_or_interval,
+        "E",
+        "the program's ε, exact: 1/2, 0.5; or every ε in an interval: 0.1..1",
+    )
+    eps_prv: Fraction | Written | None = argument(
+        kinds.claimed_eps_prv,
+        "P",
+        "the claimed ε_prv, a number or a formula in eps and delta (default: --eps)",
+        default=None,
+    )
+    delta: Fraction | Written = argument(
+        kinds.claimed_delta, "D", "the claimed δ in [0, 1], or a formula in eps"
+    )
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim, if it is made of numbers."""
+        match self.eps, self.eps_prv, self.delta:
+            case Fraction() as eps, (None | Fraction()) as eps_prv, Fraction() as delta:
+                return Claim(eps, delta, eps_prv)
+            case _:
+                return None
+
+    def answer(
+        self, program: Program, options: Options, progress: Progress = silent
+    ) -> Verdict | IntervalVerdict:
+        """Verify the claim; see `Question.answer`."""
+        selection, claim = self.pairs.select(program), self.claim
+        if claim is not None:
+            return verifier.verify(program, claim, selection, options, progress)
+        formulas = self.formulas()
+        if isinstance(self.eps, ClosedInterval):
+            lower, upper = self.eps.lower, self.eps.upper
+            return interval_verifier.verify_interval(
+                program, formulas, lower, upper, selection, options, progress
+            )
+        return formula_verifier.verify_formula(
+            program, formulas, self.eps, selection, options, progress
+        )
+
+    def formulas(self) -> formula_claim.FormulaClaim:
+        """Return the claim, made of formulas."""
+        own = Written(Name("eps"), "eps")
+        eps_prv, delta = (
+            Written(Number(each), str(each)) if isinstance(each, Fraction) else each or own
+            for each in (self.eps_prv, self.delta)
+        )
+        return formula_claim.FormulaClaim(eps_prv.formula, delta.formula, eps_prv.text, delta.text)

@@ -1,0 +1,13 @@
+"""Claims for tests."""
+
+from __future__ import annotations
+
+from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.questions.question import read, spelled_as_keyword
+from dipapprox.questions.verify import Verify
+
+
+def formula_claim(eps_prv: str | None, delta: str) -> FormulaClaim:
+    """Read a claim of formulas."""
+    given = {"eps": 1, "eps_prv": eps_prv, "delta": delta}
+    return read(Verify, given, spelled_as_keyword).formulas()
