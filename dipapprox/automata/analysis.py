@@ -13,7 +13,6 @@ Wherever a limit ends a step, the bounds so far stand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -35,6 +34,7 @@ from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, augment, quotient
 from dipapprox.automata.weights import Weight, fallback_weight, published_weight
 from dipapprox.automata.words import WordBound, bounds_of_run
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.limits import Limits
 
