@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from dipapprox import graphs
 from dipapprox.events.event import Connected, Event
-from dipapprox.events.frames import Frame, LawKey, frame, law_key
+from dipapprox.events.standardisation import LawKey, Standardisation, law_key, standardise
 from dipapprox.events.stars import as_star, normal_star
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import difference
@@ -38,7 +38,7 @@ def canonical(event: Event) -> Connected:
         return normal_star(star)
     keys = [law_key(law) for law in event.samples]
     laws = frozenset(keys)
-    upright, mirrored = frame(laws, 1), frame(laws, -1)
+    upright, mirrored = standardise(laws, 1), standardise(laws, -1)
     lower, upper = _sides(event)
     # What can be said of an event without labels: laws and how often they are on which side.
     first = sorted(zip([upright.keys[key] for key in keys], lower, upper, strict=True))
@@ -59,10 +59,10 @@ def _sides(event: Event) -> tuple[list[int], list[int]]:
     return negative, positive
 
 
-def _labelled(event: Event, keys: Sequence[LawKey], in_frame: Frame) -> Event:
+def _labelled(event: Event, keys: Sequence[LawKey], standardised: Standardisation) -> Event:
     """Substitute, renumber the samples and sort the guards canonically."""
-    guards = [in_frame.guard(guard) for guard in event.guards]
-    colours = [in_frame.keys[key] for key in keys]
+    guards = [standardised.guard(guard) for guard in event.guards]
+    colours = [standardised.keys[key] for key in keys]
     order = _tree_order(colours, guards) or _graph_order(colours, guards)
     label: dict[Symbol, int] = {sample: k for k, sample in enumerate(order)}
     renumbered = []
@@ -71,7 +71,7 @@ def _labelled(event: Event, keys: Sequence[LawKey], in_frame: Frame) -> Event:
         terms = tuple(sorted([(label[s], c) for s, c in guard.terms]))
         renumbered.append(LinearForm(terms, guard.constant).normalised())
     renumbered.sort(key=_guard_key)
-    return Event(tuple([in_frame.laws[keys[s]] for s in order]), tuple(renumbered))
+    return Event(tuple([standardised.laws[keys[s]] for s in order]), tuple(renumbered))
 
 
 def _number(value: Fraction) -> tuple[int, int]:

@@ -38,21 +38,21 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Twig:
+class PathStar:
     """A star and how it grew: one leaf more than its parent.
 
     Attributes:
         centre: The sample that all guards have in common.
-        hub: Its number.
+        centre_number: The number of the centre.
         leaf: The number of the newest leaf.
         above: Whether the newest leaf lies above the centre.
         newest: The sample of the newest leaf.
         largest: The largest of all samples, the centre among them.
     """
 
-    parent: Twig | None
+    parent: PathStar | None
     centre: int
-    hub: int
+    centre_number: int
     leaf: int
     above: bool
     newest: int
@@ -62,7 +62,7 @@ class Twig:
         """Whether a sample is in the star. Most are new, and larger than all of it."""
         if sample > self.largest:
             return False
-        node: Twig | None = self
+        node: PathStar | None = self
         while node is not None:
             if sample in (node.newest, node.centre):
                 return True
@@ -81,12 +81,12 @@ class StarReader:
     def __init__(self, number: Callable[[Change], int], integers: Set[int]) -> None:
         self._number = number
         self._integers = integers
-        self._found: dict[int, Twig | None] = {}
+        self._found: dict[int, PathStar | None] = {}
         self._plain: dict[int, int] = {}  # by sample, the number of its unchanged self
-        self._single: dict[tuple[int, int], Twig] = {}
+        self._single: dict[tuple[int, int], PathStar] = {}
         self._paths: list[Path] = []  # keeps the identities in `_found` alive
 
-    def star(self, path: Path | None) -> Twig | None:
+    def star(self, path: Path | None) -> PathStar | None:
         """Return the star of a path of at least two guards; None if it is none."""
         waiting = []
         node = path
@@ -99,7 +99,7 @@ class StarReader:
             self._paths.append(node)
         return None if path is None else self._found.get(id(path))
 
-    def _extended(self, node: Path) -> Twig | None:
+    def _extended(self, node: Path) -> PathStar | None:
         """Read a node whose parent has been read."""
         assert node.parent is not None
         ends = _ends(node.constraint)
@@ -118,17 +118,20 @@ class StarReader:
         (centre,) = common
         return self._grown(self._root(node.parent, centre, first), node.constraint, ends)
 
-    def _root(self, node: Path, centre: int, ends: tuple[int, int]) -> Twig:
+    def _root(self, node: Path, centre: int, ends: tuple[int, int]) -> PathStar:
         key = id(node), centre
         if key not in self._single:
             sample = ends[0] if ends[1] == centre else ends[1]
             leaf, above = self._leaf(node.constraint, centre, sample)
-            hub = self._unchanged(centre)
-            self._single[key] = Twig(None, centre, hub, leaf, above, sample, max(centre, sample))
+            centre_number = self._unchanged(centre)
+            largest = max(centre, sample)
+            self._single[key] = PathStar(None, centre, centre_number, leaf, above, sample, largest)
             self._paths.append(node)
         return self._single[key]
 
-    def _grown(self, parent: Twig, constraint: Constraint, ends: tuple[int, int]) -> Twig | None:
+    def _grown(
+        self, parent: PathStar, constraint: Constraint, ends: tuple[int, int]
+    ) -> PathStar | None:
         centre = parent.centre
         if centre not in ends:
             return None
@@ -137,7 +140,7 @@ class StarReader:
             return None
         leaf, above = self._leaf(constraint, centre, sample)
         largest = max(parent.largest, sample)
-        return Twig(parent, centre, parent.hub, leaf, above, sample, largest)
+        return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
 
     def _leaf(self, constraint: Constraint, centre: int, sample: int) -> tuple[int, bool]:
         if isinstance(constraint, SampleComparison):

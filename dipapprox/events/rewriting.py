@@ -163,16 +163,16 @@ def _rescaled(event: Event) -> Event:
         constant = guard.constant
         if len(members[group[i]]) < len(members[group[j]]):
             i, alpha, j, beta = j, beta, i, alpha
-        # α·(a_i·y_i + b_i) + β·(a_j·y_j + b_j) + c becomes α·a_i·(y_i - y') by y_j = stretch·y' +
+        # α·(a_i·y_i + b_i) + β·(a_j·y_j + b_j) + c becomes α·a_i·(y_i - y') by y_j = factor·y' +
         # shift. All of j's group is moved alike, which keeps its guards plain.
         a_i, b_i = change[i]
         a_j, b_j = change[j]
-        stretch = -alpha * a_i / (beta * a_j)
+        factor = -alpha * a_i / (beta * a_j)
         shift = (-(constant + alpha * b_i) / beta - b_j) / a_j
         moved = members.pop(group[j])
         for k in moved:
             a_k, b_k = change[k]
-            change[k] = (a_k * stretch, a_k * shift + b_k)
+            change[k] = (a_k * factor, a_k * shift + b_k)
             group[k] = group[i]
         members[group[i]] += moved
     laws = [

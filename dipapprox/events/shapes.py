@@ -16,7 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.columns import FEW, Bags, Column, Pairs, combined, mapped
 from dipapprox.events.inputs import Block, Inputs, Table
 from dipapprox.events.instantiate import Outline, without_inputs
-from dipapprox.events.paths import Change, Twig
+from dipapprox.events.paths import Change, PathStar
 from dipapprox.events.reduce import connected_samples, irredundant
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Solutions
 from dipapprox.language.core import Value
@@ -54,7 +54,7 @@ class Varying:
     guards: tuple[Table, ...]
 
 
-Shape = Twig | Fixed | Varying
+Shape = PathStar | Fixed | Varying
 
 
 class Batch:
@@ -178,18 +178,20 @@ class Shapes:
     def solve(self, shape: Shape, batch: Batch) -> Column:
         """Return the state's solution for every row of the batch."""
         match shape:
-            case Twig():
+            case PathStar():
                 return self._star(shape, batch)
             case Fixed():
                 return self._fixed(shape, batch)
             case Varying():
                 return self._varying(shape, batch)
 
-    def _star(self, twig: Twig, batch: Batch) -> Column:
+    def _star(self, star: PathStar, batch: Batch) -> Column:
         if batch.is_small:
-            stars = zip(batch.laws(twig.hub), self._few_leaves(twig, batch), strict=True)
+            stars = zip(batch.laws(star.centre_number), self._few_leaves(star, batch), strict=True)
             return np.array([self._star_solution(*star) for star in stars], np.int64)
-        return combined(batch.law(twig.hub), self._leaves(twig, batch), self._star_solution)
+        return combined(
+            batch.law(star.centre_number), self._leaves(star, batch), self._star_solution
+        )
 
     def _star_solution(self, centre: int, bag: int) -> int:
         key = -1 - centre, bag
@@ -197,10 +199,10 @@ class Shapes:
             self._known[key] = self._solutions.star(centre, self._bags.contents[bag])
         return self._known[key]
 
-    def _leaves(self, twig: Twig, batch: Batch) -> Column:
+    def _leaves(self, star: PathStar, batch: Batch) -> Column:
         """The multiset of the star's leaves, from that of the nearest known ancestor."""
         waiting = []
-        node: Twig | None = twig
+        node: PathStar | None = star
         while node is not None and id(node) not in batch.leaves:
             waiting.append(node)
             node = node.parent
@@ -210,10 +212,10 @@ class Shapes:
             bags = batch.leaves[id(node)] = self._bags.add(bags, entries)
         return bags
 
-    def _few_leaves(self, twig: Twig, batch: Batch) -> list[int]:
+    def _few_leaves(self, star: PathStar, batch: Batch) -> list[int]:
         """The same for few rows."""
         waiting = []
-        node: Twig | None = twig
+        node: PathStar | None = star
         while node is not None and id(node) not in batch.few_leaves:
             waiting.append(node)
             node = node.parent

@@ -12,8 +12,8 @@ from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import canonical
 from dipapprox.events.columns import Bag
 from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star, normal_choice
-from dipapprox.events.frames import LawKey, law_key
 from dipapprox.events.reduce import reduce
+from dipapprox.events.standardisation import LawKey, law_key
 from dipapprox.events.stars import normal_star
 from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm

@@ -1,7 +1,8 @@
 """Stars: one sample compared with many others. Recognised, and brought into normal form.
 
-The normal form is like that of other events (`canonical`): in its frame (`frames`), one of the two
-mirror images. It is made from laws and counts: its cost does not depend on the number of samples.
+The normal form is like that of other events (`canonical`): standardised (`standardisation`), one of
+the two mirror images. It is made from laws and counts: its cost does not depend on the number of
+samples.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event, Leaves, Star
-from dipapprox.events.frames import LawKey, frame, law_key
+from dipapprox.events.standardisation import LawKey, law_key, standardise
 from dipapprox.semantics.polyhedra import difference
 
 
@@ -64,14 +65,14 @@ def normal_star(star: Star) -> Star:
     """Return the normal form: of both mirror images the one with more leaves below the centre."""
     balance = sum(n for _, n in star.below) - sum(n for _, n in star.above)
     if balance > 0:
-        return _framed(star, 1)
+        return _standard(star, 1)
     if balance < 0:
-        return _framed(star, -1)
-    return min(_framed(star, 1), _framed(star, -1), key=_description)
+        return _standard(star, -1)
+    return min(_standard(star, 1), _standard(star, -1), key=_description)
 
 
-def _framed(star: Star, sign: int) -> Star:
-    laws = _framed_laws(
+def _standard(star: Star, sign: int) -> Star:
+    laws = _standard_laws(
         star.centre,
         tuple([law for law, _ in star.below]),
         tuple([law for law, _ in star.above]),
@@ -86,10 +87,10 @@ _Placed = tuple[tuple[Distribution, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _FramedLaws:
+class _StandardLaws:
     """The laws of a star's normal form, and where on the same side their counts are.
 
-    A frame tells laws apart: those of a side stay different.
+    Different laws stay different.
     """
 
     centre: Distribution
@@ -98,20 +99,20 @@ class _FramedLaws:
 
 
 @lru_cache(maxsize=4096)
-def _framed_laws(
+def _standard_laws(
     centre: Distribution,
     below: tuple[Distribution, ...],
     above: tuple[Distribution, ...],
     sign: int,
-) -> _FramedLaws:
-    """Bring laws into a frame: stars share them, and differ in counts."""
-    changed = frame(frozenset(map(law_key, (centre, *below, *above))), sign).laws
+) -> _StandardLaws:
+    """Standardise laws: stars share them, and differ in counts."""
+    changed = standardise(frozenset(map(law_key, (centre, *below, *above))), sign).laws
 
     def placed(side: tuple[Distribution, ...]) -> _Placed:
         laws = ((changed[law_key(law)], place) for place, law in enumerate(side))
         return tuple(sorted(laws, key=lambda each: law_key(each[0])))
 
-    return _FramedLaws(changed[law_key(centre)], placed(below), placed(above))
+    return _StandardLaws(changed[law_key(centre)], placed(below), placed(above))
 
 
 def _description(star: Star) -> tuple[object, ...]:

@@ -57,7 +57,7 @@ class _Frame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class ChainEnd:
     """A way in which a region is left.
 
     Attributes:
@@ -73,14 +73,14 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """What a region does. Outcome k of `law` is ending k; with one ending `law` has one outcome.
+    """What a region does. Outcome k of `law` is end k; with one end `law` has one outcome.
 
     Attributes:
-        meets: Whether courses meet anywhere; else every ending is a course of its own.
+        meets: Whether courses meet anywhere; else every end is a course of its own.
     """
 
     law: ChoiceLaw
-    endings: tuple[Ending, ...]
+    ends: tuple[ChainEnd, ...]
     meets: bool
 
 
@@ -93,7 +93,7 @@ class Open(Exception):
         self.state = state
 
 
-_Node = tuple[_Frame, State] | Ending
+_Node = tuple[_Frame, State] | ChainEnd
 
 
 class Chains:
@@ -167,7 +167,7 @@ class Chains:
         for node in nodes:  # grows
             self._count()
             found: dict[int, ExponentialRatio] = {}
-            if not isinstance(node, Ending):
+            if not isinstance(node, ChainEnd):
                 for weight, following in self._courses(region, *node):
                     courses += 1
                     number = numbers.setdefault(self._key(region, following), len(nodes))
@@ -175,14 +175,14 @@ class Chains:
                         nodes.append(following)
                     found[number] = found[number] + weight if number in found else weight
             transitions.append({k: weight for k, weight in found.items() if weight.numerator})
-        endings = {k: node for k, node in enumerate(nodes) if isinstance(node, Ending)}
+        ends = {k: node for k, node in enumerate(nodes) if isinstance(node, ChainEnd)}
         if region.loop is None:
             self._explored = explored
-        ending = reaching(transitions, endings)
-        if len(ending) < len(nodes):
-            raise endless(_loop_of(nodes, ending))
-        law, outcomes = law_of_end(transitions, endings)
-        return Chain(law, tuple(endings[node] for node in outcomes), courses >= len(nodes))
+        terminating = reaching(transitions, ends)
+        if len(terminating) < len(nodes):
+            raise endless(_loop_of(nodes, terminating))
+        law, outcomes = law_of_end(transitions, ends)
+        return Chain(law, tuple(ends[node] for node in outcomes), courses >= len(nodes))
 
     def _settled(self, condition: Open, state: State) -> list[State]:
         """Split a state that reaches a loop on a condition in it."""
@@ -203,7 +203,7 @@ class Chains:
 
     def _key(self, region: Region, node: _Node) -> object:
         """Equal for equal situations. Forgets the cells that are not live."""
-        if isinstance(node, Ending):
+        if isinstance(node, ChainEnd):
             last = region.statements[-1]
             live = NOTHING_LIVE if node.by_exit else self._live.beyond[id(last)]
             place: tuple[int, ...] = (node.by_exit,)
@@ -228,7 +228,7 @@ class Chains:
         while waiting:
             weight, here, state = waiting.pop()
             if here is None:
-                yield weight, Ending(state)
+                yield weight, ChainEnd(state)
                 continue
             if here.place == len(here.block):
                 waiting.append((weight, here.parent, state))
@@ -251,7 +251,7 @@ class Chains:
                 case core.While():
                     yield weight, (here, state)
                 case core.Exit():
-                    yield weight, Ending(state, True, statement.span)
+                    yield weight, ChainEnd(state, True, statement.span)
                 case core.Draw():
                     raise AssertionError("a sample drawn in a loop was not refused")
 
@@ -284,10 +284,10 @@ class Chains:
         return found[::-1]
 
 
-def _loop_of(nodes: Sequence[_Node], ending: Collection[int]) -> core.While:
+def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While:
     """Return a loop among the nodes from which no end is reached: they go round in one."""
     for number, node in enumerate(nodes):
-        if number not in ending and not isinstance(node, Ending):
+        if number not in terminating and not isinstance(node, ChainEnd):
             frame, _ = node
             statement = frame.block[frame.place]
             if isinstance(statement, core.While):

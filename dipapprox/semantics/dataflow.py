@@ -99,27 +99,27 @@ def sources_of(uses: Sequence[Use], ends: Sequence[frozenset[str]]) -> list[froz
     An end is read at the end of the body or at any exit on the way.
     """
     reaching: Definitions = {}
-    ending: Definitions = {}
-    fresh = set[str]()  # cells with definitions that may not be in `ending`
+    end: Definitions = {}
+    fresh = set[str]()  # cells with definitions that may not be in `end`
     found = []
     for number, use in enumerate(uses):
         found.append(_reaching(reaching, use.reads))
         if use.exits:
-            _add(ending, reaching, fresh)
+            _add(end, reaching, fresh)
         for cell in use.writes:
             kept = frozenset[int]() if cell in use.overwrites else reaching.get(cell, frozenset())
             reaching[cell] = kept | {number}
         fresh |= use.writes
         if use.exits:
-            _add(ending, reaching, fresh)
-    _add(ending, reaching, fresh)
-    return found + [_reaching(ending, cells) for cells in ends]
+            _add(end, reaching, fresh)
+    _add(end, reaching, fresh)
+    return found + [_reaching(end, cells) for cells in ends]
 
 
-def _add(ending: Definitions, reaching: Definitions, fresh: set[str]) -> None:
+def _add(end: Definitions, reaching: Definitions, fresh: set[str]) -> None:
     """Add the definitions of the fresh cells, which are none afterwards."""
     for cell in fresh:
-        ending[cell] = ending.get(cell, frozenset()) | reaching[cell]
+        end[cell] = end.get(cell, frozenset()) | reaching[cell]
     fresh.clear()
 
 

@@ -24,13 +24,13 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.cells import cells_of
 from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
-from dipapprox.semantics.endings import Endings
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.joining import join_states
+from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.liveness import CellSet, live_cells
 from dipapprox.semantics.loops import Situation, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.path_ends import PathEnds
 from dipapprox.semantics.regions import Piece, Region, Regions, chooses
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import FinalStates, guards_of
@@ -94,12 +94,12 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     run = _Run(program, merge, limits)
     try:
         survivors = run.block(program.body, [run.start()])
-        run.endings.finish(survivors, None)
+        run.ends.finish(survivors, None)
     except LimitReached as reached:
         raise LimitReached(f"{reached.reason}, before all final states were found") from reached
-    if run.endings.diagnostics:
-        raise SourceError(sorted(run.endings.diagnostics.values(), key=_place))
-    states = tuple(run.endings.final_states(merge))
+    if run.ends.diagnostics:
+        raise SourceError(sorted(run.ends.diagnostics.values(), key=_place))
+    states = tuple(run.ends.final_states(merge))
     made = run.statements
     return FinalStates(program, made.samples, states, merge, made.choices, made.laws)
 
@@ -120,14 +120,14 @@ class _Run:
         self.points = Points(self.knowledge)
         self.evaluator = Evaluator(program.inputs)
         self.statements = Statements(program, self.evaluator, domains)
-        self.endings = Endings(program, self.statements, self.points, limits)
+        self.ends = PathEnds(program, self.statements, self.points, limits)
         integers = self.statements.integers
-        self.splitter = Splitter(self.evaluator, self.points, integers, self.endings.refuse)
+        self.splitter = Splitter(self.evaluator, self.points, integers, self.ends.refuse)
         self.live = live_cells(program)
         parts = (self.statements, self.evaluator, self.points, self.live, limits)
         self.regions = Regions(program, merge)
         self.number = Numbering().number
-        self.chains = Chains(*parts, self.number, self.endings.refuse)
+        self.chains = Chains(*parts, self.number, self.ends.refuse)
         self.rounds = 0
 
     def start(self) -> State:
@@ -159,7 +159,7 @@ class _Run:
                 case Region():
                     states = self.region(statement, states)
                 case core.Exit():
-                    self.endings.finish(states, statement.span)
+                    self.ends.finish(states, statement.span)
                     states = []
                 case _:
                     assert_never(statement)
@@ -177,11 +177,11 @@ class _Run:
                 waiting += split_on_input(state, need.cell)[::-1]
                 self.check_states(len(waiting) + len(result))
             except PathFault as fault:
-                self.endings.refuse(state, fault)
+                self.ends.refuse(state, fault)
         return result
 
     def check_states(self, count: int) -> None:
-        self.limits.check_states(count + len(self.endings.states))
+        self.limits.check_states(count + len(self.ends.states))
 
     # --- random choices -------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class _Run:
             try:
                 self.statements.put(part, name, value, statement.span)
             except PathFault as fault:
-                self.endings.refuse(part, fault)
+                self.ends.refuse(part, fault)
             else:
                 result.append(part)
         self.check_states(len(result))
@@ -225,13 +225,13 @@ class _Run:
         """Split a state, which is used up, into the ways in which a region is left."""
         parts = self.statements.outcomes(state, chain.law, next(region.choices()).site, label)
         left = list[State]()
-        for outcome, (part, ending) in enumerate(zip(parts, chain.endings, strict=True)):
+        for outcome, (part, end) in enumerate(zip(parts, chain.ends, strict=True)):
             if len(parts) > 1 and region.loop is not None:
                 number = self.number(region.loop, outcome + 1)
                 part.trail = Trail(part.trail, region.loop, number, True)
-            part.take_values(ending.state)
-            if ending.by_exit:
-                self.endings.finish([part], ending.span)
+            part.take_values(end.state)
+            if end.by_exit:
+                self.ends.finish([part], end.span)
             else:
                 left.append(part)
         return left
@@ -275,7 +275,7 @@ class _Run:
         fault = draw_fault(statement)
         if fault is not None:
             for state in states:
-                self.endings.refuse(state, fault)
+                self.ends.refuse(state, fault)
             return []
         result = []
         for state in states:
@@ -299,7 +299,7 @@ class _Run:
             state, seen = waiting.pop()
             here = situation(state, live)
             if here in seen:
-                self.endings.refuse(state, endless(statement))
+                self.ends.refuse(state, endless(statement))
                 continue
             seen.add(here)
             self.rounds += 1

@@ -93,7 +93,7 @@ def combined(parts: Sequence[tuple[int, Masses]], unit: int) -> Masses | NotEncl
         return NotEnclosed(f"integer-sums: a sum of samples takes more than {MOST_VALUES} values")
     total: Masses | None = None
     for factor, each in parts:
-        own = _stretched(factor, each)
+        own = _multiplied(factor, each)
         if total is None:
             total = own
             continue
@@ -106,13 +106,14 @@ def combined(parts: Sequence[tuple[int, Masses]], unit: int) -> Masses | NotEncl
     return total
 
 
-def _stretched(factor: int, masses: Masses) -> Masses:
+def _multiplied(factor: int, masses: Masses) -> Masses:
     """The law of factor * variable."""
     values = masses.values if factor > 0 else masses.values[::-1]
     first = factor * (masses.first if factor > 0 else masses.last)
-    gap = [0] * (abs(factor) - 1)
-    spread = list(chain.from_iterable([value, *gap] for value in values)) if gap else values
-    return Masses(first, spread, masses.missing)
+    between = [0] * (abs(factor) - 1)
+    if between:
+        values = list(chain.from_iterable([value, *between] for value in values))
+    return Masses(first, values, masses.missing)
 
 
 def _of_law(first: int, values: list[int], unit: int) -> Masses:

@@ -1,4 +1,4 @@
-"""Join points: states that meet with equal outputs and live cells become as few as possible."""
+"""States that meet at a join point in; out, merged where outputs and live cells are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames: the substitutions that bring the laws of an event into normal form.
+"""Laws of an event in, the substitution that brings them into normal form out.
 
     x = sign·(unit·y + origin),   so that the least mean of the y is 0, the greatest scale 1
 
@@ -32,7 +32,7 @@ def _law(key: LawKey) -> Distribution:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class Standardisation:
     """A substitution x = sign·(unit·y + origin), and what it makes of some laws.
 
     Attributes:
@@ -59,15 +59,17 @@ class Frame:
 
 
 @lru_cache(maxsize=4096)
-def frame(laws: frozenset[LawKey], sign: int) -> Frame:
-    """Return the frame of some laws, at least one; the mirror image for sign = -1.
+def standardise(laws: frozenset[LawKey], sign: int) -> Standardisation:
+    """Standardise some laws, at least one; the mirror image for sign = -1.
 
     Integers stay integers: their means are, and the unit is 1. The events of an input share their
-    laws, hence their frames.
+    laws, hence what standardises them.
     """
     known = {key: _law(key) for key in laws}
     origin = min([sign * law.mean for law in known.values()])
     discrete = any(law.family.is_discrete for law in known.values())
     unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
     changed = {key: law.affine(sign / unit, -origin / unit) for key, law in known.items()}
-    return Frame(sign, unit, origin, changed, {key: law_key(law) for key, law in changed.items()})
+    return Standardisation(
+        sign, unit, origin, changed, {key: law_key(law) for key, law in changed.items()}
+    )

@@ -1,4 +1,4 @@
-"""Ends of paths: final states, and the faults of paths that have none."""
+"""States at the ends of paths in; final states out, and the faults of paths that have none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dipapprox.semantics.configuration import State, are_contradictory
 from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.feasibility import can_be_taken, supports
-from dipapprox.semantics.joining import join_states
+from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.liveness import NOTHING_LIVE
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import FinalState, Valuation, guards_of
@@ -21,7 +21,7 @@ from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
 
 
-class Endings:
+class PathEnds:
     """Collects what paths end with.
 
     Args:
