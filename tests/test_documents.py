@@ -160,6 +160,23 @@ def test_what_there_is_is_documented() -> None:
     assert not [name for name in functions if f"dipapprox.{name}(" not in python]
 
 
+def test_theorems_and_modules_are_where_the_page_says() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    theorems = re.findall(r"\| `([\w/]+\.py)` \| `([\w/]+\.py)::(\w+)` \|$", page, re.MULTILINE)
+    assert len(theorems) == sum(line.startswith("| ") for line in page.splitlines()) - 1 > 20
+    for file, tests, name in theorems:
+        assert (ROOT / "dipapprox" / file).exists(), file
+        assert f"\ndef {name}(" in (ROOT / "tests" / tests).read_text(encoding="utf-8"), name
+    for line in re.findall(r"^\*Modules (.*)\.\*$", page, re.MULTILINE):
+        folder = Path()
+        for name in re.findall(r"`([^`]+)`", line):
+            # `a/b`, `c` are a/b and a/c, unless c says otherwise.
+            path = Path(name) if "/" in name else folder / name
+            folder = path.parent
+            module = ROOT / "dipapprox" / path
+            assert module.is_dir() or module.with_suffix(".py").exists(), path
+
+
 def test_every_page_is_in_the_navigation() -> None:
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").glob("*.md"):
