@@ -33,7 +33,8 @@ from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_c
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, augment, quotient
 from dipapprox.automata.weights import Weight, fallback_weight, published_weight
-from dipapprox.automata.words import WordBound, bounds_of_run
+from dipapprox.automata.word_search import bounds_of_run
+from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.limits import Limits

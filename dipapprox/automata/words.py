@@ -14,13 +14,12 @@ differences), so a pass over the word with the stored values finds the rate exac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.automata.model import Automaton, Sample, Transition, is_real
-from dipapprox.automata.runs import Run
-from dipapprox.automata.shifts import Changes
+from dipapprox.automata.model import Automaton, Sample, Transition, is_real, members
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -61,8 +60,19 @@ class WordBound:
     value: Fraction
 
 
+class Meter:
+    """Counts values of samples that were looked at: a measure of work that is no clock."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+
 def word_rate(
-    automaton: Automaton, letters: Letters, word: Sequence[Seen], limits: Limits
+    automaton: Automaton,
+    letters: Letters,
+    word: Sequence[Seen],
+    limits: Limits,
+    meter: Meter | None = None,
 ) -> Fraction | None:
     """Return the rate of a word; None if no run fits it.
 
@@ -71,18 +81,20 @@ def word_rate(
         letters: The inputs; a run fits only if it reads at the same places.
         word: What is seen.
         limits: Bounds the tuples of stored values, as states.
+        meter: Where the work is counted.
 
     Raises:
         LimitReached: If there are too many tuples, or time is up.
     """
     units = _Units(automaton, letters, word)
     leaving = automaton.leaving()
+    work = 0
     costs: dict[tuple[int, tuple[int, ...]], int] = {(0, (0,) * len(automaton.variables)): 0}
     for letter, seen in zip(letters, word, strict=True):
         limits.check_states(len(costs))
         limits.check()
         after: dict[tuple[int, tuple[int, ...]], int] = {}
-        prices: dict[int, dict[int, int]] = {}
+        prices: dict[int, list[tuple[int, int]]] = {}
         for (state, stored), cost in costs.items():
             if automaton.states[state].reads != (letter is not None):
                 continue
@@ -90,15 +102,18 @@ def word_rate(
                 transition = automaton.transitions[index]
                 if index not in prices:
                     prices[index] = units.prices(automaton, transition, letter, seen)
-                least = max(
-                    (v for x, v in enumerate(stored) if transition.above >> x & 1), default=None
-                )
-                most = min(
-                    (v for x, v in enumerate(stored) if transition.below >> x & 1), default=None
-                )
-                for value, price in prices[index].items():
-                    if (least is not None and value < least) or (most is not None and value > most):
-                        continue
+                taken = prices[index]
+                if not taken:
+                    continue
+                under = [stored[x] for x in members(transition.above)]
+                over = [stored[x] for x in members(transition.below)]
+                low = bisect_left(taken, (max(under), -1)) if under else 0
+                high = bisect_left(taken, (min(over) + 1, -1)) if over else len(taken)
+                allowed = taken[low:high]
+                work += 1 + len(allowed)
+                if allowed and not transition.assigned:  # the value is not needed any more
+                    allowed = [(0, min(price for _, price in allowed))]
+                for value, price in allowed:
                     kept = tuple(
                         value if transition.assigned >> x & 1 else old
                         for x, old in enumerate(stored)
@@ -107,6 +122,8 @@ def word_rate(
                     if key not in after or total < after[key]:
                         after[key] = total
         costs = after
+    if meter is not None:
+        meter.left -= work
     return units.cost(min(costs.values())) if costs else None
 
 
@@ -134,14 +151,17 @@ class _Units:
 
     def prices(
         self, automaton: Automaton, transition: Transition, letter: Fraction | None, seen: Seen
-    ) -> dict[int, int]:
-        """Return what a step costs at each value that its output allows; none if it is not seen."""
+    ) -> list[tuple[int, int]]:
+        """Return the values that a step's output allows, ascending, each with what it costs.
+
+        None are allowed if the output is not what is seen.
+        """
         state = automaton.states[transition.source]
         if isinstance(seen, Symbol):
             if transition.output != seen.name:
-                return {}
+                return []
         elif not is_real(transition.output):
-            return {}
+            return []
         if state.compared is None:
             raise BrokenInvariant("a state with transitions has noise")
         fixed = 0
@@ -154,11 +174,11 @@ class _Units:
         rate = int(state.compared.rate * self._unit)
         centre = int((state.compared.mean + (letter or 0)) * self._scale)
         shown = transition.output is Sample.COMPARED
-        return {
-            value: fixed + rate * abs(value - centre)
+        return [
+            (value, fixed + rate * abs(value - centre))
             for value in self._grid
             if not shown or self._is_in(value, seen)
-        }
+        ]
 
     def _is_in(self, value: int, seen: Seen) -> bool:
         if isinstance(seen, HalfLine):
@@ -168,141 +188,20 @@ class _Units:
 
 
 def word_bound(
-    automaton: Automaton, first: Letters, second: Letters, word: tuple[Seen, ...], limits: Limits
+    automaton: Automaton,
+    first: Letters,
+    second: Letters,
+    word: tuple[Seen, ...],
+    limits: Limits,
+    meter: Meter | None = None,
 ) -> WordBound | None:
     """Return the bound of two inputs and a word; None if the word cannot be seen.
 
     Raises:
         LimitReached: As `word_rate`.
     """
-    before = word_rate(automaton, first, word, limits)
-    after = word_rate(automaton, second, word, limits)
+    before = word_rate(automaton, first, word, limits, meter)
+    after = word_rate(automaton, second, word, limits, meter)
     if before is None or after is None:
         return None
     return WordBound(first, second, word, before - after)
-
-
-# --- inputs to try ------------------------------------------------------------------------------
-
-_TIMES = (1, 3, 9)
-_SPREADS = ((1,), (2, 3, 6, 9, 12), (3, 1, 4, 1, 5, 9, 2, 6))
-_CLIMBS = 3
-_MOST_WORK = 5_000_000
-"""Values that are looked at for one run's word."""
-
-
-def bounds_of_run(
-    automaton: Automaton, run: Run, changes: Changes, limits: Limits
-) -> Iterator[WordBound]:
-    """Yield better and better bounds for the word of a run.
-
-    First on rays, where the first input's means are -t·Δ and the second's -(t - 1)·Δ, some with
-    sizes spread, which separates runs that are close; then from the best of them by single moves.
-
-    Raises:
-        LimitReached: As `word_rate`.
-    """
-    trials = _MOST_WORK // max(1, _work(automaton, run))
-    if trials < len(_SPREADS) * len(_TIMES):
-        return
-    best: Fraction | None = None
-    starts = []
-    for spread in _SPREADS:
-        for times in _TIMES:
-            base = tuple(
-                Fraction(-change * times * spread[place % len(spread)])
-                for place, change in enumerate(changes)
-            )
-            start = _Inputs(base, changes)
-            bound = start.bound(automaton, run, limits)
-            if bound is not None:
-                starts.append((bound.value, start))
-                if best is None or bound.value > best:
-                    best = bound.value
-                    yield bound
-    starts.sort(key=lambda found: -found[0])
-    for _, start in starts[:_CLIMBS]:
-        for bound in _climb(automaton, run, start, trials // _CLIMBS, limits):
-            if best is None or bound.value > best:
-                best = bound.value
-                yield bound
-
-
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    """Means of the first input's samples along a run, and how they change for the second."""
-
-    means: tuple[Fraction, ...]
-    changes: tuple[int, ...]
-
-    def moves(self, place: int) -> Iterator[_Inputs]:
-        """Yield inputs that differ at one place."""
-        here, change = self.means[place], self.changes[place]
-        steps = (0, 1, -1, 3, -3, 9, -9, here, -here, -2 * here)
-        for mean in dict.fromkeys(here + step for step in steps):
-            for turned in (-1, 0, 1):
-                if (mean, turned) != (here, change):
-                    means = (*self.means[:place], mean, *self.means[place + 1 :])
-                    changes = (*self.changes[:place], turned, *self.changes[place + 1 :])
-                    yield _Inputs(means, changes)
-
-    def bound(self, automaton: Automaton, run: Run, limits: Limits) -> WordBound | None:
-        """Return the bound of the run's word at these inputs."""
-        return _bound_at(automaton, run, self.changes, self.means, limits)
-
-
-def _work(automaton: Automaton, run: Run) -> int:
-    """Return how many values a bound of a run's word may have to look at, roughly."""
-    values = 2 * sum(automaton.reads(automaton.transitions[index]) for index in run) + 2
-    return int(len(run) * values ** (len(automaton.variables) + 1))
-
-
-def _climb(
-    automaton: Automaton, run: Run, best: _Inputs, most: int, limits: Limits
-) -> Iterator[WordBound]:
-    """Yield the bounds on the way up by single moves, until none helps or enough are tried."""
-    bound = best.bound(automaton, run, limits)
-    places = [p for p, index in enumerate(run) if automaton.reads(automaton.transitions[index])]
-    made, improved = 0, True
-    while improved and bound is not None:
-        improved = False
-        for place in places:
-            for moved in best.moves(place):
-                made += 1
-                if made > most:
-                    return
-                found = moved.bound(automaton, run, limits)
-                if found is not None and found.value > bound.value:
-                    best, bound, improved = moved, found, True
-                    yield bound
-
-
-def _bound_at(
-    automaton: Automaton,
-    run: Run,
-    changes: Sequence[int],
-    base: Sequence[Fraction],
-    limits: Limits,
-) -> WordBound | None:
-    """Return the bound of the word of a run at the means `base` and `base` + `changes`."""
-    first: list[Fraction | None] = []
-    second: list[Fraction | None] = []
-    word: list[Seen] = []
-    for index, mean, change in zip(run, base, changes, strict=True):
-        transition = automaton.transitions[index]
-        state = automaton.states[transition.source]
-        if state.reads:
-            letter = mean - (state.compared.mean if state.compared is not None else 0)
-            first.append(letter)
-            second.append(letter + change)
-        else:
-            first.append(None)
-            second.append(None)
-        if transition.output is Sample.COMPARED:
-            word.append(NearZero())
-        elif transition.output is Sample.FRESH:
-            fresh = state.fresh.mean if state.fresh is not None else Fraction(0)
-            word.append(HalfLine(fresh + (second[-1] or 0), change >= 0))
-        else:
-            word.append(Symbol(str(transition.output)))
-    return word_bound(automaton, tuple(first), tuple(second), tuple(word), limits)

@@ -1,0 +1,138 @@
+"""Inputs to try for a bound by a word that several runs fit: rays, spread rays, single moves.
+
+The means of the first input are -t·Δ along a run, those of the second -(t - 1)·Δ: for a word that
+fits one run this reaches the run's cost. Other runs that fit the word are kept away by spreading
+the sizes. What is tried is the same every time; nothing is claimed of how good it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dipapprox.automata.model import Automaton, Sample
+from dipapprox.automata.runs import Run
+from dipapprox.automata.shifts import Changes
+from dipapprox.automata.words import (
+    HalfLine,
+    Meter,
+    NearZero,
+    Seen,
+    Symbol,
+    WordBound,
+    word_bound,
+)
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+
+_TIMES = (1, 2, 4, 8, 16)
+_SPREADS = ((3, 2, 9, 6, 12), (2, 6, 3, 12, 9), (3, 1, 4, 1, 5, 9, 2, 6), (6, 3, 2, 9))
+_MOST_WORK = 500_000
+"""Values that are looked at for one run's word."""
+
+
+def bounds_of_run(
+    automaton: Automaton, run: Run, changes: Changes, limits: Limits
+) -> Iterator[WordBound]:
+    """Yield better and better bounds for the word of a run.
+
+    Raises:
+        LimitReached: As `word_rate`.
+    """
+    search = _Search(automaton, run, limits)
+    for times in _TIMES:
+        ray = tuple(Fraction(-change * times) for change in changes)
+        yield from search.attempt(_Inputs(ray, changes))
+    for spread in _SPREADS:
+        sizes = [spread[place % len(spread)] for place in range(len(run))]
+        means = (-change * size for change, size in zip(changes, sizes, strict=True))
+        yield from search.climb(_Inputs(tuple(map(Fraction, means)), changes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """Means of the first input's samples along a run, and how they change for the second."""
+
+    means: tuple[Fraction, ...]
+    changes: tuple[int, ...]
+
+    def moves(self, place: int) -> Iterator[_Inputs]:
+        """Yield inputs that differ at one place."""
+        here, change = self.means[place], self.changes[place]
+        steps = (0, 1, -1, 3, -3, here, -here, -2 * here)
+        for mean in dict.fromkeys(here + step for step in steps):
+            for turned in (-1, 0, 1):
+                if (mean, turned) != (here, change):
+                    means = (*self.means[:place], mean, *self.means[place + 1 :])
+                    changes = (*self.changes[:place], turned, *self.changes[place + 1 :])
+                    yield _Inputs(means, changes)
+
+
+class _Search:
+    """The work that is left and the best bound so far for one run's word."""
+
+    def __init__(self, automaton: Automaton, run: Run, limits: Limits) -> None:
+        self.automaton, self.run, self.limits = automaton, run, limits
+        self.meter = Meter(_MOST_WORK)
+        self.best: Fraction | None = None
+        self.inputs = [
+            place
+            for place, index in enumerate(run)
+            if automaton.reads(automaton.transitions[index])
+        ]
+
+    def attempt(self, inputs: _Inputs) -> Iterator[WordBound]:
+        """Yield the bound at these inputs if it is the best so far."""
+        bound = self._bound(inputs)
+        if bound is not None and (self.best is None or bound.value > self.best):
+            self.best = bound.value
+            yield bound
+
+    def climb(self, start: _Inputs) -> Iterator[WordBound]:
+        """Yield what is best so far on the way up by single moves, until none helps."""
+        here, height = start, self._bound(start)
+        improved = True
+        while improved and height is not None:
+            improved = False
+            for place in self.inputs:
+                for moved in here.moves(place):
+                    if self.meter.left <= 0:
+                        return
+                    found = self._bound(moved)
+                    if found is not None and found.value > height.value:
+                        here, height, improved = moved, found, True
+                        if self.best is None or found.value > self.best:
+                            self.best = found.value
+                            yield found
+
+    def _bound(self, inputs: _Inputs) -> WordBound | None:
+        if self.meter.left <= 0:
+            return None
+        return _bound_at(self.automaton, self.run, inputs, self.limits, self.meter)
+
+
+def _bound_at(
+    automaton: Automaton, run: Run, inputs: _Inputs, limits: Limits, meter: Meter
+) -> WordBound | None:
+    """Return the bound of the word of a run at some means and those after the changes."""
+    first: list[Fraction | None] = []
+    second: list[Fraction | None] = []
+    word: list[Seen] = []
+    for index, mean, change in zip(run, inputs.means, inputs.changes, strict=True):
+        transition = automaton.transitions[index]
+        state = automaton.states[transition.source]
+        if state.reads:
+            letter = mean - (state.compared.mean if state.compared is not None else 0)
+            first.append(letter)
+            second.append(letter + change)
+        else:
+            first.append(None)
+            second.append(None)
+        if transition.output is Sample.COMPARED:
+            word.append(NearZero())
+        elif transition.output is Sample.FRESH:
+            fresh = state.fresh.mean if state.fresh is not None else Fraction(0)
+            word.append(HalfLine(fresh + (second[-1] or 0), change >= 0))
+        else:
+            word.append(Symbol(str(transition.output)))
+    return word_bound(automaton, tuple(first), tuple(second), tuple(word), limits, meter)
