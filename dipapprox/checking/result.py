@@ -12,10 +12,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
-from dipapprox.privacy.notation import ends, html_table, parameter_fields
+from dipapprox.privacy.description import Description, Tone, interval, known
+from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
 from dipapprox.privacy.result import Result, Word
 from dipapprox.privacy.scope import Scope
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import Answer, delta_name
 
 
 class Outcome(Word):
@@ -90,23 +91,52 @@ class CheckResult(Result):
             "seconds": round(self.seconds, 6),
         }
 
-    def _repr_html_(self) -> str:
-        rows = {
-            "certificate": f"{self.program}: {self.answer.value}{self.restriction}",
-            "claim": claim_text(self.claim),
-            **dict(() if self.scope is None else self.scope.rows()),
-            "check": self.outcome.value,
-            "differences": "; ".join(self.differences) or None,
-            "reason": self.reason,
-        }
-        return html_table(rows.items())
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        delta = None if self.delta_enclosure is None else interval(self.delta_enclosure)
+        bits = f"{self.precision} bits, " if self.precision else ""
+        subject = f"{self.program}: the certificate{self.restriction}"
+        return Description(
+            headline=f"{subject} is {self.outcome.value}",
+            label=self.outcome.value,
+            tone=_TONES[self.outcome],
+            facts=known(
+                ("states", f"{self.answer.value}{self.restriction}: {claim_text(self.claim)}"),
+                *(() if self.scope is None else self.scope.rows()),
+                ("parameters", parameters_text(self.parameters)),
+                *(("false", difference) for difference in self.differences),
+                ("reason", self.reason),
+                (delta_name(self.answer), delta),
+                ("derived", self._derived()),
+                *(("shared", exception) for exception in self.shared),
+                ("computed", f"{bits}{self.seconds:.3g} s"),
+            ),
+        )
+
+    def _derived(self) -> str | None:
+        if self.delta_enclosure is not None:
+            return f"distributions of {self.rows} inputs, sums of pairs: {self.pairs}"
+        if not isinstance(self.claim, DecisionClaim) or not self.rows:
+            return None
+        # A violation may rest on enclosures: of Gaussian programs there are no closed forms.
+        what = "distributions" if self.inequalities is None else "closed forms"
+        more = "" if self.inequalities is None else f", inequalities: {self.inequalities}"
+        return f"{what} of {self.rows} inputs, ordered pairs: {self.pairs}{more}"
+
+
+_TONES = {
+    Outcome.CONFIRMED: Tone.HOLDS,
+    Outcome.REFUTED: Tone.FAILS,
+    Outcome.NOT_CONFIRMED: Tone.OPEN,
+}
 
 
 def claim_text(claim: Claimed | DecisionClaim) -> str:
     """Write a claim for people."""
     match claim:
         case Claimed():
-            return f"({claim.eps_prv}, {claim.delta})-DP at ε = {claim.eps}"
+            claimed = f"(ε_prv, δ) = ({claim.eps_prv}, {claim.delta})"
+            return f"{claimed}, program run at ε = {claim.eps}"
         case DecisionClaim():
             epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
             return claim_words(claim.budget, claim.delta, epsilons)

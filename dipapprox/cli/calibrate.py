@@ -10,7 +10,6 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.profile_report import calibration_report
 from dipapprox.cli.progress import Reporter
 from dipapprox.questions.calibrate import Calibrate
 
@@ -53,5 +52,5 @@ def run(command: Asking[Calibrate], console: Console) -> int:
     program = command.program.load(command.question.pairs.text)
     with Reporter() as reporter:
         found = command.question.answer(program, command.options, reporter)
-    show_answer(console, found, calibration_report, json=command.json)
+    show_answer(console, found, json=command.json)
     return 0 if found.reason is None else Status.UNKNOWN

@@ -10,7 +10,6 @@ from rich.console import Console
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.decide_report import decision_report
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import Reporter
 from dipapprox.deferred import Deferred
@@ -65,5 +64,5 @@ def run(command: Asking[Decide], console: Console) -> int:
     with Reporter() as reporter:
         decision = question.answer(program, command.options, reporter)
     asking.write_certificate(command, program, decision, question.pairs)
-    show_answer(console, decision, decision_report, json=command.json)
+    show_answer(console, decision, json=command.json)
     return asking.status_of(decision)

@@ -10,17 +10,22 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dipapprox.cli.alarm import stop_watching
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.privacy.result import Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from dipapprox.cli import report as reports
+else:
+    reports = Deferred("dipapprox.cli.report")
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
@@ -33,18 +38,13 @@ def show(console: Console, *renderables: RenderableType) -> None:
     write(console, capture.get())
 
 
-Found = TypeVar("Found", bound=Result)
-
-
-def show_answer(
-    console: Console, answer: Found, report: Callable[[Found], RenderableType], *, json: bool
-) -> None:
-    """Write an answer: as one JSON object, or as `report` lays it out for people."""
+def show_answer(console: Console, answer: Result, *, json: bool) -> None:
+    """Write an answer: as one JSON object, or laid out for people."""
     stop_watching()
     if json:
         show_json(console, answer.to_dict())
     else:
-        show(console, report(answer))
+        show(console, reports.report(answer.describe()))
 
 
 def show_json(console: Console, fields: dict[str, object]) -> None:

@@ -10,8 +10,7 @@ from rich.console import Console
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
-from dipapprox.cli.output import show, show_json
-from dipapprox.cli.report import distribution_report
+from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import replace
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
@@ -52,10 +51,8 @@ def read(words: argparse.Namespace) -> Asking[Probability]:
 def run(command: Asking[Probability], console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
     result = command.question.answer(command.program.load(), command.options)
-    if command.json:
-        show_json(console, result.to_dict())
-    elif result.outputs:
-        show(console, distribution_report(result))
+    if command.json or result.outputs:
+        show_answer(console, result, json=command.json)
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)

@@ -12,9 +12,8 @@ from rich.console import Console
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
-from dipapprox.cli.output import show, show_json, write
+from dipapprox.cli.output import show_answer, write
 from dipapprox.cli.plot import plot_curve
-from dipapprox.cli.profile_report import profile_report
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
@@ -93,12 +92,10 @@ def run(command: ProfileCommand, console: Console) -> int:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
         plot_curve(answer, command.plot)
-    if asked.json:
-        show_json(console, answer.to_dict())
-    elif command.csv:
+    if command.csv:
         write(console, as_csv(answer))
     else:
-        show(console, profile_report(answer))
+        show_answer(console, answer, json=asked.json)
     return 0 if answer.run.reason is None else Status.UNKNOWN
 
 

@@ -19,11 +19,9 @@ from dipapprox.questions.verify import Verify
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import certificate, interval_report, report
+    from dipapprox.cli import certificate
 else:
     certificate = Deferred("dipapprox.cli.certificate")
-    interval_report = Deferred("dipapprox.cli.interval_report")
-    report = Deferred("dipapprox.cli.report")
 
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -71,12 +69,5 @@ def run(command: Asking[Verify], console: Console) -> int:
         verdict = question.answer(program, command.options, reporter)
     if isinstance(verdict, Verdict):
         asking.write_certificate(command, program, verdict, question.pairs)
-        show_answer(console, verdict, lambda found: report.verdict_report(found), json=command.json)
-    else:
-        show_answer(
-            console,
-            verdict,
-            lambda found: interval_report.interval_report(found),
-            json=command.json,
-        )
+    show_answer(console, verdict, json=command.json)
     return asking.status_of(verdict)

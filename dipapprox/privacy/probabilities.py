@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from html import escape
 from math import ceil
 
 from dipapprox.data_classes import dataclass
@@ -17,6 +16,7 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
+from dipapprox.privacy.description import Description, Table, Tone, interval
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.products.program import ProductProgram, execute_parts
@@ -81,13 +81,21 @@ class OutputDistribution(Result):
             "seconds": round(self.seconds, 6),
         }
 
-    def _repr_html_(self) -> str:
-        rows = []
-        for each in self.outputs:
-            lower, upper = ends(each.probability)
-            output = escape(valuation_text(self.output_cells, each.output))
-            rows.append(f"<tr><td>{output}</td><td>[{lower}, {upper}]</td></tr>")
-        return f"<table><tr><th>output</th><th>probability</th></tr>{''.join(rows)}</table>"
+    def describe(self) -> Description:
+        """Return what people see of it: a table."""
+        row = valuation_text(self.inputs, self.input)
+        where = f" for {row}" if row else ""
+        lines = tuple(
+            (
+                valuation_text(self.output_cells, each.output),
+                interval(each.probability),
+                str(each.final_states),
+            )
+            for each in self.outputs
+        )
+        columns = "output", "probability", "final states"
+        title = f"{self.program}{where}, ε = {self.eps}"
+        return Description("", "", Tone.PLAIN, (), (Table(title, columns, lines, right=(2,)),))
 
 
 @rare_collections()

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import ClassVar, NoReturn
 
 from dipapprox.errors import NoTruth
+from dipapprox.privacy.description import Description, html
 
 
 class Result(ABC):
@@ -25,6 +26,13 @@ class Result(ABC):
     def to_json(self) -> str:
         """Return `to_dict` as one line of JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @abstractmethod
+    def describe(self) -> Description:
+        """Return what people see of it."""
+
+    def _repr_html_(self) -> str:
+        return html(self.describe())
 
     def __bool__(self) -> NoReturn:
         """Refuse: `assert verify(…)` would pass for Not_DP.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,7 +11,22 @@ from dipapprox.digits import exact_text
 from dipapprox.language.core import Cell, InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
-from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
+from dipapprox.privacy.description import (
+    Description,
+    Table,
+    Tone,
+    count,
+    interval,
+    known,
+    seconds_text,
+)
+from dipapprox.privacy.notation import (
+    ends,
+    parameter_fields,
+    parameters_text,
+    valuation,
+    valuation_text,
+)
 from dipapprox.privacy.result import Result, Word
 from dipapprox.privacy.scope import Scope
 
@@ -22,6 +37,28 @@ class Answer(Word):
     DP = "DP"
     NOT_DP = "Not_DP"
     UNKNOWN = "Unknown"
+
+    @property
+    def sentence(self) -> str:
+        """What it says of a claim."""
+        return _SENTENCES[self]
+
+    @property
+    def tone(self) -> Tone:
+        """What kind of answer it is."""
+        return _TONES[self]
+
+
+_SENTENCES = {
+    Answer.DP: "the claim holds",
+    Answer.NOT_DP: "the claim is violated",
+    Answer.UNKNOWN: "not decided",
+}
+
+_TONES = {Answer.DP: Tone.HOLDS, Answer.NOT_DP: Tone.FAILS, Answer.UNKNOWN: Tone.OPEN}
+
+_MOST_ROWS = 20
+"""Of a witness, in its table."""
 
 
 def delta_name(answer: Answer) -> str:
@@ -36,6 +73,24 @@ class WitnessRow:
     output: tuple[Value, ...]
     probability: Enclosure
     adjacent_probability: Enclosure
+
+
+def pair_table(
+    title: str, pair: tuple[str, str], cells: tuple[Cell, ...], rows: Sequence[WitnessRow]
+) -> Table:
+    """Lay out the first outputs of a witness, with their probabilities for its two inputs."""
+    lines = [
+        (
+            valuation_text(cells, row.output),
+            interval(row.probability),
+            interval(row.adjacent_probability),
+        )
+        for row in rows[:_MOST_ROWS]
+    ]
+    if len(rows) > _MOST_ROWS:
+        lines.append((f"… {len(rows) - _MOST_ROWS} more", "", ""))
+    columns = "output", f"Pr[·] for input {pair[0]}", f"Pr[·] for adjacent {pair[1]}"
+    return Table(title, columns, tuple(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +220,46 @@ class Verdict(Result):
             return None
         return self.witness.fields(self.inputs, self.output_cells)
 
-    def _repr_html_(self) -> str:
-        lower, upper = ends(self.delta_enclosure)
-        rows = {
-            "program": self.program,
-            "claim": f"({self.eps_prv_text}, {self.delta_text})-DP at ε = {self.claim.eps}",
-            **dict(self.scope.rows()),
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            delta_name(self.answer): f"[{lower}, {upper}]",
-            "pairs": self.pairs,
-        }
-        if self.witness is not None:
-            rows["input"] = valuation_text(self.inputs, self.witness.input)
-            rows["adjacent"] = valuation_text(self.inputs, self.witness.adjacent)
-            shown = (valuation_text(self.output_cells, row.output) for row in self.witness.rows)
-            rows["outputs"] = "; ".join(shown) + self.witness.others()
-        return html_table(rows.items())
+    def describe(self) -> Description:
+        """Return what people see of it: the verdict, then its witness."""
+        claimed = f"(ε_prv, δ) = ({self.eps_prv_text}, {self.delta_text})"
+        delta = None if self.delta_enclosure is None else interval(self.delta_enclosure)
+        spent = seconds_text(self.seconds)
+        return Description(
+            headline=f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
+            label=self.answer.value,
+            tone=self.answer.tone,
+            facts=known(
+                ("claim", f"{claimed}, program run at ε = {self.claim.eps}"),
+                *self.scope.rows(),
+                ("parameters", parameters_text(self.parameters)),
+                ("reason", self.reason),
+                (delta_name(self.answer), delta),
+                ("checked", self._checked()),
+                ("computed", f"{self.engine}, {self.precision} bits, {spent}"),
+            ),
+            below=() if self.witness is None else self._witness(self.witness),
+        )
+
+    def _checked(self) -> str:
+        if self.pairs == 0 and self.answer is Answer.DP:
+            return "no two different inputs are adjacent: nothing to tell apart"
+        pairs, outputs = count(self.pairs, "ordered pair"), count(self.outputs, "output")
+        return f"{pairs}, {outputs}, {count(self.final_states, 'final state')}"
+
+    def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
+        certain = self.answer is Answer.NOT_DP
+        title = "Witness: these outputs are too likely" if certain else "Closest pair"
+        pair = (
+            valuation_text(self.inputs, witness.input),
+            valuation_text(self.inputs, witness.adjacent),
+        )
+        relation = f" > {self.delta_text} = δ" if certain else ""
+        if witness.argument is not None:
+            relation += f": {witness.argument}"
+        examples = () if witness.at_least is None else (f"S: the output above{witness.others()}",)
+        total = (
+            f"Pr[S | input] - e^({self.eps_prv_text}) Pr[S | adjacent] in "
+            f"{interval(witness.delta_enclosure)}{relation}"
+        )
+        return pair_table(title, pair, self.output_cells, witness.rows), *examples, total

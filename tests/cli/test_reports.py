@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console, RenderableType
 
 from dipapprox.cli.output import show
-from dipapprox.cli.report import distribution_report, interval, verdict_report
+from dipapprox.cli.report import report
 from dipapprox.language.core import Cell
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.description import interval
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
@@ -95,7 +96,7 @@ def check_golden(name: str, text: str) -> None:
     ],
 )
 def test_verdict_report(name: str, shown: Verdict) -> None:
-    check_golden(name, rendered(verdict_report(shown)))
+    check_golden(name, rendered(report(shown.describe())))
 
 
 def test_distribution_report() -> None:
@@ -113,7 +114,7 @@ def test_distribution_report() -> None:
         engine="nested",
         seconds=0.01,
     )
-    check_golden("distribution", rendered(distribution_report(distribution)))
+    check_golden("distribution", rendered(report(distribution.describe())))
 
 
 @pytest.mark.usefixtures("files")
@@ -126,7 +127,7 @@ def test_explanation(form: str) -> None:
 
 def test_names_are_not_markup() -> None:
     strange = replace(verdict(Answer.DP), program="[bold]x[/bold] :smile:")
-    assert "[bold]x[/bold] :smile:" in rendered(verdict_report(strange))
+    assert "[bold]x[/bold] :smile:" in rendered(report(strange.describe()))
 
 
 def test_intervals_for_people() -> None:
@@ -137,7 +138,6 @@ def test_intervals_for_people() -> None:
 
 def test_html_for_notebooks() -> None:
     html = verdict(Answer.NOT_DP, "a < b", WITNESS)._repr_html_()
-    assert html.startswith("<table>")
-    assert "<td>Not_DP</td>" in html
+    assert html.startswith("<div><p><b>Not_DP</b> svt_gauss: the claim is violated</p><table>")
     assert "a &lt; b" in html
     assert "q = (0, 1)" in html

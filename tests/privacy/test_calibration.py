@@ -94,8 +94,8 @@ def test_ends_that_do_not_exist() -> None:
     assert found.reason is not None and "no certified eps" in found.reason
     assert json.loads(found.to_json())["eps_enclosure"][0] is None
     assert found.meaning.startswith("refuted at this eps; no eps tried was certified; that the")
-    assert ("certified at", "none found") in found.rows()
-    assert "needs ε_prv = ∞" in dict(found.rows())["refuted at"]
+    assert ("certified at", "none found") in found.describe().facts
+    assert "needs ε_prv = ∞" in dict(found.describe().facts)["refuted at"]
     assert "[inf, inf]" not in found._repr_html_()
     # The input is not looked at: nothing is refuted.
     deaf = dipapprox.parse(

@@ -306,7 +306,7 @@ def test_results_show_themselves() -> None:
         found = dipapprox.profile(SVT, eps=HALF, **question)
         fields = json.loads(found.to_json())
         assert (fields["program"], fields["eps"]) == ("svt_gauss", "1/2")
-        assert found._repr_html_().startswith("<table><tr><th>program</th>")
+        assert found._repr_html_().startswith("<div><p><b>profile</b> ")
 
 
 def test_programs_without_pairs() -> None:

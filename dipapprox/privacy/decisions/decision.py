@@ -17,24 +17,26 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
-from dipapprox.privacy.decisions.epsilons import claim_words
+from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
 from dipapprox.privacy.decisions.range_words import (
     RangeFields,
     inner_fields,
     outer_fields,
     ranges_text,
 )
+from dipapprox.privacy.description import Description, Table, count, interval, known, seconds_text
 from dipapprox.privacy.notation import (
     ends,
-    html_table,
     parameter_fields,
-    row_text,
+    parameters_text,
     valuation,
     valuation_text,
 )
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import Scope
-from dipapprox.privacy.verdict import Answer, WitnessRow
+from dipapprox.privacy.verdict import Answer, WitnessRow, pair_table
+
+_LONGEST_FORMULA = 400
 
 EXACT = "exact"
 """The engine of decisions that rest on closed forms."""
@@ -164,7 +166,7 @@ class Decision(Result):
     engine: str
     seconds: float
 
-    asked: ClassVar[str] = "compare its ruling: decision.ruling is Ruling.PRIVATE"
+    asked: ClassVar[str] = "compare its answer: decision.answer is Answer.DP"
 
     @property
     def interrupted(self) -> bool:
@@ -247,25 +249,77 @@ class Decision(Result):
             "reason": inequality.reason,
         }
 
-    def _repr_html_(self) -> str:
-        rows: dict[str, object] = {
-            "program": self.program,
-            "claim": claim_words(self.budget, self.delta.text, self.epsilons),
-            **dict(self.scope.rows()),
-            "verdict": self.answer.value,
-            "reason": self.detail or None,
-            "pairs": self.pairs,
-        }
+    def describe(self) -> Description:
+        """Return what people see of it: the decision, then the violation."""
+        words = self.answer.sentence
+        if self.answer is Answer.DP:
+            words += f" for {interval_words(self.epsilons)}"
+        cause = None if self.cause is None else f"{self.cause.value}: {self.detail}"
+        least = None if self.least_delta is None else self._least_text(self.least_delta)
+        return Description(
+            headline=f"{self.program}: {words}{self.scope.restriction}",
+            label=self.answer.value,
+            tone=self.answer.tone,
+            facts=known(
+                ("claim", claim_words(self.budget, self.delta.text, self.epsilons)),
+                *self.scope.rows(),
+                ("parameters", parameters_text(self.parameters)),
+                ("reason", cause),
+                ("note", self.detail if self.cause is None else None),
+                ("violated for", self._violated_text()),
+                ("least δ", least),
+                ("checked", self._checked()),
+                ("computed", f"{self.engine}, {seconds_text(self.seconds)}"),
+            ),
+            below=() if self.violation is None else self._violation(self.violation),
+        )
+
+    def _violated_text(self) -> str | None:
         if self.violated_on is not None:
-            rows["violated for"] = ranges_text(self.violated_on)
-        elif self.violation is not None and self.violation.ranges is not None:
-            rows["violated for"] = f"{ranges_text(self.violation.ranges)} by this witness"
+            return ranges_text(self.violated_on)
+        if self.violation is not None and self.violation.ranges is not None:
+            return f"{ranges_text(self.violation.ranges)} by this witness"
+        return None
+
+    def _checked(self) -> str:
+        pairs = count(self.pairs, "ordered pair")
+        outputs = count(self.number_of_outputs, "output")
+        if self.engine == EXACT:
+            word = "inequality" if self.inequalities == 1 else "inequalities"
+            return f"{pairs}, {outputs}, {self.inequalities} {word}, {self.distinct} distinct"
+        where = ""
         if self.violation is not None:
-            rows["violated at"] = f"ε = {self.violation.eps}"
-            rows["input"] = valuation_text(self.inputs, self.violation.input)
-            rows["adjacent"] = valuation_text(self.inputs, self.violation.adjacent)
-            rows["outputs"] = "; ".join(row_text(row.output) for row in self.violation.rows)
-        return html_table(rows.items())
+            where = f" at ε = {self.violation.eps}"
+        elif self.answer is Answer.DP:
+            where = f" for {interval_words(self.epsilons)}"
+        return f"{pairs}, {outputs}, by enclosures{where}"
+
+    def _least_text(self, least: LeastUniformDelta) -> str:
+        exact = least.exact
+        number = interval(least.enclosure) if exact is None else f"exactly {exact_text(exact)}"
+        if least.pair is None:
+            return number
+        first, second = (valuation_text(self.inputs, row) for row in least.pair)
+        return f"{number}, {least.where}, for {first} against {second}"
+
+    def _violation(self, violation: Violation) -> tuple[Table | str, ...]:
+        first = valuation_text(self.inputs, violation.input)
+        second = valuation_text(self.inputs, violation.adjacent)
+        title = f"Witness at ε = {exact_text(violation.eps)}"
+        factor = "e^ε" if self.budget == 1 else f"e^({self.budget} ε)"
+        left = right = ""
+        if violation.left is not None and violation.right is not None:
+            left, right = f" in {interval(violation.left)}", f" in {interval(violation.right)}"
+        lines = [f"Pr[O | input]{left} > {factor} Pr[O | adjacent] + δ{right}"]
+        if violation.not_enclosed is not None:
+            lines[0] += f": {violation.not_enclosed}"
+        if len(violation.rows) == 1:
+            (row,) = violation.rows
+            for name, form in (("input", row.form), ("adjacent", row.adjacent_form)):
+                text = "" if form is None else as_text(form)
+                if text and len(text) <= _LONGEST_FORMULA:
+                    lines.append(f"Pr[O | {name}] = {text}")
+        return pair_table(title, (first, second), self.output_cells, violation.rows), *lines
 
 
 def _inner(ranges: tuple[NegativeRange, ...] | None) -> list[RangeFields] | None:

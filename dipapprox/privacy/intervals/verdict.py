@@ -7,12 +7,19 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.description import Description, count, interval, known, seconds_text
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
-from dipapprox.privacy.notation import ends, html_table, parameter_fields
+from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import Scope
-from dipapprox.privacy.verdict import Answer, Verdict, delta_name
+from dipapprox.privacy.verdict import Answer, Verdict, Witness, delta_name
+
+_MOST_PARTS = 10
+"""Undecided parts of the interval that are shown."""
+
+_PLACES = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +97,43 @@ class IntervalVerdict(Result):
             "seconds": round(self.seconds, 6),
         }
 
-    def _repr_html_(self) -> str:
-        lower, upper = ends(self.delta_enclosure)
-        rows = {
-            "program": self.program,
-            "claim": f"({self.claim.eps_prv_text}, {self.claim.delta_text})-DP for every ε in "
-            f"[{self.lower}, {self.upper}]",
-            **dict(self.scope.rows()),
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            delta_name(self.answer): f"[{lower}, {upper}]",
-            "remaining": ", ".join(f"[{low}, {high}]" for low, high in self.remaining) or None,
-            "pairs": self.pairs,
-        }
-        details = "" if self.violation is None else self.violation._repr_html_()
-        return html_table(rows.items()) + details
+    @property
+    def witness(self) -> Witness | None:
+        """For Not_DP the pair that violates the claim at the eps of `violation`."""
+        return None if self.violation is None else self.violation.witness
+
+    def describe(self) -> Description:
+        """Return what people see of it: the verdict, then that at the eps of the witness."""
+        claimed = f"(ε_prv, δ) = ({self.claim.eps_prv_text}, {self.claim.delta_text})"
+        violated = delta = None
+        if self.violation is not None:
+            violated = f"ε = {self.violation.claim.eps}"
+        elif self.delta_enclosure is not None:
+            delta = interval(self.delta_enclosure)
+        points, spent = f"{count(self.points, 'value')} of ε", seconds_text(self.seconds)
+        pairs, outputs = count(self.pairs, "ordered pair"), count(self.outputs, "output")
+        return Description(
+            headline=f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
+            label=self.answer.value,
+            tone=self.answer.tone,
+            facts=known(
+                ("claim", f"{claimed}, program run at every ε in [{self.lower}, {self.upper}]"),
+                *self.scope.rows(),
+                ("parameters", parameters_text(self.parameters)),
+                ("reason", self.reason),
+                ("violated at", violated),
+                (delta_name(self.answer), delta),
+                ("undecided", self._remaining()),
+                ("checked", f"{pairs}, {outputs}"),
+                ("computed", f"{points}, {self.engine}, {self.precision} bits, {spent}"),
+            ),
+            below=() if self.violation is None else (self.violation.describe(),),
+        )
+
+    def _remaining(self) -> str:
+        shown = [
+            f"[{rounded_down(low, _PLACES)}, {rounded_up(high, _PLACES)}]"
+            for low, high in self.remaining[:_MOST_PARTS]
+        ]
+        more = len(self.remaining) - _MOST_PARTS
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

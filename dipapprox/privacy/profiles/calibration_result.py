@@ -7,7 +7,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.notation import html_table
+from dipapprox.privacy.description import Description, Tone, known, seconds_text
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import Run
 from dipapprox.privacy.result import Result
@@ -101,24 +101,30 @@ class Calibration(Result):
             "reason": self.reason,
         }
 
-    def rows(self) -> list[tuple[str, str]]:
-        """Return what to show, as names and values."""
-        rows = [("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})")]
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        facts = [("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})")]
         for name, end in (("certified", self.certified), ("refuted", self.refuted)):
             text = "none found"
             if end is not None:
                 text = f"ε = {exact_decimal(end.eps)} (needs ε_prv {_rough(end.needed)})"
-            rows.append((f"{name} at", text))
+            facts.append((f"{name} at", text))
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.run.witness_text(self.refuted.witness)
-            rows += [("refuted for input", first), ("and adjacent", second)]
-        rows.append(("meaning", self.meaning))
-        if self.reason is not None:
-            rows.append(("reason", self.reason))
-        return rows
-
-    def _repr_html_(self) -> str:
-        return html_table([*self.run.scope.rows(), *self.rows()])
+            facts += [("refuted for input", first), ("and adjacent", second)]
+        tried = f"{self.queries} values of ε tried, {seconds_text(self.seconds)}"
+        return Description(
+            headline=f"{self.run.program}: calibration{self.run.scope.restriction}",
+            label="calibrate",
+            tone=Tone.PLAIN,
+            facts=known(
+                *self.run.scope.rows(),
+                *facts,
+                ("meaning", self.meaning),
+                ("reason", self.reason),
+                ("computed", tried),
+            ),
+        )
 
 
 def _rough(needed: Extended) -> str:

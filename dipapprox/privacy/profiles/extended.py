@@ -7,6 +7,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import outward, rounded_down
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.description import interval
 
 _PLACES = 20
 
@@ -41,6 +42,14 @@ class Extended:
             and self.lower <= value
             and (self.upper is None or value <= self.upper)
         )
+
+    def text(self) -> str:
+        """Write it for people."""
+        if self.lower is None:
+            return "∞"
+        if self.upper is None:
+            return f"at least {self.ends()[0]}"
+        return interval(Enclosure(self.lower, self.upper))
 
     def ends(self) -> list[str]:
         """Return [lower, upper] as decimals rounded outward, or "inf"."""

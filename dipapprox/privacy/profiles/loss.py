@@ -15,11 +15,13 @@ from dipapprox.language.core import Cell, InputRow, Program, Value
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
-from dipapprox.privacy.notation import ends, plain_value, valuation
+from dipapprox.privacy.description import Description, Tone
+from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import check_row
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.verdict import WitnessRow, pair_table
 from dipapprox.semantics.execution import execute
 
 LogProbabilities = dict[tuple[int | str, ...], float]
@@ -71,6 +73,19 @@ class PairDistributions(Result):
                 for output, p, q in rows
             ],
         }
+
+    def describe(self) -> Description:
+        """Return what people see of it: a table."""
+        rows = [
+            WitnessRow(output, p, q)
+            for output, p, q in zip(
+                self.outputs, self.probabilities, self.adjacent_probabilities, strict=True
+            )
+        ]
+        pair = valuation_text(self.inputs, self.input), valuation_text(self.inputs, self.adjacent)
+        title = f"{self.program}, ε = {self.eps}"
+        table = pair_table(title, pair, self.output_cells, rows)
+        return Description("", "", Tone.PLAIN, (), (table,))
 
     def _logarithms(self, probabilities: tuple[Enclosure, ...]) -> LogProbabilities:
         found: LogProbabilities = {}

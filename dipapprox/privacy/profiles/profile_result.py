@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell
-from dipapprox.numerics.decimals import rounded_up
+from dipapprox.numerics.decimals import rounded_up, short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.notation import ends, html_table, parameter_fields, valuation, valuation_text
+from dipapprox.privacy.description import (
+    Description,
+    Fact,
+    Table,
+    Tone,
+    interval,
+    known,
+    seconds_text,
+)
+from dipapprox.privacy.notation import (
+    ends,
+    parameter_fields,
+    parameters_text,
+    valuation,
+    valuation_text,
+)
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
@@ -19,6 +33,10 @@ from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Witness
 
 _PLACES = 20
+
+_MOST_POINTS = 21
+_MOST_OUTPUTS = 8
+"""Of a curve and of a witness, that are shown to people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,39 @@ class Run:
         """Return a witness as plain data."""
         return None if witness is None else witness.fields(self.inputs, self.output_cells)
 
+    def describe(
+        self, headline: str, facts: Iterable[Fact], below: tuple[Table, ...] = ()
+    ) -> Description:
+        """Return what people see of an answer: what is certain, and how it was found."""
+        pairs = "too many to count" if self.pairs is None else str(self.pairs)
+        spent = seconds_text(self.seconds)
+        return Description(
+            headline=f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
+            label="profile",
+            tone=Tone.PLAIN,
+            facts=known(
+                *self.scope.rows(),
+                ("parameters", parameters_text(self.parameters)),
+                *facts,
+                ("reason", self.reason),
+                ("pairs", f"{pairs} ordered pairs, {self.outputs} outputs"),
+                ("computed", f"{self.engine}, {self.precision} bits, {spent}"),
+            ),
+            below=below,
+        )
+
+    def witness_facts(self, witness: Witness | None) -> tuple[Fact, ...]:
+        """Write the pair that attains an answer, and its outputs, for people."""
+        if witness is None:
+            return ()
+        first, second = self.witness_text(witness)
+        shown = [valuation_text(self.output_cells, row.output) for row in witness.rows]
+        more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
+        return (
+            ("attained by", f"input {first}; adjacent {second}"),
+            ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
+        )
+
     def witness_text(self, witness: Witness) -> tuple[str, str]:
         """Write the two inputs of a witness for people."""
         return (
@@ -81,24 +132,8 @@ class Run:
         )
 
 
-class _Answer(Result):
-    """What all answers share: what to show, and a table of it for notebooks."""
-
-    __slots__ = ()
-
-    run: Run
-
-    @abstractmethod
-    def rows(self) -> Iterable[tuple[str, str]]:
-        """Return what to show, as names and values; the program first."""
-
-    def _repr_html_(self) -> str:
-        program, *others = self.rows()
-        return html_table([program, *self.run.scope.rows(), *others])
-
-
 @dataclass(frozen=True, slots=True)
-class LeastDelta(_Answer):
+class LeastDelta(Result):
     """The least delta for an eps_prv: the largest delta_{u,u'} of all pairs.
 
     Attributes:
@@ -120,16 +155,14 @@ class LeastDelta(_Answer):
             **self.run.to_dict(),
         }
 
-    def rows(self) -> Iterable[tuple[str, str]]:
-        """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.eps}"
-        yield "ε_prv", str(self.eps_prv)
-        yield "least δ", _interval(ends(self.delta_enclosure))
-        yield from _witness_rows(self.run, self.witness)
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        headline = f"least δ for ε_prv = {self.eps_prv}: {interval(self.delta_enclosure)}"
+        return self.run.describe(headline, self.run.witness_facts(self.witness))
 
 
 @dataclass(frozen=True, slots=True)
-class LeastEpsPrv(_Answer):
+class LeastEpsPrv(Result):
     """The least eps_prv for a delta; infinite if no eps_prv is enough.
 
     Attributes:
@@ -152,16 +185,16 @@ class LeastEpsPrv(_Answer):
             **self.run.to_dict(),
         }
 
-    def rows(self) -> Iterable[tuple[str, str]]:
-        """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.eps}"
-        yield "δ", str(self.delta)
-        yield "least ε_prv", _interval(self.eps_prv_enclosure.ends())
-        yield from _witness_rows(self.run, self.witness)
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        headline = f"least ε_prv for δ = {self.delta}: {self.eps_prv_enclosure.text()}"
+        if self.eps_prv_enclosure.infinite:
+            headline += " (no ε_prv is enough)"
+        return self.run.describe(headline, self.run.witness_facts(self.witness))
 
 
 @dataclass(frozen=True, slots=True)
-class PrivacyCurve(_Answer):
+class PrivacyCurve(Result):
     """The privacy profile on a range of budgets.
 
     Attributes:
@@ -188,11 +221,27 @@ class PrivacyCurve(_Answer):
             **self.run.to_dict(),
         }
 
-    def rows(self) -> Iterable[tuple[str, str]]:
-        """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.eps}"
-        for point in self.envelope.points:
-            yield f"least δ at ε_prv = {point.eps_prv}", _interval(ends(point.delta))
+    def describe(self) -> Description:
+        """Return what people see of it: the profile at some of its points."""
+        points = self.envelope.points
+        gap = short(Enclosure(self.largest_gap, self.largest_gap), 3)[1]
+        facts = (
+            ("certified", f"at {len(points)} points; between them to within {gap}"),
+            *self.run.witness_facts(self.witness),
+        )
+        rows = min(len(points), _MOST_POINTS)
+        shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
+        table = Table(
+            title="",
+            columns=("ε_prv", "least δ"),
+            rows=tuple(
+                (short(Enclosure.exact(point.eps_prv), 6)[0], interval(point.delta))
+                for point in shown
+            ),
+            right=(0,),
+        )
+        headline = f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
+        return self.run.describe(headline, facts, (table,))
 
     def _point(self, point: CurvePoint) -> dict[str, object]:
         pair: dict[str, object] | None = None
@@ -226,7 +275,7 @@ class OrderResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RenyiProfile(_Answer):
+class RenyiProfile(Result):
     """Rényi divergences, and what they say about zero-concentrated differential privacy.
 
     Attributes:
@@ -256,26 +305,11 @@ class RenyiProfile(_Answer):
             **self.run.to_dict(),
         }
 
-    def rows(self) -> Iterable[tuple[str, str]]:
-        """Return what to show, as names and values."""
-        yield "program", f"{self.run.program} at ε = {self.run.eps}"
-        for each in self.orders:
-            yield f"D_{each.order}", _interval(each.divergence.ends())
-        yield "zCDP ρ", _interval(self.rho.ends())
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        facts = [(f"D_{each.order}", each.divergence.text()) for each in self.orders]
+        facts.append(("zCDP ρ", f"{self.rho.text()} for all orders > 1"))
+        return self.run.describe("largest Rényi divergences, in nats", facts)
 
 
 ProfileAnswer = LeastDelta | LeastEpsPrv | PrivacyCurve | RenyiProfile
-
-
-def _interval(both: list[str]) -> str:
-    return both[0] if both[0] == both[1] else f"[{both[0]}, {both[1]}]"
-
-
-def _witness_rows(run: Run, witness: Witness | None) -> Iterable[tuple[str, str]]:
-    if witness is None:
-        return
-    first, second = run.witness_text(witness)
-    yield "input", first
-    yield "adjacent", second
-    outputs = (valuation_text(run.output_cells, row.output) for row in witness.rows)
-    yield "outputs", "; ".join(outputs) + witness.others()

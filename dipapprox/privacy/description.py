@@ -1,0 +1,117 @@
+"""Answers as people see them: one description, from which terminals and notebooks draw.
+
+answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML (`html` here)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from html import escape
+
+from dipapprox.data_classes import dataclass
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
+
+Fact = tuple[str, str]
+"""A name and a value."""
+
+
+class Tone(Enum):
+    """What kind of answer it is, for colours."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    OPEN = "open"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table beneath a panel.
+
+    Attributes:
+        title: Above it; "" for none.
+        columns: Their headings.
+        rows: Texts, one for each column.
+        right: Places of the columns that are set flush right.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What people see of an answer.
+
+    Attributes:
+        headline: The answer in a sentence; "" for none: then only what is below is shown.
+        label: The answer in a word, or the command that gave it.
+        facts: In the order of their importance.
+        below: Tables, lines of text and other descriptions that explain it.
+    """
+
+    headline: str
+    label: str
+    tone: Tone
+    facts: tuple[Fact, ...]
+    below: tuple[Table | str | Description, ...] = ()
+
+
+def html(description: Description) -> str:
+    """Lay a description out for a notebook."""
+    return f"<div>{''.join(_html(description))}</div>"
+
+
+def interval(enclosure: Enclosure) -> str:
+    """Write an enclosure as "[lower, upper]", or as the number if it is one."""
+    lower, upper = short(enclosure)
+    return lower if lower == upper else f"[{lower}, {upper}]"
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def seconds_text(spent: float) -> str:
+    """Write a run time."""
+    return f"{spent:.3g} s" if spent >= 0.001 else "< 1 ms"
+
+
+def known(*facts: tuple[str, str | None]) -> tuple[Fact, ...]:
+    """Return the facts that have a value."""
+    return tuple((name, value) for name, value in facts if value)
+
+
+def _html(description: Description) -> Iterator[str]:
+    if description.headline:
+        label, headline = escape(description.label), escape(description.headline)
+        yield f"<p><b>{label}</b> {headline}</p>"
+    if description.facts:
+        rows = (
+            f"<th>{escape(name)}</th><td>{escape(each)}</td>" for name, each in description.facts
+        )
+        yield _html_table(rows)
+    for each in description.below:
+        match each:
+            case str():
+                yield f"<p>{escape(each)}</p>"
+            case Table():
+                caption = f"<caption>{escape(each.title)}</caption>" if each.title else ""
+                heading = _html_cells("th", each.columns)
+                lines = (heading, *(_html_cells("td", row) for row in each.rows))
+                yield _html_table(lines, caption)
+            case Description():
+                yield from _html(each)
+
+
+def _html_table(rows: Iterable[str], caption: str = "") -> str:
+    return f"<table>{caption}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _html_cells(tag: str, values: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{escape(value)}</{tag}>" for value in values)
