@@ -217,21 +217,23 @@ class _Progress:
             run = run_of(merged.whole, merged.lift(result.walk))
             cost = run_cost(self.automaton, run, result.changes)
             self._improve(merged, Candidate(run, result.changes, cost))
-        if result.passed_cap:
+        if result.passed_cap and not result.is_pinned:
             self._pass(merged, result, weight.value)
             return
-        if result.family is not None:
-            if self.now.dearest is None or self.now.dearest.cost.value != result.family.value:
-                raise BrokenInvariant("the dearest run does not cost what the search says")
+        if result.family is not None and (known is None or result.family.value <= known.value):
             self._learn(upper=result.family, well_formed=True)
-        else:
-            self.reason = self.reason or result.reason
+        if result.family is None or result.is_pinned:
+            self.reason = self.reason or result.reason or _PINNED
             self._construct(merged, weight)
+        elif self.now.dearest is None or self.now.dearest.cost.value != result.family.value:
+            raise BrokenInvariant("the dearest run does not cost what the search says")
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
             self.reason = self.reason or _ALIKE
             self._try_words(self.now.dearest)
 
     def _construct(self, merged: Quotient, weight: Weight) -> None:
+        if self._is_settled():
+            return
         for candidate in dear_runs(merged, weight):
             self._improve(merged, candidate)
             if self._is_settled():
@@ -278,3 +280,4 @@ class _Progress:
 
 
 _ALIKE = "several runs look alike"
+_PINNED = "many values are live at once: some have a fixed shift"

@@ -12,7 +12,8 @@ monotone. With entries above the cap made infinite there are finitely many, so t
 - or at a limit, with the largest value seen.
 
 Component by component, since no edge leads back; inside one best first, which means the largest sum
-of entries: the adversary's saturated loops come first and most else is within them.
+of entries: the adversary's saturated loops come first and most else is within them. Where too many
+values are live at once, some are pinned (`pins.py`), and what is found is an upper bound.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
+from dipapprox.automata.pins import Pins, pin
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
 from dipapprox.automata.weights import live_variables
@@ -29,7 +31,10 @@ from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
 MOST_LIVE = 12
-"""Live variables at one node up to which vectors are searched: they have 2 · 2^live entries."""
+"""Live variables at one node up to which vectors have entries for all shifts, 2 · 2^live."""
+
+_LEFT_FREE = 4
+"""Live variables at one node that are not pinned where there are more."""
 
 MOST_VECTORS = 50_000
 """Pairs of vectors that a search may make."""
@@ -55,12 +60,15 @@ class ClosedFamily:
         unit: What an entry of 1 costs, in multiples of ε.
         live: The variables that each node's vectors speak of, ascending; bit i of an index is the
             i-th of them.
+        pins: The other live variables of each node, with the one shift for which there are
+            entries.
         members: The pairs of vectors.
         value: The budget.
     """
 
     unit: Fraction
     live: tuple[tuple[int, ...], ...]
+    pins: tuple[tuple[tuple[int, int], ...], ...]
     members: tuple[Member, ...]
     value: Fraction
 
@@ -72,7 +80,9 @@ class Search:
     Attributes:
         walk: Edges of the quotient of the dearest walk seen.
         changes: The change of the input at each of them.
-        passed_cap: Whether it costs more than the cap: there is no budget.
+        passed_cap: Whether it costs more than the cap: there is no budget, unless values are
+            pinned.
+        is_pinned: Whether some shifts were fixed, so that the walk may cost less than it seems.
         family: The proof that no walk costs more; None if the search did not end.
         reason: Why it did not end; None if it did.
         vectors: How many pairs of vectors were made.
@@ -81,6 +91,7 @@ class Search:
     walk: tuple[int, ...]
     changes: tuple[int, ...]
     passed_cap: bool
+    is_pinned: bool
     family: ClosedFamily | None
     reason: str | None
     vectors: int
@@ -95,12 +106,12 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
         limits: Where time runs out the search ends with what it has.
     """
     live = live_variables(graph)
-    widest = max(mask.bit_count() for mask in live)
-    if widest > MOST_LIVE:
-        return Search((), (), False, None, f"{widest} values are live at once", 0)
     if not fits(graph, cap):
-        return Search((), (), False, None, "the rates have no small common unit", 0)
-    return _Search(Prices(graph, live, cap), limits).run()
+        return Search((), (), False, False, None, "the rates have no small common unit", 0)
+    pins: Pins = ({},) * len(live)
+    if max(mask.bit_count() for mask in live) > MOST_LIVE:
+        pins = pin(graph, live, _LEFT_FREE)
+    return _Search(Prices(graph, live, pins, cap), limits).run()
 
 
 class _Search:
@@ -157,7 +168,8 @@ class _Search:
     def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> Search:
         walk, changes = self._walk(self.dearest)
         family = None if passed_cap or reason is not None else self._family()
-        return Search(walk, changes, passed_cap, family, reason, len(self.vectors))
+        is_pinned = any(self.prices.pins)
+        return Search(walk, changes, passed_cap, is_pinned, family, reason, len(self.vectors))
 
     def _walk(self, key: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         steps = []
@@ -176,7 +188,8 @@ class _Search:
             for key in front.keys
         ]
         live = tuple(map(tuple, prices.live))
-        return ClosedFamily(prices.unit, live, tuple(members), self.best * prices.unit)
+        pins = tuple(tuple(sorted(fixed.items())) for fixed in prices.pins)
+        return ClosedFamily(prices.unit, live, pins, tuple(members), self.best * prices.unit)
 
     def _entries(self, row: Sequence[int]) -> tuple[int | None, ...]:
         return tuple(None if entry >= self.prices.infinite else int(entry) for entry in row)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dipapprox.automata.model import Sample, members
+from dipapprox.automata.pins import Pins
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
 
@@ -59,16 +60,20 @@ class Prices:
         infinite: One more.
     """
 
-    def __init__(self, graph: Unfolding, live: tuple[int, ...], cap: Fraction) -> None:
+    def __init__(self, graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction) -> None:
         """Make the steps; `fits` must hold.
 
         Args:
             graph: The quotient.
             live: The variables that are live at each node.
+            pins: Those whose shift is fixed; the vectors speak of the others.
             cap: A budget that the automaton keeps if it keeps any.
         """
         self.graph = graph
-        self.live = [list(members(mask)) for mask in live]
+        self.pins = pins
+        self.live = [
+            [x for x in members(mask) if x not in pins[node]] for node, mask in enumerate(live)
+        ]
         self.unit = _unit(graph)
         self.cap = int(cap / self.unit)
         self.infinite = self.cap + 1
@@ -108,8 +113,8 @@ class Prices:
         before_live = self.live[graph.edges[edge].source]
         after_live = self.live[graph.edges[edge].target]
         place = {variable: bit for bit, variable in enumerate(before_live)}
-        above = sum(1 << place[x] for x in members(transition.above))
-        below = sum(1 << place[x] for x in members(transition.below))
+        above = sum(1 << place[x] for x in members(transition.above) if x in place)
+        below = sum(1 << place[x] for x in members(transition.below) if x in place)
         old = np.tile(np.arange(1 << len(before_live)), 2)
         new = np.repeat(np.array([0, 1]), 1 << len(before_live))
         fits = np.where(new == 1, old & above == above, old & below == 0)
@@ -142,8 +147,23 @@ class Prices:
                 price[0, 1] = price[1, 0] = 0
                 fresh += rate * abs(change)
             price[0] += fresh
+            price[self._forbidden(edge)] = self.infinite
             steps.append(Step(edge, change, before, price[:, chosen]))
         return steps
+
+    def _forbidden(self, edge: int) -> npt.NDArray[np.bool_]:
+        """Return which new u (row 0) and v (row 1), 0 or 1, the pinned values rule out."""
+        transition, ends = self.graph.transition(edge), self.graph.edges[edge]
+        forbidden = np.zeros((2, 2), dtype=bool)
+        for level in (0, 1):
+            for x, shift in self.pins[ends.source].items():
+                held = int(shift >= level)
+                forbidden[level, 1] |= bool(transition.above >> x & 1 and not held)
+                forbidden[level, 0] |= bool(transition.below >> x & 1 and held)
+            for x, shift in self.pins[ends.target].items():
+                if transition.assigned >> x & 1:
+                    forbidden[level, 1 - int(shift >= level)] = True
+        return forbidden
 
 
 def _changes(reads: bool, shown: bool) -> tuple[int, ...]:

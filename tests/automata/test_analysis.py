@@ -368,9 +368,15 @@ def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.Monke
     assert found.reason == "more than 3 cost vectors"
 
 
-def test_wide_automata_are_bounded_by_their_weight() -> None:
+def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
     found = check(analyse(automaton(examples.m_range(9)), Limits()))
-    assert isinstance(found.upper, WeightBound)
+    assert isinstance(found.upper, ClosedFamily)
+    assert any(found.upper.pins)
     assert isinstance(found.lower, RunBound)
     assert found.is_exact
     assert found.published == 1
+    tiny = automaton(examples.m_range(9).replace("1/4, 0", f"{2**90}/{4 * 2**90 + 1}, 0"))
+    found = check(analyse(tiny, Limits()))
+    assert isinstance(found.upper, WeightBound)
+    assert isinstance(found.lower, RunBound)
+    assert found.is_exact

@@ -260,12 +260,18 @@ def is_closed(graph: Unfolding, family: ClosedFamily) -> bool:
                     costs: dict[int, Fraction] = {}
                     for m, cost in old.items():
                         held = {x: m >> bit & 1 for bit, x in enumerate(before)}
+                        held |= {x: int(s >= level) for x, s in family.pins[edge.source]}
                         for s in (0, 1):
                             if shown and s == level:
                                 continue
                             if any(transition.above >> x & 1 and s > v for x, v in held.items()):
                                 continue
                             if any(transition.below >> x & 1 and s < v for x, v in held.items()):
+                                continue
+                            if any(
+                                (s if transition.assigned >> x & 1 else held[x]) != int(p >= level)
+                                for x, p in family.pins[edge.target]
+                            ):
                                 continue
                             price = rate if bool(s) != prefers and not shown else Fraction(0)
                             if shown and level == 0:
@@ -353,11 +359,38 @@ def _swapped(mask: int) -> int:
     return mask >> 1 | (mask & 1) << 1
 
 
-def test_a_search_that_is_too_wide_says_why() -> None:
-    found = quotient_of(automaton(examples.m_range(10)))
-    result = search(found.graph, Fraction(1), Limits())
-    assert result.family is None
-    assert result.reason == "20 values are live at once"
+@pytest.mark.parametrize(("m", "live"), [(1, 0), (3, 2), (3, 6)])
+def test_pinned_values_give_an_upper_bound_with_its_proof(
+    m: int, live: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dipapprox.automata.optimum.MOST_LIVE", live)
+    graph = quotient_of(automaton(examples.m_range(m))).graph
+    result = search(graph, Fraction(m), Limits())
+    assert result.is_pinned == (live < 2 * m)
+    assert result.family is not None
+    assert result.family.value == 1
+    assert is_closed(graph, result.family)
+
+
+def test_pins_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    tight = 0
+    for seed in range(60):
+        graph = quotient_of(random_automaton(seed, variables=2, states=4)).graph
+        free = budget_of(graph)
+        with monkeypatch.context() as patch:
+            patch.setattr("dipapprox.automata.optimum.MOST_LIVE", 0)
+            patch.setattr("dipapprox.automata.optimum._LEFT_FREE", seed % 2)
+            pinned = budget_of(graph)
+        if pinned.family is not None:
+            assert free.family is not None
+            assert free.family.value <= pinned.family.value
+            assert is_closed(graph, pinned.family)
+            tight += free.family.value == pinned.family.value
+    assert tight >= 10
+
+
+def test_rates_without_a_small_unit_are_not_searched() -> None:
     tiny = examples.SVT.replace("1/2", f"1/{2**70}")
     result = search(quotient_of(automaton(tiny)).graph, Fraction(1), Limits())
+    assert result.family is None
     assert result.reason == "the rates have no small common unit"
