@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -15,6 +14,7 @@ from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.search import ExactPairs, Progress, Search, silent
+from dipapprox.pairs.search_together import check_alone
 from dipapprox.pairs.tables import Tables
 
 
@@ -76,24 +76,21 @@ class CountedPairs:
 
     def confirm(self, search: Search, found: Maximum) -> None:
         """Check the pair alone: that gives the witness."""
-        assert found.pair is not None
-        search.cover(self._total or 0, found.delta)
-        search.check(found.pair)
-        if search.violation is None and not search.undecided:
-            raise BrokenInvariant("a pair violates together with others, but not alone")
+        check_alone(search, found, self._total or 0)
 
-    def give_up(self, search: Search, found: Maximum) -> None:
+    def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave the pair undecided that may attain the upper bound."""
         assert found.likely is not None
         search.cover(self._total or 0, found.delta)
         own = search.attempt(found.likely, found.bits)
         if search.check_exactly(found.likely, own) and search.violation is not None:
-            return
+            return True
         delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
         obstacle = self._tables.obstacle
         search.give_up(
             Attempt(own.pair, found.bits, delta, own.factor, own.first, own.second, obstacle)
         )
+        return True
 
 
 def _is_settled(exact: ExactPairs, output: int, pair: Pair) -> bool:

@@ -2,6 +2,7 @@
 
     few pairs, or many bits at once         one by one (`search`)
     outputs that depend on few counters     all at once, however many (`counted`)
+    too many rows for one table             every output on its own, if that decides
     anything else                           in blocks (`block_search`)
 
 Where there are many pairs, those that are likely to violate the claim come first (`likely`). A
@@ -75,6 +76,10 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
             affordable = _MOST_IN_TABLE if in_table else _MOST_IN_PORTIONS
             counted = CountedPairs(plan, program.inputs, tables, total, search.limits, progress)
             if search_together(search, counted, total, elsewhere=total <= affordable):
+                return
+        if total is not None and in_doubles and not in_table:
+            alone = selected.output_by_output(tables, search.limits)
+            if alone is not None and search_together(search, alone, total):
                 return
     if in_doubles and (total is None or total > FEW_PAIRS):
         search_blocks(search, arrays, total, progress)

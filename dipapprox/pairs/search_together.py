@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Side, compare
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import Search
@@ -30,8 +31,8 @@ class CheckedTogether(Together, Protocol):
     def confirm(self, search: Search, found: Maximum) -> None:
         """Record a violation, of the pair that attains the lower bound."""
 
-    def give_up(self, search: Search, found: Maximum) -> None:
-        """Record the pairs that the last enclosure does not decide."""
+    def give_up(self, search: Search, found: Maximum) -> bool:
+        """Record the pairs that the last enclosure does not decide; False if others may."""
 
 
 def search_together(
@@ -79,5 +80,17 @@ def search_together(
         if pairs.blocked:
             break
     assert found is not None, "the ladder is empty"
-    pairs.give_up(search, found)
-    return True
+    return pairs.give_up(search, found)
+
+
+def check_alone(search: Search, found: Maximum, total: int) -> None:
+    """Check the pair alone that violates the claim together with others: that gives the witness.
+
+    Raises:
+        BrokenInvariant: If it does not.
+    """
+    assert found.pair is not None
+    search.cover(total, found.delta)
+    search.check(found.pair)
+    if search.violation is None and not search.undecided:
+        raise BrokenInvariant("a pair violates together with others, but not alone")

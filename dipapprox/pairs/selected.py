@@ -2,6 +2,7 @@
 
     few pairs, or listed ones            no steps: pairs as they are listed
     outputs that depend on few counters  all pairs at once, however many (`largest`)
+    too many rows for one table          every output on its own, if that decides (`OutputByOutput`)
     few enough rows for one table        in blocks (`arrays`)
     anything else                        in portions, each with a table of its own
 
@@ -20,7 +21,9 @@ from dipapprox.pairs.arrays import PairArrays
 from dipapprox.pairs.counters import CounterPlan, plan_counters
 from dipapprox.pairs.largest import MOST_EXPANSIONS
 from dipapprox.pairs.likely import FEW_PAIRS
+from dipapprox.pairs.output_by_output import OutputByOutput
 from dipapprox.pairs.symmetry import CellSymmetry
+from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.state import FinalStates
 
@@ -70,9 +73,23 @@ class SelectedPairs:
             return found
         return found if 2 * found.expansions <= self.total else None
 
+    def output_by_output(self, tables: Tables, limits: Limits) -> OutputByOutput | None:
+        """Return the pairs with every output on its own; None if that takes too much."""
+        cells, walk, symmetry = self.program.inputs, self.walk, self._symmetry
+        if walk is None or symmetry is None or self.total is None:
+            return None
+        if not OutputByOutput.is_affordable(symmetry, cells, walk):
+            return None
+        return OutputByOutput(symmetry, cells, walk, tables, self.total, limits)
+
     @cached_property
     def _plan(self) -> CounterPlan | None:
-        cells = self.program.inputs
-        if self.walk is None or len(self.states.states) * len(cells) > _LARGEST_SYMMETRY:
+        if self.walk is None or self._symmetry is None:
             return None
-        return plan_counters(CellSymmetry(self.states), cells, self.walk, MOST_EXPANSIONS)
+        return plan_counters(self._symmetry, self.program.inputs, self.walk, MOST_EXPANSIONS)
+
+    @cached_property
+    def _symmetry(self) -> CellSymmetry | None:
+        if len(self.states.states) * len(self.program.inputs) > _LARGEST_SYMMETRY:
+            return None
+        return CellSymmetry(self.states)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChoiceLaw, Family, Scale
@@ -46,10 +47,12 @@ class Swap:
         matched: For every output, whether it has a partner. All outputs with a partner can be
             paired at once: classes of outputs with equal states are mapped to classes of the
             same size.
+        partners: For every output, a partner; itself if there is none.
     """
 
     fixed: tuple[bool, ...]
     matched: tuple[bool, ...]
+    partners: tuple[int, ...]
 
 
 class CellSymmetry:
@@ -79,6 +82,7 @@ class CellSymmetry:
         self._read(states)
         self._signatures = tuple(_signature(each) for each in self._states)
         self._multiplicity = Counter(self._signatures)
+        self._first = {own: k for k, own in reversed(list(enumerate(self._signatures)))}
         names = [self._names(each) for each in self._states]
         self.relevant = tuple(
             tuple(k for k, cell in enumerate(self._cells) if cell.name in mentioned)
@@ -105,6 +109,22 @@ class CellSymmetry:
             else:
                 groups.append([cell])
         return tuple(map(tuple, groups))
+
+    def orbits(self) -> list[list[int]]:
+        """Group the outputs: those of a group have equal probabilities, each for the inputs of
+        another with cells exchanged."""
+        outputs = range(len(self._states))
+        known = {k: [k] for k in outputs}
+        for first, second in combinations(range(len(self._cells)), 2):
+            swap = self.swap(first, second)
+            if swap is None:
+                continue
+            for output in outputs:
+                own, other = known[output], known[swap.partners[output]]
+                if own is not other:
+                    own += other
+                    known.update(dict.fromkeys(other, own))
+        return [own for k, own in known.items() if min(own) == k]
 
     def _read(self, states: FinalStates) -> None:
         # Others by identity: states share guards, and hashing fractions is slow.
@@ -152,7 +172,7 @@ class CellSymmetry:
             return None
         exchange = {cells[0].name: cells[1].name, cells[1].name: cells[0].name}
         guards = self._exchanged_guards(exchange)
-        fixed, matched = [], []
+        fixed, matched, partners = [], [], []
         for output, states in enumerate(self._states):
             image = self._image(states, exchange, guards)
             before = self._signatures[output]
@@ -160,7 +180,8 @@ class CellSymmetry:
             matched.append(
                 image is not None and self._multiplicity[image] == self._multiplicity[before]
             )
-        return Swap(tuple(fixed), tuple(matched))
+            partners.append(output if image is None else self._first.get(image, output))
+        return Swap(tuple(fixed), tuple(matched), tuple(partners))
 
     def _exchanged_guards(self, exchange: Mapping[str, str]) -> dict[int, int | None]:
         """Return the new number of every guard that changes; None if a sample has no partner."""

@@ -139,7 +139,7 @@ class _Run:
             None if exact is None else exact_products.ExactProductPairs(exact, self.claim, limits)
         )
         search = self.opened(source, pairs)
-        together = product_search.ProductPairs(losses, exact, self.total)
+        together = product_search.ProductPairs(losses, exact, self.total, self.claim.delta)
         search_together(search, together, self.total or 0)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:

@@ -17,6 +17,8 @@ from dipapprox.pairs.search import Search
 from dipapprox.privacy.products.exact import ExactProduct
 from dipapprox.privacy.products.losses import Loss, Losses
 
+_ONE = Fraction(1)
+
 
 class ProductPairs:
     """The selected pairs of a product; see `search_together.CheckedTogether`.
@@ -25,10 +27,18 @@ class ProductPairs:
         losses: Of these pairs.
         exact: The closed forms that the search's exact decisions use, if they may be used.
         total: The number of the pairs, if known.
+        harmless: A delta above it is enough to know.
     """
 
-    def __init__(self, losses: Losses, exact: ExactProduct | None, total: int | None) -> None:
+    def __init__(
+        self,
+        losses: Losses,
+        exact: ExactProduct | None,
+        total: int | None,
+        harmless: Fraction = _ONE,
+    ) -> None:
         self._losses = losses
+        self._harmless = harmless
         self._exact = exact
         self._total = total
         self._known: list[Loss] | None = None
@@ -61,6 +71,8 @@ class ProductPairs:
                 upper, likely = delta.upper, each.candidate.pair
             if delta.lower > lower:
                 lower, certain = delta.lower, each.candidate.pair
+            if lower > self._harmless:
+                return Maximum(Enclosure(lower, _ONE), certain, bits)
         return Maximum(Enclosure(lower, upper), certain, bits, likely)
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
@@ -79,7 +91,7 @@ class ProductPairs:
         search.violation = self._losses.alone(attempt)
         search.checked = 1
 
-    def give_up(self, search: Search, found: Maximum) -> None:
+    def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave all candidates undecided that are."""
         factor = search.factor(max(found.bits, FACTOR_BITS))
         if self._known is None:
@@ -93,6 +105,7 @@ class ProductPairs:
                     Attempt(pair, found.bits, delta, factor, obstacle=self._losses.loose)
                 )
         search.checked = self._total or 0
+        return True
 
     def _all_exactly(self, search: Search, exact: ExactProduct, bits: int) -> bool:
         """Compare the candidates; whether all of them are decided, none as a violation."""
