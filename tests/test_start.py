@@ -49,7 +49,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.experiments",
         "dipapprox.highlighting",
         "dipapprox.integrals.optimizer",
-        "dipapprox.numerics.nested.plans",
+        "dipapprox.numerics.nested.engine",
         "dipapprox.numerics.parallel",
         "dipapprox.privacy.decisions",
         "dipapprox.privacy.exact_pairs",

@@ -7,6 +7,7 @@ rounded outward, which is all the arithmetic there is.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.checking.chains import Absorbed, Random, chances_in, require_ending
 from dipapprox.checking.chances import Chance
@@ -18,14 +19,19 @@ from dipapprox.checking.random_values import RandomValues
 from dipapprox.checking.trees import Forest, TreeValues
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import chance_form, require_distribution, sign_of
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import InputRow, Program, Value, Weight
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
+
+if TYPE_CHECKING:
+    from dipapprox.numerics.nested import engine as nested
+else:
+    nested = Deferred("dipapprox.numerics.nested.engine")
 
 Bounds = tuple[int, int]
 """lower <= probability * 2^unit <= upper."""
@@ -244,7 +250,7 @@ class DistributionBounds:
         guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in general.lines)
         event = Event(general.laws, guards)
         # The paper's order of integration, where runs take the order of least nesting.
-        method = Nested(Strategy.PAPER)
+        method = nested.Nested(Strategy.PAPER)
         return self._bounds(method.enclose((event,), self.bits + 8, self._limits)[0])
 
     def _reduced(self, sums: tuple[Planted, ...], errors: int) -> Bounds:

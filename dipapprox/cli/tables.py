@@ -16,8 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.plan import TablePlan, plan
 from dipapprox.experiments.tables.rows import make_tables
-from dipapprox.experiments.tables.table import Table
-from dipapprox.experiments.tables.writing import write_tables
+from dipapprox.experiments.tables.table import Table, write_tables
 
 UNEXPLAINED = 1
 

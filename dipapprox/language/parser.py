@@ -8,11 +8,10 @@ from typing import Any
 
 from dipapprox.language import ast, expression_grammar, statement_grammar
 from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
-from dipapprox.language.error_recovery import without_error
 from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import TOKENS
+from dipapprox.language.syntax_errors import report_unexpected, without_error
 from dipapprox.language.tokens import TokenStream, read_tokens
-from dipapprox.language.unexpected import report_unexpected
 from dipapprox.source import SourceFile
 
 _LONGEST_RECOVERED = 5000  # tokens; longer texts get one message, as each message costs a parse

@@ -23,15 +23,16 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.kinds import has_density, is_laplace_type, is_ratio, is_sum
 from dipapprox.numerics.methods import InOrder, Method, Step
-from dipapprox.numerics.nested.engine import Nested
 from dipapprox.privacy.options import Engine, Options
 
 if TYPE_CHECKING:
     from dipapprox.exact import methods as exact
     from dipapprox.numerics import parallel
     from dipapprox.numerics.integers import sums
+    from dipapprox.numerics.nested import engine as nested
 else:
     exact = Deferred("dipapprox.exact.methods")
+    nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
     sums = Deferred("dipapprox.numerics.integers.sums")
 
@@ -52,7 +53,7 @@ def methods_in_order(options: Options) -> InOrder:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
         steps.append(Step(ClosedForms, is_half_space, trivial=True))
     elimination = Step(partial(Eliminated, options.tier), has_density)
-    nested = partial(Nested, options.strategy)
+    quadrature = partial(_nested, options.strategy)
     match options.engine:
         case Engine.ELIMINATION:
             return InOrder([*steps, elimination], "elimination")
@@ -60,10 +61,10 @@ def methods_in_order(options: Options) -> InOrder:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
             integration = Step(_bounded_integration, is_laplace_type, narrows, slow=True)
-            quadrature = Step(nested, has_density, narrows, slow=True)
-            return InOrder([*steps, elimination, integration, quadrature], "elimination")
+            slowly = Step(quadrature, has_density, narrows, slow=True)
+            return InOrder([*steps, elimination, integration, slowly], "elimination")
         case Engine.AUTO | Engine.NESTED:
-            return InOrder([*steps, Step(nested, has_density)], "nested")
+            return InOrder([*steps, Step(quadrature, has_density)], "nested")
         case _:
             assert_never(options.engine)
 
@@ -78,6 +79,10 @@ def _exact() -> Method:
 
 def _sums() -> Method:
     return sums.IntegerSums()
+
+
+def _nested(strategy: Strategy) -> Method:
+    return nested.Nested(strategy)
 
 
 def _bounded_integration() -> Method:

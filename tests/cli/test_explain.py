@@ -15,7 +15,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.nested.plans import enclose_plan
+from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
 from tests.cli.running import run, run_json

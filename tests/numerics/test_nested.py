@@ -19,8 +19,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.nested.plans import enclose_plan
+from dipapprox.numerics.nested.engine import Nested, enclose_plan
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 

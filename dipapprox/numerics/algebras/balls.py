@@ -22,17 +22,47 @@ from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.ball_pieces import (
-    Piece,
-    constant_piece,
-    one_norm,
-    spread,
-)
 from dipapprox.numerics.algebras.density_series import DENSITY_SERIES
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.products import SharedProducts, power
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
+
+_ZERO = arb(0)
+
+
+class Piece:
+    """p(u) + e(u) on one panel, |e| <= radius, which is exact."""
+
+    __slots__ = ("_norm", "polynomial", "radius")
+
+    def __init__(self, polynomial: arb_poly, radius: arb) -> None:
+        self.polynomial = polynomial
+        self.radius = radius.upper()
+        self._norm: arb | None = None
+
+    @property
+    def norm(self) -> arb:
+        """An upper bound of |p| + radius, exact; computed when it is first asked for."""
+        if self._norm is None:
+            self._norm = one_norm(self.polynomial.coeffs(), self.radius).upper()
+        return self._norm
+
+
+def one_norm(coefficients: Sequence[arb], start: arb) -> arb:
+    """start + Σ |coefficient|."""
+    return sum(map(abs, coefficients), start)
+
+
+def constant_piece(value: arb) -> Piece:
+    """The constant `value`."""
+    return Piece(arb_poly([value]), _ZERO)
+
+
+def spread(radius: arb) -> arb:
+    """The ball [-radius, radius]."""
+    return arb(0, radius)
+
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 

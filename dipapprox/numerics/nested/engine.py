@@ -1,32 +1,44 @@
-"""The reference engine: probabilities of events by nested ball quadrature (`nested`).
+"""The method `nested`, the reference: events in, enclosures by nested ball quadrature out.
 
-In: an `Event`. Out: an `Enclosure` of its probability, by way of a `Plan` (DiPApprox section 6).
+    event -> plan (DiPApprox section 6) -> truncated tree -> ball -> [lower, upper + tails]
+                                               ^                              |
+                                               |                     narrow enough? yes -> done
+                                               +-- more bits, finer tolerance -+ no, three times
+
 It handles any linear guards, is the oracle of the other engines and the baseline of speed.
 
-    event -> plan (`integrals.optimizer`) -> enclosure (`plans`)
-
-Both are loaded when the first event arrives: few need this engine.
+References:
+    DiPApprox, section 6: Lemma 1 (tails), Lemma 2 (normal form), Theorem 5 (Algorithm 5).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from math import ceil
 
-from dipapprox.deferred import Deferred
-from dipapprox.events.event import Connected, spelled_out
+from flint import arb
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Connected, Event, spelled_out
+from dipapprox.integrals.integral import Plan
+from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
-
-if TYPE_CHECKING:
-    from dipapprox.integrals import optimizer
-    from dipapprox.numerics.nested import plans
-else:
-    optimizer = Deferred("dipapprox.integrals.optimizer")
-    plans = Deferred("dipapprox.numerics.nested.plans")
+from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
+from dipapprox.numerics.nested.nest import (
+    Mass,
+    Nest,
+    Node,
+    build_node,
+    children,
+)
+from dipapprox.numerics.nested.quadrature import Effort
+from dipapprox.numerics.nested.truncation import open_ends, resolution, truncate
+from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 
 
 class Nested:
@@ -53,6 +65,96 @@ class Nested:
         if isinstance(continuous, NotEnclosed):
             return continuous
         plain = spelled_out(continuous)
-        found = optimizer.plan(plain, self.strategy, limits)
+        found = plan(plain, self.strategy, limits)
         literal = self.strategy is Strategy.NONE
-        return plans.enclose_plan(plain, found, bits, limits, literal=literal)
+        return enclose_plan(plain, found, bits, limits, literal=literal)
+
+
+_ATTEMPTS = 3
+_OUTER_EVALUATIONS = 60_000
+_INNER_EVALUATIONS = 6_000
+
+
+def enclose_plan(
+    event: Event, plan: Plan, bits: int, limits: Limits, *, literal: bool = False
+) -> Enclosure | NotEnclosed:
+    """Enclose the value of a plan: the probability of `event`.
+
+    Args:
+        event: Gives the laws of the plan's variables.
+        plan: Its nested integrals must keep their promise lower <= upper.
+        bits: Wanted width: at most 2**-bits. What comes back is proved even if it is wider.
+        limits: Asked at every evaluation of an integrand.
+        literal: Evaluate the integrals exactly as they are nested: the published tool's shape.
+
+    Returns:
+        An enclosure inside [0, 1], or why there is none.
+
+    Raises:
+        LimitReached: If `limits` run out.
+    """
+    tree = build_node(plan, event, literal=literal)
+    best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")
+    for attempt in range(_ATTEMPTS):
+        limits.check()
+        found = _attempt(tree, bits, attempt, limits)
+        match found, best:
+            case Enclosure(), Enclosure():
+                best = found.intersect(best)
+            case Enclosure(), NotEnclosed():
+                best = found
+        if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**bits):
+            break
+    return best
+
+
+def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure | NotEnclosed:
+    """One evaluation; each attempt works with more bits and a finer tolerance than the last."""
+    count = open_ends(tree)
+    tail_bits = bits + 2 + count.bit_length()
+    truncated = truncate(tree, tail_bits)
+    # Errors of equal factors and of terms add up; a node's position is known relative to the
+    # size of the range only, but it matters relative to the narrowest scale.
+    guard = _weight(tree).bit_length() + 8 + 16 * attempt
+    finest = resolution(truncated)
+    dynamics = ceil(_extent(truncated) / finest).bit_length()
+    with precision(bits + guard + dynamics + 16):
+        effort = Effort(bits + guard, to_ball(finest / 2**10).mid(), _OUTER_EVALUATIONS << attempt)
+
+        def check() -> None:
+            limits.check()
+            give_way()
+
+        settings = Settings(effort, _INNER_EVALUATIONS << attempt, check)
+        start = [arb(0)] * (_deepest(truncated) + 1)
+        found = to_enclosure(make_evaluator(truncated, settings).value(start))
+    if isinstance(found, NotEnclosed):
+        return found
+    # The module `truncation` proves: truncated value <= probability <= truncated value + tails.
+    return _clipped(Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits)))
+
+
+def _clipped(found: Enclosure) -> Enclosure:
+    if not found.meets(UNIT):
+        raise BrokenInvariant(f"a probability was enclosed by [{found.lower}, {found.upper}]")
+    return found.intersect(UNIT)
+
+
+def _weight(node: Node) -> int:
+    """The number of nodes, with multiplicity."""
+    return 1 + sum(power * _weight(child) for child, power in children(node))
+
+
+def _deepest(node: Node) -> int:
+    """The largest depth that occurs; 0 if there is no nest."""
+    own = node.depth if isinstance(node, Nest) else 0
+    return max([own, *(_deepest(child) for child, _ in children(node))])
+
+
+def _extent(node: Node) -> Fraction:
+    """The largest magnitude of a constant: of means and of the ends of ranges."""
+    sizes = [_extent(child) for child, _ in children(node)]
+    if isinstance(node, Mass | Nest):
+        span = node.span
+        sizes += [abs(span.law.mean), span.law.scale, *(abs(e.constant) for e in span.ends())]
+    return max(sizes, default=Fraction(1))
