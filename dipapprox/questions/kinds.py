@@ -201,9 +201,15 @@ def row_of(given: object, name: str, program: Program) -> InputRow:
         return parse_row(given, program)
     if not isinstance(given, Iterable):
         raise UserError(f"{name} must be a text such as '0,1' or the values, got {given!r}")
-    row = tuple(v if isinstance(v, str) else number(v, f"{name}: a value") for v in given)
-    check_row(program, row)
-    return row
+    values = tuple(given)
+    numeric = [all(isinstance(each, Fraction) for each in cell.domain) for cell in program.inputs]
+    if len(values) == len(numeric):
+        values = tuple(
+            number(value, f"{name}: a value") if is_number or not isinstance(value, str) else value
+            for value, is_number in zip(values, numeric, strict=True)
+        )
+    check_row(program, values)
+    return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,235 @@
+"""A question is declared once: all edges have its arguments, its defaults and its errors."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import UserError
+from dipapprox.cli import arguments
+from dipapprox.experiments.sweep.tasks import TASKS, keys_of
+from dipapprox.questions.calibrate import Calibrate
+from dipapprox.questions.computing import Computing, read_computing
+from dipapprox.questions.decide import Decide
+from dipapprox.questions.probability import Probability
+from dipapprox.questions.profile import Profile
+from dipapprox.questions.question import (
+    Question,
+    arguments_of,
+    read,
+    spelled_as_flag,
+    spelled_as_keyword,
+)
+from dipapprox.questions.verify import Verify
+
+QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide)
+
+PROGRAM = dipapprox.parse(
+    "input q[2] in {0, 1}\noutput out in {0, 1}\nadjacent linf 1\n"
+    "r <- Lap(q[1] + q[2], 2 / eps)\nif r >= 1 then out <- 1 else out <- 0 end"
+)
+
+LEAST: dict[str, dict[str, object]] = {
+    "verify": {"eps": 1, "delta": 0},
+    "probability": {"eps": 1, "input": (0, 1)},
+    "profile": {"eps": 1},
+    "calibrate": {"eps_prv": 1, "delta": "0.01"},
+    "decide": {},
+}
+"""What must be given."""
+
+EACH = [pytest.param(question, id=question.name) for question in QUESTIONS]
+
+
+def words_of(question: type[Question], words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    arguments.add_question(parser, question)
+    return parser.parse_args(words)
+
+
+def as_words(given: Mapping[str, object]) -> list[str]:
+    return [f"{spelled_as_flag(name)}={_text(value)}" for name, value in given.items()]
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@pytest.mark.parametrize("question", EACH)
+def test_python_has_the_arguments_and_defaults_that_are_declared(question: type[Question]) -> None:
+    keywords = dict(inspect.signature(getattr(dipapprox, question.name)).parameters)
+    assert [keywords.pop(name).kind for name in ("program", "options")] == [
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.KEYWORD_ONLY,
+    ]
+    declared = arguments_of(question)
+    assert set(keywords) == {each.name for each in declared}
+    given = {
+        name: each.default
+        for name, each in keywords.items()
+        if each.default is not inspect.Parameter.empty
+    }
+    assert {each.name for each in declared if each.required} == set(keywords) - set(given)
+    plain = read(question, LEAST[question.name], spelled_as_keyword)
+    spelled_out = read(question, {**given, **LEAST[question.name]}, spelled_as_keyword)
+    assert without_names(spelled_out) == without_names(plain)
+
+
+def without_names(question: Question) -> list[object]:
+    """The values of a question; inputs and pairs are as they were given, by whatever name."""
+    values = [getattr(question, each.name) for each in arguments_of(type(question))]
+    return [_text(value.given) if hasattr(value, "given") else value for value in values]
+
+
+@pytest.mark.parametrize("question", EACH)
+def test_the_command_line_reads_the_same(question: type[Question]) -> None:
+    least = LEAST[question.name]
+    words = words_of(question, as_words(least))
+    found = arguments.question_of(words, question)
+    assert without_names(found) == without_names(read(question, least, spelled_as_keyword))
+    options = arguments.options_of(words)
+    usual = dipapprox.Options()
+    for name in ("engine", "tier", "strategy", "precision", "max_precision", "merge", "jobs"):
+        assert getattr(options, name) == getattr(usual, name)
+
+
+WRONG: list[tuple[str, Any]] = [
+    ("eps", 0),
+    ("eps", 0.5),
+    ("eps", "half"),
+    ("eps", None),
+    ("eps", True),
+    ("eps", [1]),
+    ("eps_prv", -1),
+    ("eps_prv", 1.5),
+    ("eps_prv", object()),
+    ("delta", 2),
+    ("delta", "-1/2"),
+    ("delta", 0.01),
+    ("delta", float("nan")),
+    ("delta", Decimal("Infinity")),
+    ("budget", -1),
+    ("budget", 2.0),
+    ("interval", "1..x"),
+    ("interval", (2, 1)),
+    ("interval", -1),
+    ("width", 0),
+    ("width", 1e-9),
+    ("relative_width", 1),
+    ("curve", (0, 1)),
+    ("curve", "0:1:1.5"),
+    ("curve", (0, 1.0, 5)),
+    ("renyi", 0.5),
+    ("renyi", "2,,3"),
+    ("violations", "perhaps"),
+    ("least_delta", 1),
+    ("input", 5),
+    ("input", (0, 0.5)),
+    ("pairs", 5),
+    ("pairs", "nowhere.json"),
+    ("pairs", ""),
+    ("pairs", [((0, 0),)]),
+    ("pairs", [(0, 1)]),
+    ("pairs", ["0~1"]),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=[f"{n}={w!r:.20}" for n, w in WRONG])
+def test_every_wrong_argument_is_named(name: str, wrong: object) -> None:
+    for question in QUESTIONS:
+        named = {each.name: each for each in arguments_of(question)}
+        if name not in named or (wrong is None and not named[name].required):
+            continue
+        with pytest.raises(UserError) as refused:
+            getattr(dipapprox, question.name)(PROGRAM, **{**LEAST[question.name], name: wrong})
+        assert name.partition("_")[0] in refused.value.message
+        if isinstance(wrong, float) and wrong == wrong:
+            assert refused.value.hint == f'write "{wrong!r}"'
+
+
+@pytest.mark.parametrize(("name", "wrong"), [w for w in WRONG if isinstance(w[1], str)])
+def test_other_edges_name_it_in_their_own_words(name: str, wrong: str) -> None:
+    for question in QUESTIONS:
+        named = {each.name: each for each in arguments_of(question)}
+        if name not in named or name in ("pairs", "violations", "interval"):
+            continue
+        given = as_words({**LEAST[question.name], name: wrong})
+        with pytest.raises(UserError, match=spelled_as_flag(name)):
+            arguments.question_of(words_of(question, given), question)
+
+
+def test_engines_and_bits_are_named_too() -> None:
+    for name, wrong in (("engine", "fast"), ("precision", 1), ("jobs", "1/2"), ("timeout", -3)):
+        with pytest.raises(UserError, match=f"^--{name}"):
+            read_computing({name: wrong}, spelled_as_flag)
+    assert read_computing({}, spelled_as_flag) == read_computing({"merge": True}, spelled_as_flag)
+    assert read_computing({"merge": "false"}, spelled_as_flag).merge is False
+
+
+def test_sweeps_have_the_keys_that_are_declared() -> None:
+    for task, question in TASKS.items():
+        keys = [key.name for key in keys_of(task)]
+        declared = (*arguments_of(question), *arguments_of(Computing))
+        swept = {each.name for each in declared if each.swept}
+        assert len(set(keys)) == len(keys)
+        assert set(keys) <= {*swept, "widen"}
+        assert {each.name for each in arguments_of(question) if each.required} <= set(keys)
+
+
+@pytest.mark.parametrize("half", ["0.5", "1/2", " .5 ", "5e-1", Fraction(1, 2), Decimal("0.50")])
+def test_numbers_may_be_written_in_many_ways(half: Any) -> None:
+    verdict = dipapprox.verify(PROGRAM, eps=half, delta=half, eps_prv=half)
+    assert verdict.to_dict() | {"seconds": 0} == dipapprox.verify(
+        PROGRAM, eps=Fraction(1, 2), delta=Fraction(1, 2)
+    ).to_dict() | {"seconds": 0}
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        "single",
+        "0,0~0,1",
+        [((0, 0), (0, 1)), ((0, 1), (0, 0))],
+        [("0,0", "0,1"), ("0,1", "0,0")],
+        iter([(("0", "0"), (0, 1)), ([0, 1], (0, 0))]),
+    ],
+    ids=["single", "named", "values", "texts", "mixed"],
+)
+def test_pairs_may_be_given_in_many_ways(pairs: Any) -> None:
+    verdict = dipapprox.verify(PROGRAM, eps=1, delta=0, pairs=pairs)
+    assert verdict.scope.text == "for the pair (0, 0) ~ (0, 1)"
+    assert verdict.pairs == 2
+
+
+def test_intervals_may_be_given_in_two_ways() -> None:
+    texts = dipapprox.verify(PROGRAM, eps="1..2", delta="0.01", eps_prv="2*eps")
+    values = dipapprox.verify(PROGRAM, eps=(1, Fraction(2)), delta="1/100", eps_prv="2*eps")
+    assert texts.to_dict() | {"seconds": 0} == values.to_dict() | {"seconds": 0}
+    assert texts.witness is None
+    decided = [dipapprox.decide(PROGRAM, interval=each) for each in ("0..inf", (0, None), "0..oo")]
+    assert len({each.epsilons for each in decided}) == 1
+    assert dipapprox.decide(PROGRAM, interval=2).epsilons.is_point
+
+
+def test_one_thing_is_asked_of_a_profile() -> None:
+    with pytest.raises(UserError, match="one question at a time, got eps_prv and delta"):
+        dipapprox.profile(PROGRAM, eps=1, eps_prv=1, delta=0)  # type: ignore[call-overload]
+    with pytest.raises(UserError, match="width does not go with curve"):
+        dipapprox.profile(PROGRAM, eps=1, curve="0:1:5", width=1)  # type: ignore[call-overload]
+
+
+def test_strangers_are_named() -> None:
+    for ask in (dipapprox.verify, dipapprox.profile):
+        with pytest.raises(UserError, match="program must be a Program, got str"):
+            ask("text", eps=1, delta=0)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="options must be Options, got dict"):
+        dipapprox.decide(PROGRAM, options={})  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="verdict must be"):
+        dipapprox.certify(PROGRAM, "", "DP")  # type: ignore[arg-type]
