@@ -9,27 +9,26 @@ One block a state, the first one initial:
 The numbers are the rate and the mean of insample and, if it is used, of insampleprime; a Laplace
 scale is 1 / (rate · ε). A state without a block stops. Branches are transitions, not priorities:
 those of one state must exclude each other. Names of states begin with q, of output symbols with o,
-of variables with another letter. `#` begins a comment (ours), and a one-threshold automaton,
-whose states have two rates and no means, is written with the means 0.
+of variables with another letter.
+
+Ours: `#` begins a comment, and numbers may have names, d, mu, d', mu', where the means are 0 if
+they are left out. So an automaton of the coupling paper, one threshold x and states with the noise
+parameters (d, d'), is written `(q2, d = 1/2, d' = 1/2): …`.
 """
 
 from __future__ import annotations
 
-import sys
 from copy import copy
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from ply import yacc
-
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
 from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.dipa_lexer import TOKENS, read_dipa_tokens
+from dipapprox.language.grammar import Grammar
 from dipapprox.language.tokens import TokenStream
 from dipapprox.source import SourceFile
-
-tokens = TOKENS
 
 _EXAMPLE = "a state is e.g. '(q1:non-input, 1/4, 0): x := insample; output oread; goto q2'"
 
@@ -62,20 +61,6 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
     return AutomatonText(tuple(locations))
 
 
-@cache
-def _parser() -> Any:
-    parser = build_dipa_parser(debug=False, errorlog=yacc.NullLogger())
-    parser.disable_defaulted_states()  # for error recovery, as in `parser.py`
-    return parser
-
-
-def build_dipa_parser(**options: Any) -> Any:
-    """Build the tables. They are never written to disk."""
-    return yacc.yacc(
-        module=sys.modules[__name__], write_tables=False, tabmodule="no_table", **options
-    )
-
-
 # --- states -------------------------------------------------------------------------------------
 
 
@@ -94,15 +79,38 @@ def p_empty(p: Any) -> None:
 def p_block(p: Any) -> None:
     """block : LPAREN kind COMMA numbers RPAREN COLON steps"""
     name, reads = p[2]
-    numbers = p[4]
-    if len(numbers) not in (2, 4):
-        hint = "write (state, rate, mean) or (state, rate, mean, rate', mean')"
-        message = f"a state has 2 or 4 numbers, got {len(numbers)}"
-        p.lexer.problems.report("syntax error", message, p.lexer.span(p, 4), hint)
-        return
-    prime = Noise(numbers[2], numbers[3]) if len(numbers) == 4 else None
-    place = p.lexer.span(p, 2)
-    p[0] = Location(name, reads, Noise(numbers[0], numbers[1]), prime, tuple(p[7]), span=place)
+    noises = _noises(p, p[4])
+    if noises is not None:
+        p[0] = Location(name, reads, *noises, tuple(p[7]), span=p.lexer.span(p, 2))
+
+
+_LAYOUT = "write (state, rate, mean), (state, rate, mean, rate', mean') or e.g. (state, d = 1/2)"
+
+
+def _noises(p: Any, given: list[tuple[str | None, Fraction]]) -> tuple[Noise, Noise | None] | None:
+    """Return the noise of the two samples from a state's numbers; None if they are no such."""
+    span = p.lexer.span(p, 4)
+    names = [name for name, _ in given]
+    values = [value for _, value in given]
+    if any(names):
+        named = {name: value for name, value in given if name is not None}
+        message = ""
+        if len(named) < len(given):
+            message = "either all numbers have a name of their own, or none"
+        elif "d" not in named or ("mu'" in named and "d'" not in named):
+            missing = "d'" if "d" in named else "d"
+            message = f"the rate '{missing}' is missing"
+        if message:
+            p.lexer.problems.report("syntax error", message, span, _LAYOUT)
+            return None
+        values = [named["d"], named.get("mu", Fraction(0))]
+        if "d'" in named:
+            values += [named["d'"], named.get("mu'", Fraction(0))]
+    if len(values) not in (2, 4):
+        message = f"a state has 2 or 4 numbers, got {len(values)}"
+        p.lexer.problems.report("syntax error", message, span, _LAYOUT)
+        return None
+    return Noise(*values[:2]), Noise(*values[2:]) if len(values) == 4 else None
 
 
 def p_kind(p: Any) -> None:
@@ -118,10 +126,16 @@ def p_state(p: Any) -> None:
 
 
 def p_numbers(p: Any) -> None:
-    """numbers : number
-    | numbers COMMA number"""
+    """numbers : parameter
+    | numbers COMMA parameter"""
     p[0] = p[1] if len(p) == 4 else []
     p[0].append(p[len(p) - 1])
+
+
+def p_parameter(p: Any) -> None:
+    """parameter : number
+    | PARAMETER EQ number"""
+    p[0] = (None, p[1]) if len(p) == 2 else (p[1], p[3])
 
 
 def p_number(p: Any) -> None:
@@ -269,9 +283,27 @@ def p_error(token: Any) -> None:
             hint = "further branches are written 'elseif (guard) then …'"
         case "NAME" if token.value in ("Lap", "lap"):
             hint = "the numbers of a state are the rate and the mean, e.g. '(q1, 1/4, 0)'"
+        case "EQ":
+            hint = "':=' assigns; comparisons are '<', '<=', '>' and '>='"
         case "COMMA":
             hint = "the parts of a transition are separated by ';'"
         case "AND" | "LT" | "LE" | "GT" | "GE":
             hint = "a guard is e.g. 'insample >= x && insample < y'"
     message = f"unexpected '{shorten(span.text)}'"
     token.lexer.problems.report("syntax error", message, span, hint)
+
+
+GRAMMAR = Grammar(
+    name="dipa",
+    start="blocks",
+    tokens=TOKENS,
+    precedence=(),
+    rules={
+        name: rule
+        for name, rule in globals().items()
+        if name.startswith("p_") and name != "p_error"
+    },
+    error=p_error,
+)
+
+_parser = cache(GRAMMAR.load)

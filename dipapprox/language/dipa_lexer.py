@@ -16,8 +16,9 @@ from dipapprox.source import SourceFile, Span
 KEYWORDS = frozenset(["if", "then", "elseif", "output", "goto", INSAMPLE, INSAMPLE_PRIME])
 
 TOKENS = (
-    "NUMBER", "NAME", "NONINPUT", "LT", "LE", "GT", "GE", "ASSIGN", "AND", "MINUS", "DIVIDE",
-    "LPAREN", "RPAREN", "COLON", "COMMA", "SEMICOLON", *sorted(word.upper() for word in KEYWORDS),
+    "NUMBER", "NAME", "PARAMETER", "NONINPUT", "LT", "LE", "GT", "GE", "ASSIGN", "EQ", "AND",
+    "MINUS", "DIVIDE", "LPAREN", "RPAREN", "COLON", "COMMA", "SEMICOLON",
+    *sorted(word.upper() for word in KEYWORDS),
 )  # fmt: skip
 
 
@@ -33,6 +34,7 @@ class _Rules:
     t_LT = "<"
     t_GT = ">"
     t_ASSIGN = ":="
+    t_EQ = "="
     t_AND = "&&"
     t_MINUS = "-"
     t_DIVIDE = "/"
@@ -51,6 +53,10 @@ class _Rules:
         r"""non-input\b"""
         return t
 
+    def t_PARAMETER(self, t: Any) -> Any:
+        r"""(d|mu)'?(?=\s*=)"""
+        return t
+
     def t_NAME(self, t: Any) -> Any:
         r"""[a-zA-Z_][a-zA-Z0-9_]*"""
         if t.value in KEYWORDS:
@@ -63,7 +69,6 @@ class _Rules:
         t.lexer.skip(1)
         hint = {
             "'": f"the second sample is written '{INSAMPLE_PRIME}'",
-            "=": "':=' assigns; comparisons are '<', '<=', '>' and '>='",
             "&": "conjunctions are written '&&'",
             "|": "a guard is a conjunction; write two branches",
         }.get(t.value[0], "")

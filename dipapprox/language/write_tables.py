@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dipapprox.language import dip, parser
+from dipapprox.language import dip, dipa, parser
 
-GRAMMARS = (parser.GRAMMAR, dip.GRAMMAR)
+GRAMMARS = (parser.GRAMMAR, dip.GRAMMAR, dipa.GRAMMAR)
 
 
 def main() -> None:

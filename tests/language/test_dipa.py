@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
-from dipapprox.language.dipa import build_dipa_parser, parse_dipa
+from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.dipa_printer import print_dipa
 
 _NAMES = st.text("abcxyz_019", max_size=4)
@@ -71,6 +71,22 @@ def test_numbers_comments_and_mirrored_comparisons() -> None:
     assert location.steps[0].guard == (Atom("x", True), Atom("y", False))
 
 
+def test_numbers_may_have_names() -> None:
+    """As the coupling paper gives them: rates alone."""
+    half, none = Noise(Fraction(1, 2), Fraction(0)), Fraction(0)
+    for numbers, insample, prime in [
+        ("d = 1/2", half, None),
+        ("d=1/2, d'=1/2", half, half),
+        ("d' = 3, mu=1, d = 1/2", Noise(Fraction(1, 2), Fraction(1)), Noise(Fraction(3), none)),
+        ("d=1/2,mu=0,d'=1/2,mu'=-1", half, Noise(Fraction(1, 2), Fraction(-1))),
+    ]:
+        (location,) = parse_dipa(f"(q1, {numbers}): output oa; goto q2").locations
+        assert (location.insample, location.insample_prime) == (insample, prime)
+    # A variable may have such a name.
+    (location,) = parse_dipa("(q1, 1, 0): mu := insample; output oa; goto q2").locations
+    assert location.steps[0].assigned == ("mu",)
+
+
 GOOD = "(q1, 1, 0): x := insample; output oa; goto q2"
 
 
@@ -82,6 +98,10 @@ GOOD = "(q1, 1, 0): x := insample; output oa; goto q2"
         ("(q1, 1, 0): x := insample; output oa; goto", "1:42", "unexpected end of the text"),
         ("(q1, 1): output oa; goto q2", "1:6", "a state has 2 or 4 numbers, got 1"),
         ("(q1, 1, 0, 1): output oa; goto q2", "1:6", "a state has 2 or 4 numbers, got 3"),
+        ("(q1, d = 1, 0): output oa; goto q2", "1:6", "either all numbers have a name"),
+        ("(q1, d = 1, d = 2): output oa; goto q2", "1:6", "either all numbers have a name"),
+        ("(q1, mu = 1): output oa; goto q2", "1:6", "the rate 'd' is missing"),
+        ("(q1, d = 1, mu' = 1): output oa; goto q2", "1:6", "the rate 'd'' is missing"),
         ("(q1, 1/0, 0): output oa; goto q2", "1:6", "'1/0' divides by 0"),
         ("(q1, 1, 0): output a; goto q2", "1:20", "the name of an output symbol begins with 'o'"),
         ("(s1, 1, 0): output oa; goto q2", "1:2", "the name of a state begins with 'q', got 's1'"),
@@ -128,17 +148,3 @@ def test_every_block_reports_its_error() -> None:
 def test_very_long_texts_are_refused() -> None:
     with pytest.raises(SourceError, match="more than 100000 symbols"):
         parse_dipa(f"{GOOD}\n" * 7000)
-
-
-class _Collector:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def __getattr__(self, level: str) -> object:
-        return lambda message, *args: self.lines.append(f"{level}: {message % args}")
-
-
-def test_the_grammar_has_no_conflicts() -> None:
-    collector = _Collector()
-    build_dipa_parser(debug=False, errorlog=collector)
-    assert not collector.lines
