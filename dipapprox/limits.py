@@ -8,12 +8,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached
 from dipapprox.locks import ProcessLock
 
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
+
+_BETWEEN_LOOKS = 0.001
+"""Seconds between two looks at the memory: asking the system takes as long as the work between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,17 @@ class Limits:
     states: int = 100_000
     pieces: int = 20_000
     started: float = field(default_factory=time.monotonic)
+    _looked: list[float] = field(default_factory=lambda: [-inf], compare=False, repr=False)
 
     def check(self) -> None:
         """Raise LimitReached if the time or the memory is used up. Cheap: call it in loops."""
-        if self.seconds is not None and time.monotonic() - self.started > self.seconds:
+        now = time.monotonic()
+        if self.seconds is not None and now - self.started > self.seconds:
             raise LimitReached(f"time limit: {self.seconds:g} s")
-        if self.memory is not None and peak_memory() > self.memory:
-            raise LimitReached(f"memory limit: {self.memory} MiB")
+        if self.memory is not None and now - self._looked[0] > _BETWEEN_LOOKS:
+            if peak_memory() > self.memory:
+                raise LimitReached(f"memory limit: {self.memory} MiB")
+            self._looked[0] = now
 
     def check_states(self, count: int) -> None:
         """Raise LimitReached if `count` symbolic states are too many."""

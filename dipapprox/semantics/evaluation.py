@@ -47,6 +47,7 @@ class Evaluator:
 
     def __init__(self, inputs: Iterable[core.Cell]) -> None:
         self._constants: dict[core.Value, StoredValue] = {}
+        self._of_node: dict[int, StoredValue] = {}  # the program keeps its nodes alive
         self._forms: dict[LinearForm, LinearForm] = {}
         self._inputs: dict[str, LinearForm | None] = {}
         for cell in inputs:
@@ -62,7 +63,10 @@ class Evaluator:
         """
         match expression:
             case core.Constant():
-                return self.constant(expression.value)
+                found = self._of_node.get(id(expression))
+                if found is None:
+                    found = self._of_node[id(expression)] = self.constant(expression.value)
+                return found
             case core.Variable():
                 return self.read(expression.name, state, expression.span)
             case core.Element():
@@ -116,6 +120,8 @@ class Evaluator:
         value = self.evaluate(expression, state)
         if isinstance(value, str):
             return value
+        if not value.terms:
+            return value.constant
         form = self._over_inputs(value, expression.span)
         self._know(form, state)
         return state.knowledge.instantiate(form).constant

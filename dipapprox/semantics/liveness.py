@@ -64,7 +64,7 @@ class _Walk:
     """
 
     def __init__(self, others: set[str]) -> None:
-        self.others = others
+        self.bits = dict.fromkeys(others, 0)
         self.places: dict[str, int] = {}
         self.after: dict[int, int] = {}
         self.before: dict[int, int] = {}
@@ -125,8 +125,11 @@ class _Walk:
         """Return the mask of cells."""
         mask = 0
         for name in names:
-            if name not in self.others:
-                mask |= 1 << self.places.setdefault(name, len(self.places))
+            bit = self.bits.get(name)
+            if bit is None:
+                bit = 1 << self.places.setdefault(name, len(self.places))
+                self.bits[name] = bit
+            mask |= bit
         return mask
 
     def overwritten(self, live: int, target: core.Variable | core.Element) -> int:

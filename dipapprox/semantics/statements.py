@@ -53,7 +53,10 @@ class Statements:
     ) -> None:
         self._evaluator = evaluator
         self._domains = domains
-        self._outputs = {cell.name: {v: v for v in cell.domain} for cell in program.outputs}
+        # The cells of an array have one domain.
+        known = {id(cell.domain): {v: v for v in cell.domain} for cell in program.outputs}
+        self._outputs = {cell.name: known[id(cell.domain)] for cell in program.outputs}
+        self._admitted: dict[tuple[int, int], core.Value] = {}
         self._samples: dict[tuple[object, ...], Sample] = {}
         self._drawn: dict[tuple[object, ...], LinearForm] = {}
         self._choices: dict[tuple[int, ChoiceLaw], int] = {}
@@ -80,12 +83,19 @@ class Statements:
     def assign(self, statement: core.Assign, state: State) -> list[State]:
         """Run target <- value."""
         name = self.target(state, statement.target)
-        if name in self._outputs:
-            self._set_output(
-                state, name, self._evaluator.concrete(statement.value, state), statement.span
-            )
-        else:
+        if name not in self._outputs:
             state.store[name] = self._evaluator.evaluate(statement.value, state)
+            return [state]
+        # Constants by identity, which the program keeps: fractions hash slowly.
+        key = id(self._outputs[name]), id(statement.value)
+        known = self._admitted.get(key)
+        if known is not None:
+            state.set_output(name, known)
+            return [state]
+        value = self._evaluator.concrete(statement.value, state)
+        found = self._set_output(state, name, value, statement.span)
+        if isinstance(statement.value, core.Constant):
+            self._admitted[key] = found
         return [state]
 
     def put(self, state: State, name: str, value: core.Value, span: Span | None) -> None:
@@ -95,7 +105,9 @@ class Statements:
         else:
             state.store[name] = self._evaluator.constant(value)
 
-    def _set_output(self, state: State, name: str, value: core.Value, span: Span | None) -> None:
+    def _set_output(
+        self, state: State, name: str, value: core.Value, span: Span | None
+    ) -> core.Value:
         domain = self._outputs[name]
         found = domain.get(value)
         if found is None:
@@ -107,6 +119,7 @@ class Statements:
                 name,
             )
         state.set_output(name, found)
+        return found
 
     def draw(self, statement: core.Draw, state: State) -> list[State]:
         """Run target <- a fresh sample."""
@@ -123,7 +136,9 @@ class Statements:
                     "integer noise needs an integer mean",
                 )
         # By identity, which is equality for what an evaluator returns: forms hash slowly.
-        key = (statement.site, statement.family, id(mean), statement.scale)
+        scale = statement.scale
+        ratio = scale.coefficient.as_integer_ratio()
+        key = statement.site, statement.family, id(mean), scale.power, ratio
         symbol = self._drawn.get(key)
         if symbol is None:
             number = len(self._drawn)
