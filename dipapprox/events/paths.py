@@ -47,7 +47,7 @@ class PathStar:
         leaf: The number of the newest leaf.
         above: Whether the newest leaf lies above the centre.
         newest: The sample of the newest leaf.
-        largest: The largest of all samples, the centre among them.
+        largest: The largest sample of a leaf.
     """
 
     parent: PathStar | None
@@ -59,12 +59,12 @@ class PathStar:
     largest: int
 
     def has(self, sample: int) -> bool:
-        """Whether a sample is in the star. Most are new, and larger than all of it."""
+        """Whether a sample has a leaf. Most are new, and larger than those that have."""
         if sample > self.largest:
             return False
         node: PathStar | None = self
         while node is not None:
-            if sample in (node.newest, node.centre):
+            if sample == node.newest:
                 return True
             node = node.parent
         return False
@@ -93,21 +93,26 @@ class StarReader:
         while node is not None and node.length >= 2 and id(node) not in self._found:
             waiting.append(node)
             node = node.parent
+        self._paths += waiting
         while waiting:
             node = waiting.pop()
             self._found[id(node)] = self._extended(node)
-            self._paths.append(node)
         return None if path is None else self._found.get(id(path))
 
     def _extended(self, node: Path) -> PathStar | None:
         """Read a node whose parent has been read."""
         assert node.parent is not None
-        ends = _ends(node.constraint)
+        constraint = node.constraint
+        parent = self._found[id(node.parent)] if node.length > 2 else None
+        if node.length > 2 and parent is None:
+            return None
+        if parent and isinstance(constraint, SampleComparison) and not self._integers:
+            return self._compared(parent, constraint)
+        ends = _ends(constraint)
         if ends is None or not self._integers.isdisjoint(ends):
             return None
-        if node.length > 2:
-            parent = self._found[id(node.parent)]
-            return None if parent is None else self._grown(parent, node.constraint, ends)
+        if parent is not None:
+            return self._grown(parent, constraint, ends)
         # The second guard decides which sample of the first one is the centre.
         first = _ends(node.parent.constraint)
         if first is None:
@@ -124,10 +129,21 @@ class StarReader:
             sample = ends[0] if ends[1] == centre else ends[1]
             leaf, above = self._leaf(node.constraint, centre, sample)
             centre_number = self._unchanged(centre)
-            largest = max(centre, sample)
-            self._single[key] = PathStar(None, centre, centre_number, leaf, above, sample, largest)
+            self._single[key] = PathStar(None, centre, centre_number, leaf, above, sample, sample)
             self._paths.append(node)
         return self._single[key]
+
+    def _compared(self, parent: PathStar, comparison: SampleComparison) -> PathStar | None:
+        """The same as `_grown` for nearly all nodes."""
+        small, large, _ = comparison
+        centre = parent.centre
+        above = small == centre
+        sample = large if above else small
+        if (not above and large != centre) or parent.has(sample):
+            return None
+        largest = sample if sample > parent.largest else parent.largest
+        leaf = self._unchanged(sample)
+        return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
 
     def _grown(
         self, parent: PathStar, constraint: Constraint, ends: tuple[int, int]

@@ -29,6 +29,7 @@ some row places the fixed points so.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
@@ -39,7 +40,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import Cone
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear_extensions import extension_share
+from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.state import Guard, InputCondition
 
@@ -129,13 +130,14 @@ def _union(orders: Sequence[Order], points: Points) -> Order | None:
     if whole is None:
         return None
     total = Fraction(0)
-    for order in orders:
-        share = extension_share(order)
-        if share is None:
-            return None
-        total += share
-        if total > whole:
-            return None
+    hooks = Counter(map(nested_hooks, orders))  # most shares are alike, and sums of fractions slow
+    for order in orders if hooks.pop(None, 0) else ():
+        if nested_hooks(order) is None:
+            share = extension_share(order)
+            if share is None:
+                return None
+            total += share
+    total += sum((Fraction(count, each) for each, count in hooks.items() if each), Fraction(0))
     return result if total == whole else None
 
 

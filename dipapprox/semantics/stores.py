@@ -7,12 +7,17 @@ costs O(n log n) in time and memory, all its copies included, and a look-up O(lo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from typing import Generic, TypeVar
 
 V = TypeVar("V", bound=object)
 
 _Layers = tuple[dict[str, V], ...]
+
+
+_FEW = 4
+"""So many cells are compared one by one."""
 
 
 class Store(Generic[V]):
@@ -71,25 +76,21 @@ class Store(Generic[V]):
         """Whether the same cells have equal values; only what is not shared is looked at."""
         if self._count != other._count:
             return False
-        names = assigned_apart((self, other))
+        if self._layers is other._layers and not self._own and not other._own:
+            return True
+        few = self._count <= _FEW
+        names = (name for name, _ in self.items()) if few else assigned_apart((self, other))
         return all(self.get(name) == other.get(name) for name in names)
 
 
 def assigned_apart(stores: Sequence[Store[V]]) -> set[str]:
     """Return the names of all cells, at least, whose values may differ between copies."""
-    base = stores[0]._layers
-    shared = len(base)
-    for cells in stores:
-        layers = cells._layers
-        if layers is base:
-            continue
-        shared = min(shared, len(layers))
-        while shared and any(layers[-k] is not base[-k] for k in range(1, shared + 1)):
-            shared -= 1
+    layers = {id(layer): layer for store in stores for layer in store._layers}
+    holders = Counter([id(layer) for store in stores for layer in store._layers])
     names = set[str]()
-    for cells in stores:
-        names.update(cells._own)
-        layers = cells._layers
-        for layer in layers[: len(layers) - shared]:
-            names.update(layer)
+    for store in stores:
+        names.update(store._own)
+    for number, count in holders.items():
+        if count < len(stores):
+            names.update(layers[number])
     return names
