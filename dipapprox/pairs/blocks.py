@@ -9,6 +9,7 @@ at most one cut of each size per cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from math import prod
 
@@ -54,9 +55,13 @@ class RowNumbers:
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._domains = tuple(cell.domain for cell in cells)
+        self.count = prod(map(len, self._domains))
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart rows are that differ by 1 in one cell; as long numbers as there are cells."""
         sizes = [len(domain) for domain in self._domains]
-        self.count = prod(sizes)
-        self.strides = tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
+        return tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
 
     def row(self, number: int) -> InputRow:
         """Return the row with a number."""

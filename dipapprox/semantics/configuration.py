@@ -191,6 +191,21 @@ def split_on_guard(
     return [state], [negative]
 
 
+def cones_of(paths: Iterable[Path | None], points: Points) -> Iterator[Cone]:
+    """Yield the cones of paths with undecided guards only; what paths share is read once."""
+    known: dict[int, Cone] = {}
+    for path in paths:
+        waiting = []
+        node = path
+        while node is not None and id(node) not in known:
+            waiting.append(node)
+            node = node.parent
+        cone = Cone() if node is None else known[id(node)]
+        for node in reversed(waiting):
+            cone = known[id(node)] = cone.assume(node.constraint, points)
+        yield cone
+
+
 def cone_of(guards: Iterable[Guard], points: Points) -> Cone:
     """Return the cone of guards, but for those that contradict the ones before them."""
     cone = Cone()

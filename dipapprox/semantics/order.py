@@ -54,6 +54,9 @@ class Points:
         self._known_below: dict[int, int] = {}
         self._known_above: dict[int, int] = {}
 
+    def __len__(self) -> int:
+        return len(self._points)
+
     def pair(self, guard: Constraint) -> Pair | None:
         """Return the comparison of two points that a guard is, or None."""
         if isinstance(guard, SampleComparison):

@@ -9,7 +9,7 @@ from operator import xor
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.configuration import State, are_contradictory
+from dipapprox.semantics.configuration import State, are_contradictory, cones_of
 from dipapprox.semantics.diagnosis import describe_fault
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.feasibility import can_be_taken, supports
@@ -19,6 +19,9 @@ from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import FinalState, Valuation, guards_of
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
+
+_MANY_POINTS = 4096
+"""An order has as many bits for a point: those of thousands of ended states are not kept."""
 
 
 class PathEnds:
@@ -54,6 +57,8 @@ class PathEnds:
         for state in states:
             if len(state.outputs) == len(self._outputs):
                 self.states.append(state)
+                if state.cone is not None and len(self._points) > _MANY_POINTS:
+                    state.cone = state.pending = None
                 continue
             self.refused ^= state.share
             for cell in self._outputs:
@@ -97,6 +102,7 @@ class PathEnds:
         """
         finals = self.states
         if merge:
+            self._restore_cones()
             finals = join_states(finals, NOTHING_LIVE, self._points, self._limits)
         if reduce(xor, (state.share for state in finals), self.refused):
             raise BrokenInvariant("symbolic states were lost during execution")
@@ -104,6 +110,15 @@ class PathEnds:
         if not merge:
             found.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
         return found
+
+    def _restore_cones(self) -> None:
+        """Build the cones anew of states that may have outputs in common."""
+        alike: dict[int, list[State]] = {}
+        for state in self.states:
+            alike.setdefault(state.fingerprint, []).append(state)
+        bare = [s for group in alike.values() if len(group) > 1 for s in group if s.cone is None]
+        for state, cone in zip(bare, cones_of([s.path for s in bare], self._points), strict=True):
+            state.cone = cone
 
     def _final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""
