@@ -59,7 +59,7 @@ class RowNumbers:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """How far apart rows are that differ by 1 in one cell; as long numbers as there are cells."""
+        """How far apart rows are that differ by 1 in one cell: numbers of a bit for each cell."""
         sizes = [len(domain) for domain in self._domains]
         return tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
 

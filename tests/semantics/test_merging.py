@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.semantics import endings
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import Guard, guards_of
@@ -26,6 +28,20 @@ from tests.semantics.test_execution import check_partition
 
 BIT = cells("out", 1, (0, 1))
 BELOW_ONE = Guard(LinearForm(((0, Fraction(1)),), Fraction(-1)), False)  # sample 0 is at most 1
+
+HIDDEN = replace(
+    sparse_vector(4),
+    outputs=BIT,
+    body=tuple(
+        assign("out[1]", 0)
+        if isinstance(each, core.Assign)
+        else replace(each, then=(assign("out[1]", 1), core.Exit()))
+        if isinstance(each, core.If)
+        else each
+        for each in sparse_vector(4).body
+    ),
+)
+"""Whether any answer is positive."""
 
 
 def merged_guards(example: core.Program) -> list[tuple[Guard, ...]]:
@@ -163,3 +179,13 @@ def test_orders_merge_only_for_the_same_inputs(condition: tuple[str, str, object
     example = program(cells("q", 2, (0, 1)), BIT, [draw("r", 0, 0), draw("s", 0, 1), branch])
     assert len(execute(example, True, Limits()).states) == 4
     check_partition(example, True, 1, 20)
+
+
+@pytest.mark.parametrize("example", [sparse_vector(5), noisy_extreme(5), HIDDEN])
+def test_orders_of_ended_states_are_built_anew(
+    example: core.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large programs keep the paths of ended states only: what becomes of them is the same."""
+    expected = merged_guards(example)
+    monkeypatch.setattr(endings, "_MANY_POINTS", -1)
+    assert merged_guards(example) == expected
