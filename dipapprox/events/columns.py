@@ -19,7 +19,10 @@ FEW = 24
 """Up to so many rows, a loop in Python is faster than numpy's set-up."""
 
 _DENSE = 2**16
-"""Numbers below this are tallied rather than sorted."""
+"""Numbers below this are tallied rather than sorted, if there are not much fewer of them."""
+
+_SPARSE = 16
+"""How many times as large as their count numbers may be for that."""
 
 Bag = tuple[tuple[int, int], ...]
 """A multiset of numbers: (number, how often), ascending."""
@@ -29,7 +32,7 @@ def mapped(column: Column, image: Callable[[int], int]) -> Column:
     """Apply a function to every number >= 0; it is asked once for each distinct number."""
     if len(column) <= FEW:
         return np.array([image(number) for number in column.tolist()], np.int64)
-    if int(column.max()) < _DENSE:
+    if int(column.max()) < min(_DENSE, _SPARSE * len(column)):
         present = np.flatnonzero(np.bincount(column))
         table = np.zeros(int(present[-1]) + 1, np.int64)
         table[present] = [image(number) for number in present.tolist()]

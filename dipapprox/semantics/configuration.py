@@ -134,6 +134,15 @@ class State:
         self.fingerprint ^= hash((name, id(value)))
         self.outputs[name] = value
 
+    def fingerprint_but(self, names: Iterable[str]) -> int:
+        """Return the fingerprint of the outputs without some of them."""
+        found = self.fingerprint
+        for name in names:
+            value = self.outputs.get(name)
+            if value is not None:
+                found ^= hash((name, id(value)))
+        return found
+
     def fork(self) -> State:
         """Return a copy that may be changed independently; it takes a part of the share."""
         share = getrandbits(_SHARE_BITS)

@@ -24,6 +24,7 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.cells import cells_of
 from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
+from dipapprox.semantics.dataflow import Use, use_of
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.join_points import join_states
@@ -129,6 +130,8 @@ class _Run:
         self.number = Numbering().number
         self.chains = Chains(*parts, self.number, self.ends.refuse)
         self.rounds = 0
+        self.outputs = frozenset(cell.name for cell in program.outputs)
+        self.uses: dict[int, Use] = {}  # by the identity of a block
 
     def start(self) -> State:
         return State(Store(), Store(), self.knowledge, Cone() if self.merge else None)
@@ -246,8 +249,30 @@ class _Run:
             failed += more_failed
             self.limits.check()
             self.check_states(len(held) + len(failed))
+        live = self.live.after.get(id(statement))
+        held = self.meet(live, statement.then, held)
+        failed = self.meet(live, statement.otherwise, failed)
         result = self.block(statement.then, held) + self.block(statement.otherwise, failed)
-        return self.join(self.live.after.get(id(statement)), result)
+        return self.join(live, result)
+
+    def meet(self, live: CellSet | None, block: core.Block, states: list[State]) -> list[State]:
+        """Merge states that differ in what a block overwrites: it runs once for all of them.
+
+        Args:
+            live: What is live after the block; None if states do not meet there.
+            block: It follows.
+            states: They are used up.
+        """
+        if not self.merge or live is None or not block or len(states) < 2:
+            return states
+        use = self.uses.get(id(block))
+        if use is None:
+            use = self.uses[id(block)] = use_of(block)
+        dead = use.overwrites - use.reads
+        if use.exits or not dead:
+            return states
+        needed = live.changed(use.reads, dead)
+        return join_states(states, needed, self.points, self.limits, dead & self.outputs)
 
     def decide(self, statement: core.If | core.While, state: State) -> Split:
         number = self.number(statement)

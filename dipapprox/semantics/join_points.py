@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -13,11 +13,22 @@ from dipapprox.semantics.stores import assigned_apart
 
 
 def join_states(
-    states: list[State], live: Container[str], points: Points, limits: Limits
+    states: list[State],
+    live: Container[str],
+    points: Points,
+    limits: Limits,
+    dead: Collection[str] = (),
 ) -> list[State]:
     """Merge states with equal outputs and `live` variables as far as possible.
 
     The first of those that become one stands for all.
+
+    Args:
+        states: They are used up.
+        live: The variables that matter.
+        points: The points of the run.
+        limits: Budget of time.
+        dead: Outputs that do not matter, for they are about to be assigned.
     """
     if len(states) < 2:
         return states
@@ -26,13 +37,14 @@ def join_states(
     groups: dict[tuple[int, ...], list[list[State]]] = {}
     for state in states:
         # By identity: equal values are one object.
-        key = (state.fingerprint, *[id(state.store.get(name)) for name in cells])
+        fingerprint = state.fingerprint_but(dead) if dead else state.fingerprint
+        key = (fingerprint, *[id(state.store.get(name)) for name in cells])
         alike = groups.get(key)
         if alike is None:
             groups[key] = [[state]]
             continue
         for group in alike:
-            if group[0].outputs.equals(state.outputs):
+            if group[0].outputs.equals(state.outputs, dead):
                 group.append(state)
                 break
         else:

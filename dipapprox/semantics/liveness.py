@@ -26,6 +26,14 @@ class CellSet(Container[str]):
         place = self.places.get(name) if isinstance(name, str) else None
         return place is not None and bool(self.mask >> place & 1)
 
+    def changed(self, more: Iterable[str], less: Iterable[str]) -> CellSet:
+        """Return the set with some cells of the program, and without others."""
+        added, taken = (
+            sum(1 << self.places[name] for name in set(names) if name in self.places)
+            for names in (more, less)
+        )
+        return CellSet(self.places, (self.mask | added) & ~taken)
+
 
 NOTHING_LIVE = CellSet({}, 0)
 

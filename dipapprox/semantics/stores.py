@@ -72,15 +72,22 @@ class Store(Generic[V]):
                     seen.add(name)
                     yield name, value
 
-    def equals(self, other: Store[V]) -> bool:
-        """Whether the same cells have equal values; only what is not shared is looked at."""
-        if self._count != other._count:
-            return False
+    def equals(self, other: Store[V], but: Container[str] = ()) -> bool:
+        """Whether the same cells have equal values; only what is not shared is looked at.
+
+        Args:
+            other: To be compared with.
+            but: Cells that may differ, or have no value in one of the two.
+        """
         if self._layers is other._layers and not self._own and not other._own:
             return True
-        few = self._count <= _FEW
-        names = (name for name, _ in self.items()) if few else assigned_apart((self, other))
-        return all(self.get(name) == other.get(name) for name in names)
+        if not but and self._count != other._count:
+            return False
+        if max(self._count, other._count) <= _FEW:
+            names = {name for store in (self, other) for name, _ in store.items()}
+        else:
+            names = assigned_apart((self, other))
+        return all(name in but or self.get(name) == other.get(name) for name in names)
 
 
 def assigned_apart(stores: Sequence[Store[V]]) -> set[str]:

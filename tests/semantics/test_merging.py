@@ -11,9 +11,11 @@ from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics import endings
+from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import Guard, guards_of
+from dipapprox.semantics.statements import Statements
 from tests.semantics.examples import (
     assign,
     cells,
@@ -189,3 +191,33 @@ def test_orders_of_ended_states_are_built_anew(
     expected = merged_guards(example)
     monkeypatch.setattr(endings, "_MANY_POINTS", -1)
     assert merged_guards(example) == expected
+
+
+def test_a_branch_runs_once_for_states_that_differ_in_what_it_overwrites(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that were the largest so far are forgotten before the new one is assigned."""
+    runs = 0
+    assign_one = Statements.assign
+
+    def counted(self: Statements, statement: core.Assign, state: State) -> list[State]:
+        nonlocal runs
+        runs += 1
+        return assign_one(self, statement, state)
+
+    monkeypatch.setattr(Statements, "assign", counted)
+    execute(noisy_extreme(20), True, Limits())
+    assert runs == 2 * 20
+
+
+def test_what_a_branch_reads_before_it_overwrites_it_matters() -> None:
+    """Both cells are overwritten; only one of them without being read."""
+    first = choose(compare("x", ">", "y"), [assign("a", 1), assign("out[1]", 1)], [assign("a", 2)])
+    swap = [assign("b", "a"), assign("a", 0), assign("out[1]", 0)]
+    second = choose(compare("z", ">", "y"), swap, [assign("b", 0), assign("out[1]", 1)])
+    last = choose(compare("b", "=", 2), [assign("out[1]", 2)])
+    draws = [draw(name, 0, k) for k, name in enumerate("xyz")]
+    body = [*draws, assign("out[1]", 0), first, second, last]
+    example = program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1, 2)), body)
+    check_partition(example, True, 1, 40)
+    assert len(execute(example, True, Limits()).outputs()) == 3

@@ -47,6 +47,7 @@ def test_cells_do_what_copied_dictionaries_do(
         for other, others in zip(stores, expected, strict=True):
             assert cells.equals(other) == (values == others)
             differing = {n for n in values | others if values.get(n) != others.get(n)}
+            assert cells.equals(other, {"x[0]", "x[1]"}) == (differing <= {"x[0]", "x[1]"})
             assert differing <= assigned_apart([cells, other])
 
 
