@@ -56,11 +56,11 @@ class Variables:
 
     def _laws(self, change: Change) -> Table:
         sample = self._samples[change.sample]
-        mean = sample.mean
+        mean, scale, family = sample.mean, self._scales[change.sample], sample.family
         if not change.is_nothing:
             mean = mean.scaled(change.factor) + change.shift
-        scale = abs(change.factor) * self._scales[change.sample]
-        family = MIRRORED[sample.family] if change.factor < 0 else sample.family
+            scale *= abs(change.factor)
+            family = MIRRORED[family] if change.factor < 0 else family
         names, solutions = mean.inputs(), self._solutions
 
         def law(values: tuple[Value, ...]) -> int:

@@ -192,12 +192,14 @@ def _terms(
     shape = len(layer.spent), len(steps)
     lower = np.repeat(layer.lower[:, None], shape[1], axis=1)
     upper = np.repeat(layer.upper[:, None], shape[1], axis=1)
+    known_first: _Parts = {}
+    known_second: _Parts = {}
     for each in stage.completed:
         limits.check()
         of = values[each.output]
         own = each.weights[stage.cell][None, :]
-        first = _sums(layer.first, before, each.weights)[:, None] + own
-        second = _sums(layer.second, before, each.weights)[:, None] + own
+        first = _sums(layer.first, before, each.weights, known_first)[:, None] + own
+        second = _sums(layer.second, before, each.weights, known_second)[:, None] + own
         u = np.searchsorted(of.codes, first)[:, steps.first]
         v = np.searchsorted(of.codes, second)[:, steps.second]
         least, most = of.bounds.least(u, v), of.bounds.most(u, v)
@@ -299,12 +301,37 @@ def _best(groups: Integers, sums: Numbers) -> NDArray[np.intp]:
     return order[ends]
 
 
-def _sums(codes: Codes, cells: Sequence[int], weights: Weights) -> Integers:
-    total = np.zeros(len(codes), dtype=np.int64)
+_Parts = dict[bytes, tuple[frozenset[int], Integers]]
+"""By a table: columns, and for every state the sum of what the table says of their codes."""
+
+_FEW_COLUMNS = 4
+"""So many are added up anew."""
+
+
+def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -> Integers:
+    """Add up the weights of the codes in every state.
+
+    Args:
+        known: Sums over the same codes; grows. Outputs that like cells have differ in few of them.
+    """
+    groups: dict[bytes, tuple[Integers, list[int]]] = {}
     for column, cell in enumerate(cells):
         table = weights.get(cell)
         if table is not None:
-            total += table[codes[:, column]]
+            groups.setdefault(table.tobytes(), (table, []))[1].append(column)
+    total = np.zeros(len(codes), dtype=np.int64)
+    for key, (table, columns) in groups.items():
+        own = frozenset(columns)
+        before, part = known.get(key, (frozenset[int](), np.zeros_like(total)))
+        if len(before ^ own) >= len(own):
+            before, part = frozenset(), np.zeros_like(total)
+        for column in own - before:
+            part = part + table[codes[:, column]]
+        for column in before - own:
+            part = part - table[codes[:, column]]
+        if len(own) > _FEW_COLUMNS:
+            known[key] = own, part
+        total += part
     return total
 
 
