@@ -10,7 +10,7 @@ import pytest
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics import endings
+from dipapprox.semantics import path_ends
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
@@ -189,7 +189,7 @@ def test_orders_of_ended_states_are_built_anew(
 ) -> None:
     """Large programs keep the paths of ended states only: what becomes of them is the same."""
     expected = merged_guards(example)
-    monkeypatch.setattr(endings, "_MANY_POINTS", -1)
+    monkeypatch.setattr(path_ends, "_MANY_POINTS", -1)
     assert merged_guards(example) == expected
 
 
