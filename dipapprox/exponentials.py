@@ -111,6 +111,17 @@ class ExponentialPolynomial:
             case _:
                 return None
 
+    def as_multiple_of(self, other: ExponentialPolynomial) -> Fraction | None:
+        """The constant c != 0 with self = c * other; None if there is none."""
+        if not self.terms or len(self.terms) != len(other.terms):
+            return None
+        multiple = self.terms[0][1] / other.terms[0][1]
+        same = all(
+            key == key_ and c == multiple * c_
+            for (key, c), (key_, c_) in zip(self.terms, other.terms, strict=True)
+        )
+        return multiple if same else None
+
 
 def exponential_sum(functions: Iterable[ExponentialPolynomial]) -> ExponentialPolynomial:
     """Add up any number of exponential polynomials."""
@@ -145,7 +156,7 @@ class ExponentialRatio:
     def of(
         cls, numerator: ExponentialPolynomial, factors: Mapping[ExponentialPolynomial, int]
     ) -> ExponentialRatio:
-        """Normalise: constant factors go into the numerator.
+        """Normalise: constant factors go into the numerator, which is no multiple of a factor.
 
         Raises:
             ZeroDivisionError: If a factor is the zero function.
@@ -157,6 +168,12 @@ class ExponentialRatio:
                 kept[factor] = kept.get(factor, 0) + exponent
             else:
                 numerator = numerator.scaled(1 / value**exponent)
+        for factor, exponent in kept.items():
+            if exponent and (multiple := numerator.as_multiple_of(factor)) is not None:
+                # A constant is left, which is no multiple of another factor.
+                numerator = ExponentialPolynomial.constant(multiple)
+                kept[factor] -= 1
+                break
         order = sorted(((f, e) for f, e in kept.items() if e), key=lambda each: each[0].terms)
         return cls(numerator, tuple(order) if numerator else ())
 

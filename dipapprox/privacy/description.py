@@ -72,6 +72,11 @@ def interval(enclosure: Enclosure) -> str:
     return lower if lower == upper else f"[{lower}, {upper}]"
 
 
+def known_to_be(enclosure: Enclosure) -> str:
+    """Write what is known of a number: "in [lower, upper]", or "= number" if it is one."""
+    return f"{'in' if enclosure.width else '='} {interval(enclosure)}"
+
+
 def count(number: int, noun: str) -> str:
     """Write a number of things."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -115,8 +115,9 @@ def test_cheap_evidence_first() -> None:
         assert isinstance(answer.evidence, kind)
 
 
-def test_the_factors_multiply_to_the_function() -> None:
-    function = OMEGA**2 * (EPS - constant(F(1, 3))) ** 4 * (exp(1) + EPS - constant(F(1, 2)))
+@pytest.mark.parametrize("zero", [F(1, 3), F(-1), F(-5, 2)])
+def test_the_factors_multiply_to_the_function(zero: Fraction) -> None:
+    function = OMEGA**2 * (EPS - constant(zero)) ** 4 * (exp(1) + EPS - constant(F(1, 2)))
     answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Nonnegative)
     assert isinstance(answer.evidence, Factors)

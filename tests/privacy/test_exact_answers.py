@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dipapprox import decide, parse, profile, verify
 from dipapprox.errors import UserError
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Program
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
@@ -328,3 +329,14 @@ def test_no_certificate_rather_than_one_that_is_refuted(
     run("decide", str(program), *words, "--certificate", str(record))
     assert not record.exists()
     assert run("decide", str(program), *words)[0] == 0
+
+
+def test_a_probability_that_is_one_in_another_form_is_one() -> None:
+    program = with_bit(
+        "x <- DLap(q, 1/(2*eps))", "out <- 0", "if x <= 0 and q = 1 then out <- 1 end"
+    )
+    violation = decide(program).violation
+    assert violation is not None
+    assert violation.left is not None
+    assert violation.left.lower == violation.left.upper == 1
+    assert [row.form for row in violation.rows] == [ExponentialRatio.constant(1)]

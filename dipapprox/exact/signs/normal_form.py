@@ -1,7 +1,7 @@
 """Exponential polynomials as integer polynomials in ε and y = e^(-ρε), prepared for sign questions.
 
 In: an `ExponentialPolynomial` that is not the zero function. Out: its exact rational zeros, split
-off, and a `NormalForm`: the same function up to positive factors, with the largest rate 0.
+off, those below 0 too (what divides a function belongs to the proof of its sign), and a `NormalForm`: the same function up to positive factors, with the largest rate 0.
 
 The mathematics that makes signs decidable (DiPC, decision of Theorem 12; Lindemann). Write
 G(ε) = F(ε, e^(-ρε)) with F in Z[x, y] and ρ > 0 rational, and D = ∂_x - ρ y ∂_y, so that
@@ -84,10 +84,10 @@ class NormalForm:
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """f(ε) = positive function * Π (ε - a)^m * G(ε), G without rational zeros > 0.
+    """f(ε) = c ε^n e^(qε) * Π (ε - a)^m * G(ε) with c > 0, G without rational zeros but 0.
 
     Attributes:
-        rational_zeros: (a, m), a > 0 ascending, m >= 1.
+        rational_zeros: (a, m), a != 0 ascending, m >= 1.
         form: G; its smallest j is 0 and its coefficients have no common divisor.
     """
 
@@ -116,7 +116,7 @@ def normal_form(function: ExponentialPolynomial) -> NormalForm:
 
 
 def reduce_function(function: ExponentialPolynomial) -> Reduced:
-    """Split the positive rational zeros off a function that is not the zero function."""
+    """Split the rational zeros off a function that is not the zero function."""
     form = normal_form(function)
     if any(sum(1 for c in row if c) == 1 for _, row in form.groups):
         # A monomial P_j: the P_j share no zero but 0.
@@ -129,9 +129,7 @@ def reduce_function(function: ExponentialPolynomial) -> Reduced:
             continue
         zero = Fraction(-int(factor[0]), int(factor[1]))
         divisor *= (factor if factor[1] > 0 else -factor) ** multiplicity
-        if zero > 0:
-            found.append((zero, multiplicity))
-    # Linear factors with zeros <= 0 are positive for ε > 0, their leading coefficient being > 0.
+        found.append((zero, multiplicity))
     groups = tuple((j, _integers(fmpz_poly(list(row)) // divisor)) for j, row in form.groups)
     return Reduced(tuple(sorted(found)), NormalForm(form.rate, groups))
 

@@ -59,8 +59,8 @@ class Factors:
 
     Attributes:
         sign: 1 or -1.
-        rational_zeros: (a, m), a > 0, ascending: also those outside the interval.
-        parts: The other factors; without rational zeros > 0.
+        rational_zeros: (a, m), a != 0, ascending: also those outside the interval.
+        parts: The other factors; without rational zeros.
         distinct: Whether it is known that no two parts share a zero > 0.
     """
 

@@ -24,7 +24,15 @@ from dipapprox.privacy.decisions.range_words import (
     outer_fields,
     ranges_text,
 )
-from dipapprox.privacy.description import Description, Table, count, interval, known, seconds_text
+from dipapprox.privacy.description import (
+    Description,
+    Table,
+    count,
+    interval,
+    known,
+    known_to_be,
+    seconds_text,
+)
 from dipapprox.privacy.notation import (
     ends,
     parameter_fields,
@@ -309,7 +317,7 @@ class Decision(Result):
         factor = "e^ε" if self.budget == 1 else f"e^({self.budget} ε)"
         left = right = ""
         if violation.left is not None and violation.right is not None:
-            left, right = f" in {interval(violation.left)}", f" in {interval(violation.right)}"
+            left, right = (f" {known_to_be(side)}" for side in (violation.left, violation.right))
         lines = [f"Pr[O | input]{left} > {factor} Pr[O | adjacent] + δ{right}"]
         if violation.not_enclosed is not None:
             lines[0] += f": {violation.not_enclosed}"

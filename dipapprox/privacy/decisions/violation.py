@@ -207,6 +207,7 @@ def _sides(
                 or left.lower <= right.upper
             ):
                 continue
+            left = left.intersect(UNIT, "the exact form of a probability")
             right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
             return Sides(first, second, left, right, Enclosure(below.lower, above.upper))
     except LimitReached as limit:

@@ -48,6 +48,7 @@ FUNCTIONS = {
     "a parabola": E(1, 2) - E(2, 1) + E(Fraction(11, 10)),
     "slow to grow": E(1) - E(3, rate=-1) + E(3, rate=-2) - E(Fraction(999, 1000), rate=-3),
     "flat at 0": (E(1) - E(1, rate=-1)) ** 4 * NEAR_DOUBLE,
+    "rational zeros below 0": (E(1, 1) + E(1)) ** 2 * (E(2) + E(1, 1)) * NEAR_DOUBLE,
     "many factors": (E(1) - E(2, rate=-1)) ** 2 * (E(1, 1) - E(2) + E(3, rate=-1)) ** 3,
 }
 
