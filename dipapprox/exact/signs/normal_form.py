@@ -1,7 +1,8 @@
 """Exponential polynomials as integer polynomials in ε and y = e^(-ρε), prepared for sign questions.
 
 In: an `ExponentialPolynomial` that is not the zero function. Out: its exact rational zeros, split
-off, those below 0 too (what divides a function belongs to the proof of its sign), and a `NormalForm`: the same function up to positive factors, with the largest rate 0.
+off, those below 0 too (what divides a function belongs to the proof of its sign), and a
+`NormalForm`: the same function up to positive factors, with the largest rate 0.
 
 The mathematics that makes signs decidable (DiPC, decision of Theorem 12; Lindemann). Write
 G(ε) = F(ε, e^(-ρε)) with F in Z[x, y] and ρ > 0 rational, and D = ∂_x - ρ y ∂_y, so that
