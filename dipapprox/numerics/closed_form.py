@@ -46,7 +46,11 @@ class ClosedForms:
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] one by one, each in microseconds; see `Method.enclose`."""
-        return Answers.of([enclose_closed_form(event, bits) for event in events])
+        answers = []
+        for event in events:
+            limits.check()
+            answers.append(enclose_closed_form(event, bits))
+        return Answers.of(answers)
 
 
 def is_half_space(event: Connected) -> TypeGuard[Event]:

@@ -33,7 +33,7 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
-from dipapprox.pairs.moves import FREE, Moves, budget_of
+from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, budget_of
 
 Pair = tuple[InputRow, InputRow]
 
@@ -116,7 +116,7 @@ def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pa
     """
     if isinstance(adjacency, Listed):
         return iter(in_both_orders(adjacency.pairs))
-    return _stream(cells, _moves(cells, adjacency), budget_of(adjacency))
+    return _stream(cells, _relations(cells, adjacency), budget_of(adjacency))
 
 
 def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
@@ -136,8 +136,8 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     budget = budget_of(adjacency)
     ways = {FREE: 1}
     rows = 1
-    for cell, moves in zip(cells, _moves(cells, adjacency), strict=True):
-        changes = moves.costs()
+    for cell, relation in zip(cells, _relations(cells, adjacency), strict=True):
+        changes = relation.costs()
         if changes is None or len(ways) * len(changes) > _MOST_COSTS:
             return None
         steps = {**changes, FREE: changes.get(FREE, 0) + len(cell.domain)}
@@ -151,13 +151,17 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     return sum(ways.values()) - rows
 
 
-def _stream(cells: tuple[Cell, ...], moves: Sequence[Moves], budget: Fraction) -> Iterator[Pair]:
+def _stream(
+    cells: tuple[Cell, ...], relations: Sequence[CellAdjacency], budget: Fraction
+) -> Iterator[Pair]:
     for row in product(*(cell.domain for cell in cells)):
-        for neighbour in _neighbours(row, moves, budget):
+        for neighbour in _neighbours(row, relations, budget):
             yield row, neighbour
 
 
-def _neighbours(row: InputRow, moves: Sequence[Moves], budget: Fraction) -> Iterator[InputRow]:
+def _neighbours(
+    row: InputRow, relations: Sequence[CellAdjacency], budget: Fraction
+) -> Iterator[InputRow]:
     """Yield every row that is reached by one or more changes within the budget, each once.
 
     Changes are made from left to right. The stack, not the call stack, remembers where to go on;
@@ -167,17 +171,17 @@ def _neighbours(row: InputRow, moves: Sequence[Moves], budget: Fraction) -> Iter
     while stack:
         start, remaining, current = stack.pop()
         for cell in range(start, len(row)):
-            for value, cost in moves[cell].of(row[cell]):
+            for value, cost in relations[cell].of(row[cell]):
                 if cost <= remaining:
                     changed = (*current[:cell], value, *current[cell + 1 :])
                     yield changed
                     stack.append((cell + 1, remaining - cost, changed))
 
 
-def _moves(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> list[Moves]:
-    # Arrays repeat one domain in every cell: its moves are made once and shared.
-    made: dict[tuple[Value, ...], Moves] = {}
+def _relations(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> list[CellAdjacency]:
+    # Arrays repeat one domain in every cell: its relation is made once and shared.
+    made: dict[tuple[Value, ...], CellAdjacency] = {}
     for cell in cells:
         if cell.domain not in made:
-            made[cell.domain] = Moves(cell, adjacency)
+            made[cell.domain] = CellAdjacency(cell, adjacency)
     return [made[cell.domain] for cell in cells]

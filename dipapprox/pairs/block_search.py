@@ -7,7 +7,7 @@ import numpy as np
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.arrays import PairArrays
-from dipapprox.pairs.hockey_stick import discounted_doubles, enclosure, stretch
+from dipapprox.pairs.hockey_stick import discounted_doubles, enclosure, rounding_factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import Progress, Search
 
@@ -22,7 +22,7 @@ def search_blocks(
     search.bits = max(search.bits, arrays.bits)
     factor = search.factor(FACTOR_BITS)
     # Sums up to this are certainly at most delta, whatever was rounded.
-    harmless = rounding.below(search.delta / stretch(arrays.outputs))
+    harmless = rounding.below(search.delta / rounding_factor(arrays.outputs))
     largest = least = -1.0  # of the pairs decided here: the largest upper bound, its lower bound
     for tabled in arrays:
         bounds = discounted_doubles(tabled.lower, tabled.upper, factor)

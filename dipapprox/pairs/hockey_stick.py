@@ -103,7 +103,7 @@ class Discounted:
         return sums
 
 
-def stretch(additions: int) -> Fraction:
+def rounding_factor(additions: int) -> Fraction:
     """Return a factor that takes every sum of so many terms, in doubles, above the true one."""
     return 1 + Fraction(additions + 2, 2**52)
 
@@ -129,8 +129,8 @@ def enclosure(
         low, high = Fraction(lower, 2**scale), Fraction(upper, 2**scale)
     else:
         # float() turns numpy's doubles into Python's: exact, and Fraction takes only those.
-        low = Fraction(float(lower)) * (2 - stretch(additions))
-        high = Fraction(float(upper)) * stretch(additions)
+        low = Fraction(float(lower)) * (2 - rounding_factor(additions))
+        high = Fraction(float(upper)) * rounding_factor(additions)
     if low > min(high, _ONE):
         raise BrokenInvariant("a certain difference of probabilities is above 1")
     return Enclosure(low, min(high, _ONE))

@@ -18,7 +18,7 @@ from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, InputRow, Listed, Program, Value, Within
 from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
-from dipapprox.pairs.moves import Moves, budget_of
+from dipapprox.pairs.cell_adjacency import CellAdjacency, budget_of
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""
@@ -138,8 +138,8 @@ class _Changes:
     """What adjacent inputs may differ in."""
 
     def __init__(self, cells: Sequence[Cell], adjacency: Within | Everyone) -> None:
-        made = {cell.domain: Moves(cell, adjacency) for cell in cells}
-        self._moves = [made[cell.domain] for cell in cells]
+        made = {cell.domain: CellAdjacency(cell, adjacency) for cell in cells}
+        self._relations = [made[cell.domain] for cell in cells]
         places = {
             domain: {value: place for place, value in enumerate(_ascending(domain))}
             for domain in made
@@ -156,7 +156,7 @@ class _Changes:
             place = self._places[k]
             steps = [
                 (direction * place[other], cost, other)
-                for other, cost in self._moves[k].of(value)
+                for other, cost in self._relations[k].of(value)
                 if cost <= left and direction * (place[other] - place[value]) > 0
             ]
             if steps:
@@ -167,9 +167,9 @@ class _Changes:
     def allow(self, first: InputRow, second: InputRow) -> bool:
         """Whether two inputs are adjacent in this order, and different."""
         left = self._budget
-        for moves, a, b in zip(self._moves, first, second, strict=True):
+        for relation, a, b in zip(self._relations, first, second, strict=True):
             if a != b:
-                cost = dict(moves.of(a)).get(b)
+                cost = dict(relation.of(a)).get(b)
                 if cost is None or cost > left:
                     return False
                 left -= cost

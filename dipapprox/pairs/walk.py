@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Everyone, Value, Within
-from dipapprox.pairs.moves import FREE, Moves, budget_of
+from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, budget_of
 
 _MOST_STEPS = 10_000
 """Most steps of one cell; a domain that allows more is not worked on cell by cell."""
@@ -61,11 +61,11 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
         if cell.domain in found:
             continue
         codes = {value: code for code, value in enumerate(cell.domain)}
-        moves = Moves(cell, adjacency)
+        relation = CellAdjacency(cell, adjacency)
         steps: list[tuple[int, int, Fraction]] = []
         for value, code in codes.items():
             steps.append((code, code, FREE))
-            steps += ((code, codes[other], cost) for other, cost in moves.of(value))
+            steps += ((code, codes[other], cost) for other, cost in relation.of(value))
             if len(steps) > _MOST_STEPS:
                 return None
         found[cell.domain] = steps

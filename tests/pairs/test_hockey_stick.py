@@ -20,7 +20,7 @@ from dipapprox.pairs.hockey_stick import (
     discounted_integers,
     enclosure,
     positive_part,
-    stretch,
+    rounding_factor,
 )
 
 TINY = 2.0**-1074
@@ -120,8 +120,8 @@ def test_any_order_of_summation_is_covered(terms: list[float], random: object) -
             float(np.sum(order)),
             float(np.array(order) @ np.ones(len(order))),
         ):
-            assert Fraction(total) * stretch(len(terms)) >= true
-            assert Fraction(total) * (2 - stretch(len(terms))) <= true
+            assert Fraction(total) * rounding_factor(len(terms)) >= true
+            assert Fraction(total) * (2 - rounding_factor(len(terms))) <= true
 
 
 @given(st.fractions(0, 10**9), st.integers(-1200, 400))

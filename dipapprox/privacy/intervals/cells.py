@@ -20,7 +20,7 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined
 from dipapprox.pairs.divergence import Factor, budget_factor
-from dipapprox.pairs.hockey_stick import discounted_doubles, stretch
+from dipapprox.pairs.hockey_stick import discounted_doubles, rounding_factor
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
@@ -103,7 +103,7 @@ def make_point(
     lower = pairs.sums(table.lower, formed.high_discount, limits)
     upper = pairs.sums(table.upper, formed.low_discount, limits)
     worst = int(np.argmax(lower))
-    error = stretch(table.lower.shape[1])
+    error = rounding_factor(table.lower.shape[1])
     least = Fraction(float(lower[worst])) * (2 - error)
     most = Fraction(float(upper.max())) * error
     if least > min(most, Fraction(1)):
@@ -129,7 +129,7 @@ def make_cell(
     except Undefined:
         return nothing
     radius = radii(lower.table, upper.table, width, derivatives.rates(lower.eps))
-    error = stretch(lower.table.lower.shape[1])
+    error = rounding_factor(lower.table.lower.shape[1])
     claimed = _minorant(lower.delta, upper.delta, delta, width)
     allowed = claimed.at_lower, claimed.at_upper
     best = nothing

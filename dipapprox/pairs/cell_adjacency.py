@@ -1,4 +1,4 @@
-"""The changes that one input cell may make between adjacent inputs, and what they cost."""
+"""The adjacency relation of one input cell: a value in, the adjacent ones and their costs out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Everyone, Norm, Value, Within
 
@@ -31,8 +32,8 @@ def budget_of(adjacency: Within | Everyone) -> Fraction:
             assert_never(adjacency)
 
 
-class Moves:
-    """The changes of one cell, made value by value: a table would be quadratic in the domain.
+class CellAdjacency:
+    """The adjacency relation of one cell, value by value: a table would be quadratic in the domain.
 
     Args:
         cell: Its domain is used; its name only for messages.
@@ -62,19 +63,11 @@ class Moves:
                 self._ordered = sorted(_numbers(cell, norm))
             case _:
                 assert_never(adjacency)
-        self._known: dict[Value, tuple[tuple[Value, Fraction], ...]] = {}
-        self._kept = 0
+        self._known: Cache[Value, tuple[tuple[Value, Fraction], ...]] = Cache(_REMEMBERED, len)
 
     def of(self, value: Value) -> tuple[tuple[Value, Fraction], ...]:
         """Return the values that `value` may change to, with what the change costs."""
-        known = self._known.get(value)
-        if known is None:
-            if self._kept > _REMEMBERED:
-                self._known.clear()
-                self._kept = 0
-            known = self._known[value] = tuple(self._changes(value))
-            self._kept += len(known)
-        return known
+        return self._known.find(value, lambda: tuple(self._changes(value)))
 
     def costs(self) -> dict[Fraction, int] | None:
         """Count the changes of all values by cost; None if that is too much work."""
