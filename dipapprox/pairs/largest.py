@@ -84,10 +84,10 @@ class _Memory:
 
 @dataclass(slots=True)
 class _Layer:
-    """The states after a stage. Row k of `first` and `second`: some pair with counters k.
+    """The states after a stage. Column k of `first` and `second`: some pair with counters k.
 
     Attributes:
-        first: Codes of u's values; columns are cells in the order of the plan.
+        first: Codes of u's values; rows are cells in the order of the plan.
     """
 
     first: Codes
@@ -120,7 +120,7 @@ def largest_delta(
     """
     order = [stage.cell for stage in plan.stages]
     values, scale = _evaluated(plan, cells, ask, limits)
-    empty = np.zeros((1, 0), dtype=np.uint16)
+    empty = np.zeros((0, 1), dtype=np.uint16)
     zero = np.zeros(1, dtype=np.float64 if scale is None else object)
     layer = _Layer(empty, empty, np.zeros(1, dtype=np.int64), zero, zero)
     memories: list[_Memory] = []
@@ -272,9 +272,7 @@ def _merged(
     parent, step = np.divmod(kept, len(steps))
 
     def grown(codes: Codes, taken: Integers) -> Codes:
-        return np.concatenate(
-            [codes[parent[low]], taken[step[low]].astype(np.uint16)[:, None]], axis=1
-        )
+        return np.concatenate([codes[:, parent[low]], taken[step[low]].astype(np.uint16)[None, :]])
 
     memory = _Memory(
         parent[low].astype(np.int32),
@@ -302,9 +300,9 @@ def _best(groups: Integers, sums: Numbers) -> NDArray[np.intp]:
 
 
 _Parts = dict[bytes, tuple[frozenset[int], Integers]]
-"""By a table: columns, and for every state the sum of what the table says of their codes."""
+"""By a table: cells, and for every state the sum of what the table says of their codes."""
 
-_FEW_COLUMNS = 4
+_FEW_CELLS = 4
 """So many are added up anew."""
 
 
@@ -315,21 +313,21 @@ def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -
         known: Sums over the same codes; grows. Outputs that like cells have differ in few of them.
     """
     groups: dict[bytes, tuple[Integers, list[int]]] = {}
-    for column, cell in enumerate(cells):
+    for row, cell in enumerate(cells):
         table = weights.get(cell)
         if table is not None:
-            groups.setdefault(table.tobytes(), (table, []))[1].append(column)
-    total = np.zeros(len(codes), dtype=np.int64)
-    for key, (table, columns) in groups.items():
-        own = frozenset(columns)
+            groups.setdefault(table.tobytes(), (table, []))[1].append(row)
+    total = np.zeros(codes.shape[1], dtype=np.int64)
+    for key, (table, rows) in groups.items():
+        own = frozenset(rows)
         before, part = known.get(key, (frozenset[int](), np.zeros_like(total)))
         if len(before ^ own) >= len(own):
             before, part = frozenset(), np.zeros_like(total)
-        for column in own - before:
-            part = part + table[codes[:, column]]
-        for column in before - own:
-            part = part - table[codes[:, column]]
-        if len(own) > _FEW_COLUMNS:
+        for row in own - before:
+            part = part + table[codes[row]]
+        for row in before - own:
+            part = part - table[codes[row]]
+        if len(own) > _FEW_CELLS:
             known[key] = own, part
         total += part
     return total
@@ -337,10 +335,10 @@ def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -
 
 def _pair_sums(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers:
     total = np.zeros(len(layer.spent), dtype=np.int64)
-    for column, cell in enumerate(cells):
+    for row, cell in enumerate(cells):
         table = weights.get(cell)
         if table is not None:
-            total += table[layer.first[:, column], layer.second[:, column]]
+            total += table[layer.first[row], layer.second[row]]
     return total
 
 

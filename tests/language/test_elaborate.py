@@ -226,3 +226,13 @@ def test_domains(domain: str, values: tuple[object, ...]) -> None:
 def test_adjacency(written: str, adjacency: core.Adjacency) -> None:
     program = core_of(f"input q in {{0, 1}}\noutput out in {{0, 1}}\n{written}\nout <- 0")
     assert program.adjacency == adjacency
+
+
+def test_what_mentions_no_loop_variable_is_elaborated_once() -> None:
+    program = core_of(SVT, "svt")
+    turns = [each for each in program.body if isinstance(each, If)]
+    draws = [each for each in program.body if isinstance(each, Draw)][1:]
+    assert len(turns) > 1
+    assert len({id(each.condition) for each in turns}) == 1
+    assert len({id(each.scale) for each in draws}) == 1
+    assert len({each.mean for each in draws}) == len(draws)

@@ -58,3 +58,12 @@ def test_walks_that_are_too_wide_are_refused() -> None:
     assert plan_walk((tiny,), Within(Norm.L1, Fraction(2**60))) is not None
     coarse = Cell("q", "q", None, (Fraction(0), Fraction(1, 3**30), Fraction(5)))
     assert plan_walk((coarse,), Within(Norm.L1, Fraction(9))) is None
+
+
+def test_rows_are_counted_without_their_numbers() -> None:
+    """The numbers of rows of a thousand cells have a thousand bits, for every cell."""
+    domain = (Fraction(0), Fraction(1))
+    numbers = RowNumbers([Cell(f"q[{k}]", "q", k, domain) for k in range(1, 1001)])
+    assert numbers.count == 2**1000
+    assert "strides" not in vars(numbers)
+    assert numbers.row(1)[-2:] == (0, 1)
