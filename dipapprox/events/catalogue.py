@@ -1,4 +1,4 @@
-"""All input rows of a program over few distinct events: the road from rows to probabilities.
+"""Input rows in; out, their final states as products of few distinct, numbered events.
 
 For every row a catalogue names, state by state, the canonical events whose probabilities multiply
 to the state's. What does not depend on the row is worked out once for each state (`shapes`); what

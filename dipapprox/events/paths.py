@@ -1,4 +1,4 @@
-"""Stars along paths: final states that share guards share the work of reading them.
+"""Paths of final states in, the stars that they are out; what paths share is read once.
 
 The states of a sparse vector hold N²/2 guards, but their paths form a tree of 2N nodes. A path is
 a *star* if all its guards compare one sample, the centre c, each with a sample of its own:

@@ -1,4 +1,4 @@
-"""What a final state looks like for every row: prepared once, then solved column by column.
+"""Final states in, their events for all rows out: prepared once, solved column by column.
 
 Three shapes. A star grows along its path (`paths`). A state whose guards are the same for all rows
 falls apart once and for all; only the laws differ, and samples that may trade places are counted

@@ -1,4 +1,4 @@
-"""The events of rows, one row after the other but solved in blocks.
+"""Rows in, one after the other; their events out, solved in blocks.
 
 A catalogue solves many rows in little more time than one. Whoever asks for a row mostly asks for
 the rows that follow it as well; so each miss solves as many further rows as were missed before.

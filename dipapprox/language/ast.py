@@ -1,4 +1,4 @@
-"""The surface syntax tree: what the parser builds and the printer prints.
+"""The surface syntax tree: what the parser builds.
 
 Nodes compare structurally; spans do not take part. The depth of a tree is bounded by the nesting
 of brackets, prefix operators and blocks, which the lexer limits.

@@ -1,4 +1,4 @@
-"""Closed forms before any quadrature: half-spaces of Gaussians, one or two exponential samples.
+"""The method `closed form`: one comparison of Gaussians, or of one or two exponential samples.
 
 A guard that is alone in its event and compares only Gaussians is one Gaussian comparison,
 

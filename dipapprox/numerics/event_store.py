@@ -1,4 +1,4 @@
-"""The probabilities of a catalogue's events: computed in batches, kept as doubles.
+"""Numbered events in, bounds of their probabilities out: computed in batches, kept as doubles.
 
 Bounds that are better than doubles can say are kept exactly.
 """

@@ -1,4 +1,4 @@
-"""The one door between exact numbers and balls, and the only place that sets flint's precision.
+"""Exact numbers to balls and back; the only place that sets flint's precision.
 
 In: `int` and `Fraction`. Out: `arb` balls, and on the way back `Enclosure`s with dyadic ends.
 Every conversion to a ball rounds at the precision of the enclosing `precision` block; every

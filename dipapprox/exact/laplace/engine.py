@@ -1,4 +1,4 @@
-"""Closed forms of continuous Laplace-type events, as functions of epsilon.
+"""Continuous events of Laplace type in, their probabilities as functions of epsilon out.
 
 In: connected, reduced events whose samples have Laplace or one-sided exponential laws; every scale
 s means s / ε. Out: the probability, an exponential polynomial in ε > 0, exact.

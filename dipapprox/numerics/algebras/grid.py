@@ -1,4 +1,4 @@
-"""Grids: where the functions of an event family live.
+"""Laws and constants in; out, a grid of panels that covers them, and the mass that is lost outside.
 
 In: the laws of the samples and the constants they are compared with. Out: panels that cover the
 samples' cut-off intervals, exact, with every kink and jump of a density at a boundary. One-sided

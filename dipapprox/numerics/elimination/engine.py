@@ -1,4 +1,4 @@
-"""The main engine: order events by elimination over a function algebra (`elimination`).
+"""The method `elimination`: events in, enclosures out, by elimination over a function algebra.
 
     event -> order event -> elimination plan -> float64 on a grid -> narrow enough?  yes -> done
                                                   ^                     | no

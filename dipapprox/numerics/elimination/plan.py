@@ -1,4 +1,4 @@
-"""Elimination: the probability of an order event as integrals of univariate functions.
+"""Order events in, their probabilities as integrals of univariate functions out: elimination.
 
 In: an `OrderEvent`. Out: `Terms`, Σ coefficient * ∫ product of functions, each function a
 restricted density or the running integral of such a product. Nothing numerical happens here.

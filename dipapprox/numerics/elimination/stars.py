@@ -1,4 +1,4 @@
-"""Stars in doubles, all at once: the first attempt at most events of most programs.
+"""Stars in, bounds of their probabilities in doubles out, all at once: the first attempt at most.
 
 In: stars. Out: what they need of a grid, and on one bounds of their probabilities as arrays. What
 these do not enclose narrowly enough goes the way of all other events (`engine`).

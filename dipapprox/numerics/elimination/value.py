@@ -1,4 +1,4 @@
-"""The values of elimination plans in a function algebra, many at once.
+"""Elimination plans in, their values in a function algebra out, many at once.
 
 In: `Terms` over one `FunctionTable`. Out: the value of every term, for the laws as the algebra
 represents them; `enclosed_sum` adds up enclosures.
