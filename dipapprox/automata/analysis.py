@@ -192,10 +192,13 @@ class _Progress:
 
     def _spread(self, merged: Quotient, structure: Structure) -> None:
         """See whether the runs of a structure can be told from what is seen."""
-        determined = self.now.determined or is_determined(
-            merged.whole, structure.run, cycles_of(structure)
-        )
-        self._learn(unbounded=determined)
+        determined = self.now.determined or False
+        if not determined:
+            longer = determined_extension(merged.whole, structure.run)
+            if longer is not None:
+                determined = is_determined(merged.whole, longer, cycles_of(structure))
+                structure = replace(structure, run=longer) if determined else structure
+        self._learn(unbounded=determined, structure=structure)
         run, changes = repeated(self.automaton, structure, 2)
         candidate = Candidate(run, changes, run_cost(self.automaton, run, changes))
         self._learn(dearest=candidate)

@@ -48,7 +48,7 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
         position = cycle.end
     run = [structure.run[place] for place, _ in copies]
     if isinstance(structure, LeakingCycle):
-        return tuple(run), _along_chain(automaton, tuple(run), structure)
+        return tuple(run), _along_chain(automaton, tuple(run), structure, rounds)
     signs: dict[int, int] = {}
     match structure:
         case DisclosingCycle(position=shown):
@@ -60,7 +60,7 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
     return tuple(run), tuple(signs.get(place, 0) for place, _ in copies)
 
 
-def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle) -> Changes:
+def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle, rounds: int) -> Changes:
     """Return changes for the pairs (last assignment, use) of the variable in the copies.
 
     Uses of one sign, all copies of one transition of the cycle; a chain alternates.
@@ -74,7 +74,7 @@ def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle) -> Cha
     length = structure.cycle.end - start
     changes = [0] * len(run)
     last = -1
-    for place, index in enumerate(run):
+    for place, index in enumerate(run[: start + rounds * length]):
         transition = automaton.transitions[index]
         if place >= start and (place - start) % length == offset and last >= start:
             sign = 1 if transition.above & bit else -1

@@ -7,11 +7,13 @@ for every gap, the budget covers it; it may be larger, or there may be none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 
-from dipapprox.automata.model import Automaton, State, Transition, members
-from dipapprox.automata.validity import gaps
+from dipapprox.automata.model import Automaton, State, Transition
+from dipapprox.automata.unfolding import augment
+from dipapprox.automata.validity import gaps, uncovered
 from dipapprox.data_classes import replace
+from dipapprox.limits import Limits
 
 STOP = "ostop"
 
@@ -31,7 +33,7 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
     added = []
     for state in found:
         guards = [automaton.transitions[index] for index in leaving[state]]
-        for above, below in _uncovered(guards, 0, 0):
+        for above, below in uncovered(guards):
             target = len(automaton.states)
             added.append(Transition(state, above, below, target, symbol, 0))
     return replace(
@@ -47,21 +49,13 @@ def _fresh(name: str, taken: Collection[object]) -> str:
     return name
 
 
-def _uncovered(guards: Sequence[Transition], above: int, below: int) -> Iterator[tuple[int, int]]:
-    """Yield disjoint guards that cover what `guards` leave out of one guard.
+def stopping_states(automaton: Automaton, limits: Limits) -> tuple[int, ...]:
+    """Return the states in which some feasible run may find no guard that holds.
 
-    The guards are split at a variable that one of those that are left compares, until none is left
-    or one of them holds throughout.
+    Raises:
+        LimitReached: If the augmented automaton has more nodes than `limits.states`.
     """
-    left = [g for g in guards if not (g.above & below or g.below & above)]
-    if not left:
-        yield above, below
-        return
-    # A guard with the fewest comparisons that are still open is decided first.
-    first = min(left, key=lambda g: (g.used & ~(above | below)).bit_count())
-    undecided = first.used & ~(above | below)
-    if not undecided:
-        return
-    variable = 1 << next(members(undecided))
-    yield from _uncovered(left, above | variable, below)
-    yield from _uncovered(left, above, below | variable)
+    total = with_visible_stops(automaton)
+    seen = {edge.transition for edge in augment(total, limits).edges}
+    added = range(len(automaton.transitions), len(total.transitions))
+    return tuple(sorted({total.transitions[index].source for index in added if index in seen}))

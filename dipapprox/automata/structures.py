@@ -57,7 +57,7 @@ from dipapprox.data_classes import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LeakingCycle:
-    """`run` ends with the cycle; `variable` is assigned and compared in it."""
+    """`variable` is assigned and compared in the cycle, which can be repeated for ever."""
 
     run: Run
     cycle: Segment
@@ -162,7 +162,7 @@ def holds(automaton: Automaton, structure: Structure) -> bool:
     match structure:
         case LeakingCycle(cycle=cycle, variable=variable):
             assigned, used = _effects(automaton, run, cycle)
-            repeats = cycle.end == len(run) and states[cycle.start] == states[cycle.end]
+            repeats = cycle.end <= len(run) and states[cycle.start] == states[cycle.end]
             leaks = bool((assigned & used) >> variable & 1)
             return _is_cycle(automaton, run, cycle) and repeats and leaks
         case DisclosingCycle(cycle=cycle, position=position):

@@ -14,10 +14,10 @@ word shows: a budget says nothing about *when* the automaton stops there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations, product
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
-from dipapprox.automata.model import Automaton, Sample, Transition, is_real, members
+from dipapprox.automata.model import Automaton, Sample, Transition, is_real
 from dipapprox.language.diagnosis import Diagnosis
 
 
@@ -136,16 +136,11 @@ def outputs_distinguish(automaton: Automaton) -> bool:
     return True
 
 
-MOST_COMPARED = 12
-"""Variables that the guards of one state may compare for `gaps` to look at all cases."""
-
-
 def gaps(automaton: Automaton) -> tuple[int, ...]:
-    """Return the reachable states in which it may happen that no guard holds.
+    """Return the reachable states whose guards leave a case out.
 
-    A state is left out if its guards cover the line for every order of the stored values; orders
-    that no run produces are not told apart, and states with more than `MOST_COMPARED` variables
-    count as having a gap, so the answer errs on the side of naming too many.
+    Orders of the stored values that no run produces are not told apart: `stops.stopping_states`
+    has the states in which it can really happen that no guard holds.
     """
     leaving = automaton.leaving()
     reached = {0}
@@ -154,7 +149,7 @@ def gaps(automaton: Automaton) -> tuple[int, ...]:
     while waiting:
         state = waiting.pop()
         transitions = [automaton.transitions[index] for index in leaving[state]]
-        if transitions and not _cover(transitions):
+        if transitions and next(uncovered(transitions), None) is not None:
             found.append(state)
         for transition in transitions:
             if transition.target not in reached:
@@ -163,15 +158,27 @@ def gaps(automaton: Automaton) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _cover(transitions: Sequence[Transition]) -> bool:
-    compared = 0
-    for transition in transitions:
-        compared |= transition.used
-    places = list(members(compared))
-    if len(places) > MOST_COMPARED:
-        return False
-    for signs in product((False, True), repeat=len(places)):
-        over = sum(1 << place for place, sign in zip(places, signs, strict=True) if sign)
-        if not any(t.above & ~over == 0 and t.below & over == 0 for t in transitions):
-            return False
-    return True
+def uncovered(
+    guards: Sequence[Transition], above: int = 0, below: int = 0
+) -> Iterator[tuple[int, int]]:
+    """Yield disjoint guards, as pairs (above, below), for all cases that `guards` leave out.
+
+    Cases are split at a variable that a guard compares, until no guard is left or one holds
+    throughout.
+
+    Args:
+        guards: Guards that exclude each other.
+        above: Variables that the sample is known to be at least.
+        below: Variables that it is known to be less than.
+    """
+    left = [g for g in guards if not (g.above & below or g.below & above)]
+    if not left:
+        yield above, below
+        return
+    # The guard that is nearest to being decided.
+    first = min(left, key=lambda g: (g.used & ~(above | below)).bit_count())
+    undecided = first.used & ~(above | below)
+    if undecided:
+        variable = undecided & -undecided
+        yield from uncovered(left, above | variable, below)
+        yield from uncovered(left, above, below | variable)
