@@ -86,11 +86,11 @@ class Discounted:
             first: Places of u on the first axis.
             second: Places of u', the same shape.
         """
-        return positive_part(self.lower[first] - self.high_discount[second])
+        return _positive_differences(self.lower, first, self.high_discount, second)
 
     def most(self, first: Places, second: Places) -> Numbers:
         """Return upper bounds likewise."""
-        return positive_part(self.upper[first] - self.low_discount[second])
+        return _positive_differences(self.upper, first, self.low_discount, second)
 
     def below(self, block: Block) -> Numbers:
         """Return lower bounds of the sums of the pairs of a block, for a table of rows."""
@@ -166,6 +166,15 @@ def discounted_integers(enclosures: Sequence[Enclosure], factor: Factor, bits: i
         else:
             columns[3, k] = (factor.upper * p.upper * unit).__ceil__()
     return Discounted(columns[0], columns[1], columns[2], columns[3], scale)
+
+
+def _positive_differences(
+    own: Numbers, first: Places, discounts: Numbers, second: Places
+) -> Numbers:
+    # `take` gathers short rows several times as fast as an index does.
+    terms: Numbers = own.take(first, axis=0)
+    terms -= discounts.take(second, axis=0)
+    return positive_part(terms)
 
 
 def positive_part(numbers: Numbers) -> Numbers:
