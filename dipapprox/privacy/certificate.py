@@ -49,13 +49,13 @@ from dipapprox.language.load import parse_program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.products.program import execute_parts
+from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.notation import html_table, plain_value
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.products.program import execute_parts
-from dipapprox.privacy.products.source import MOST_LISTED, ProductSource
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
 
@@ -245,11 +245,11 @@ def _distributions(
     program: Program, rows: list[InputRow], verdict: Verdict, options: Options
 ) -> RecordedDistributions | Summary:
     epsilon = verdict.claim.eps
-    parts = execute_parts(program, options)
+    parts = execute_parts(program, options.merge, options.limits)
     source: ProbabilitySource
     outputs: Sequence[Sequence[Value]]
     if parts is not None:
-        source = whole = ProductSource(parts, epsilon, options)
+        source = whole = open_product_source(parts, epsilon, options)
         outputs = whole.outputs() if parts.outputs <= MOST_LISTED else ()
     else:
         states = execute(program, options.merge, options.limits)

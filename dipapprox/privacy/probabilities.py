@@ -16,13 +16,13 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
+from dipapprox.pairs.products.program import ProductProgram, execute_parts
+from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
 from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
-from dipapprox.privacy.products.program import ProductProgram, execute_parts
-from dipapprox.privacy.products.source import MOST_LISTED, ProductSource
 from dipapprox.privacy.result import Result
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -133,7 +133,11 @@ def output_distribution(
     known: Probabilities | None = None
     bits, obstacle = options.precision, None
     with EarlyEnd() as end:
-        product = execute_parts(program, options) if relative_width is None else None
+        product = (
+            execute_parts(program, options.merge, options.limits)
+            if relative_width is None
+            else None
+        )
         if product is not None:
             return _of_parts(product, eps, row, options)
         states = execute(program, options.merge, options.limits)
@@ -165,7 +169,7 @@ def _of_parts(
     product: ProductProgram, eps: Fraction, row: InputRow, options: Options
 ) -> OutputDistribution:
     """Enclose the distribution of independent parts, as far as its outputs can be listed."""
-    source = ProductSource(product, eps, options)
+    source = open_product_source(product, eps, options)
     spare = len(product.parts).bit_length()  # the widths of the factors add up
     (found,) = source.distributions((row,), options.precision + spare)
     outputs: tuple[OutputProbability, ...] = ()

@@ -9,6 +9,8 @@ from dipapprox.deferred import Deferred
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.products.source import ProductSource
 from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.search import ExactPairs, ProbabilitySource
 from dipapprox.privacy.claim import Claim
@@ -51,6 +53,20 @@ def open_probabilities(
 def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:
     """Choose the engine, and remember rows."""
     return RememberedRows(open_probabilities(states, epsilon, options))
+
+
+def open_product_source(
+    product: ProductProgram, epsilon: Fraction, options: Options
+) -> ProductSource:
+    """Choose the engine, which all parts of a product share.
+
+    Raises:
+        UserError: If a choice is no probability distribution at `epsilon`.
+        LimitReached: If that cannot be told.
+    """
+    method = open_method(options)
+    parts = (open_probabilities(each, epsilon, options, method) for each in product.states)
+    return ProductSource(product, [RememberedRows(part) for part in parts])
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

@@ -11,6 +11,9 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, count_selected
+from dipapprox.pairs.products.layout import select_parts
+from dipapprox.pairs.products.losses import Losses
+from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.roads import check_pairs
@@ -25,22 +28,18 @@ from dipapprox.pairs.search_together import search_together
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.products.layout import select_parts
-from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.products.witness import product_witness
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
+from dipapprox.privacy.sources import open_exact_pairs, open_probabilities, open_product_source
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
+    from dipapprox.pairs.products import search as product_search
     from dipapprox.privacy.products import exact as exact_products
-    from dipapprox.privacy.products import search as product_search
 else:
     exact_products = Deferred("dipapprox.privacy.products.exact")
-    product_search = Deferred("dipapprox.privacy.products.search")
+    product_search = Deferred("dipapprox.pairs.products.search")
 
 
 @rare_collections()
@@ -112,7 +111,7 @@ class _Run:
 
     def check(self, program: Program, progress: Progress) -> None:
         """Execute the program, in parts or as a whole, and check its pairs."""
-        product = select_parts(program, self.selection, self.options)
+        product = select_parts(program, self.selection, self.options.merge, self.options.limits)
         if product is not None:
             self.check_product(product)
             return
@@ -128,7 +127,7 @@ class _Run:
     def check_product(self, product: ProductProgram) -> None:
         """Check the pairs of independent parts."""
         self.number_of_outputs, self.final_states = product.outputs, product.final_states
-        source = self.source = ProductSource(product, self.claim.eps, self.options)
+        source = self.source = open_product_source(product, self.claim.eps, self.options)
         losses = Losses(source, self.selection, self.options.limits)
         self.describe = lambda attempt, certain: product_witness(
             losses, attempt, self.claim.delta if certain else None

@@ -22,12 +22,13 @@ from dipapprox import (
 )
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
+from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import AllPairs
-from dipapprox.privacy.products import program as products
-from dipapprox.privacy.products.envelope import envelope
-from dipapprox.privacy.products.layout import select_parts
-from dipapprox.privacy.products.measures import Atoms, ProductAtoms, atoms_of
+from dipapprox.pairs.products import program as products
+from dipapprox.pairs.products.envelope import envelope
+from dipapprox.pairs.products.layout import select_parts
+from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of
 from dipapprox.privacy.verdict import Verdict
 
 HALF = Fraction(1, 2)
@@ -352,7 +353,7 @@ for i in 1..N do
 end
 heads <- choose {true : 1/2, false : 1/2}
 """)
-    assert select_parts(program, AllPairs(), Options()) is None
+    assert select_parts(program, AllPairs(), True, Limits()) is None
     verdict = dipapprox.verify(program, eps=HALF, delta=Fraction(0), eps_prv=Fraction(3))
     assert verdict.answer is not Answer.UNKNOWN
 

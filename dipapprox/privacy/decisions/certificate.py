@@ -27,6 +27,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, select_pairs
+from dipapprox.pairs.products.program import execute_parts
 from dipapprox.privacy.certificate import (
     Certificate,
     ProgramText,
@@ -40,7 +41,6 @@ from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.proof_records import proof_of
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.products.program import execute_parts
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 
@@ -106,7 +106,7 @@ def without_evidence(decision: Decision) -> str | None:
 def _inequalities(
     program: Program, decision: Decision, selection: PairSelection, options: Options
 ) -> Inequalities:
-    if execute_parts(program, options) is not None:
+    if execute_parts(program, options.merge, options.limits) is not None:
         raise UserError(
             "the outputs of independent parts are decided together: there is no certificate of it"
         )

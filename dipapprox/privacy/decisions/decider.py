@@ -16,6 +16,8 @@ from dipapprox.pairs.adjacency import (
     count_selected,
 )
 from dipapprox.pairs.likely import likely_first
+from dipapprox.pairs.products.layout import select_parts
+from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.decisions.decision import (
     EXACT,
@@ -43,8 +45,6 @@ from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import certain_violation, described
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.products.layout import select_parts
-from dipapprox.privacy.products.program import ProductProgram
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
@@ -167,7 +167,7 @@ def _decide(
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
     if not question.least_delta:
-        product = select_parts(program, selection, options)
+        product = select_parts(program, selection, options.merge, options.limits)
         if product is not None and _decide_parts(run, product, signs, selection, total, options):
             return
     states = run.states = execute(program, options.merge, limits)

@@ -13,6 +13,8 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair, PairSelection
+from dipapprox.pairs.products.layout import Layout
+from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.privacy.decisions.decision import Open, Violation
 from dipapprox.privacy.decisions.divergences import Functions, exponential_factor
 from dipapprox.privacy.decisions.outside import violation_at
@@ -21,8 +23,6 @@ from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.validity import check_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.products.exact import ExactProduct
-from dipapprox.privacy.products.layout import Layout
-from dipapprox.privacy.products.program import ProductProgram
 
 
 class CountedParts:

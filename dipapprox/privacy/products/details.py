@@ -10,8 +10,8 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import Factor
-from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.products.measures import ProductAtoms
+from dipapprox.pairs.products.losses import Losses
+from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.privacy.products.witness import exceeding, product_witness
 from dipapprox.privacy.profiles.details import ExcessSet
 from dipapprox.privacy.profiles.least_factor import LeastFactor

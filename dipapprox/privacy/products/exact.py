@@ -25,11 +25,11 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.products.layout import Kind
+from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.products.layout import Kind
-from dipapprox.privacy.products.program import ProductProgram
 
 _MOST_OUTPUTS = 3_000
 """Most outputs of a pair after counting."""

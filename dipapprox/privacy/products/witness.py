@@ -11,9 +11,9 @@ from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import Factor, difference_over
+from dipapprox.pairs.products.losses import Losses
+from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.conclusion import witness_over
-from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.products.source import MOST_LISTED
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 

@@ -24,10 +24,10 @@ from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.divergence import Factor, budget_factor, difference_over
+from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.products.layout import select_parts
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.profile import Profiler
@@ -97,7 +97,7 @@ def calibrate(
     Claim(Fraction(1), delta, eps_prv)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
-    executed = select_parts(program, selection, options) or execute(
+    executed = select_parts(program, selection, options.merge, options.limits) or execute(
         program, options.merge, options.limits
     )
     # Far below the width of epsilon: the eps_prv is about proportional to it.

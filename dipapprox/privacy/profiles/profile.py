@@ -21,16 +21,16 @@ from dipapprox.pairs.adjacency import (
 )
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.products.layout import select_parts
+from dipapprox.pairs.products.losses import Losses
+from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.products.search import ProductPairs
+from dipapprox.pairs.products.source import ProductSource
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.possible import PossibleOutputs
 from dipapprox.privacy.products.details import ProductDetails
-from dipapprox.privacy.products.layout import select_parts
-from dipapprox.privacy.products.losses import Losses
-from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.products.search import ProductPairs
-from dipapprox.privacy.products.source import ProductSource
 from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
@@ -55,7 +55,7 @@ from dipapprox.privacy.profiles.question import (
 )
 from dipapprox.privacy.profiles.renyi import largest_divergence
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -99,7 +99,7 @@ class Profiler:
         self._states: FinalStates | None = None
         self._source: OutputProbabilities | ProductSource
         if isinstance(executed, ProductProgram):
-            self._source = ProductSource(executed, epsilon, options)
+            self._source = open_product_source(executed, epsilon, options)
             losses = Losses(self._source, selection, options.limits)
             pairs = count_selected(program, selection)
             together = ProductPairs(losses, None, pairs)
@@ -258,7 +258,7 @@ def profile(
         raise UserError(f"eps must be > 0, got {epsilon}")
     executed: FinalStates | ProductProgram | None = None
     if not isinstance(question, AtOrders):
-        executed = select_parts(program, selection, options)
+        executed = select_parts(program, selection, options.merge, options.limits)
     if executed is None:
         executed = execute(program, options.merge, options.limits)
     profiler = Profiler(executed, epsilon, selection, options, progress)

@@ -27,9 +27,8 @@ from dipapprox.graphs import components
 from dipapprox.language.core import InputRow, Listed, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.walk import Walk, plan_walk
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.products.program import ProductProgram, execute_parts
 from dipapprox.semantics.parts import Part
 
 _MOST_STEPS = 100_000
@@ -212,7 +211,7 @@ class Layout:
 
 
 def select_parts(
-    program: Program, selection: PairSelection, options: Options
+    program: Program, selection: PairSelection, merge: bool, limits: Limits
 ) -> ProductProgram | None:
     """Execute the parts of a program; None where its pairs are better looked at as a whole.
 
@@ -221,7 +220,7 @@ def select_parts(
         LimitReached: If a budget runs out.
         BrokenInvariant: If states were lost on the way: a bug.
     """
-    product = execute_parts(program, options)
+    product = execute_parts(program, merge, limits)
     return product if product is not None and _has_few_pairs(product, selection) else None
 
 

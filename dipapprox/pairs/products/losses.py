@@ -23,8 +23,8 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair, PairSelection, select_pairs
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import Factor
-from dipapprox.privacy.products.envelope import envelope
-from dipapprox.privacy.products.layout import (
+from dipapprox.pairs.products.envelope import envelope
+from dipapprox.pairs.products.layout import (
     Candidate,
     Kind,
     KindOf,
@@ -32,14 +32,14 @@ from dipapprox.privacy.products.layout import (
     Multiset,
     TooManyMultisets,
 )
-from dipapprox.privacy.products.measures import (
+from dipapprox.pairs.products.measures import (
     Atoms,
     Excess,
     ProductAtoms,
     atoms_of,
     in_order,
 )
-from dipapprox.privacy.products.source import ProductSource
+from dipapprox.pairs.products.source import ProductSource
 
 _GUARD_BITS = 32
 

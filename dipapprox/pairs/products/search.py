@@ -7,17 +7,30 @@ need not be true of the others. So closed forms have candidates of their own.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Protocol
 
 from dipapprox.errors import LimitReached
+from dipapprox.language.core import InputRow
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.products.layout import Kind
+from dipapprox.pairs.products.losses import Loss, Losses
 from dipapprox.pairs.search import Search
-from dipapprox.privacy.products.exact import ExactProduct
-from dipapprox.privacy.products.losses import Loss, Losses
 
 _ONE = Fraction(1)
+
+
+class ExactKinds(Protocol):
+    """Kinds of pairs of parts by their closed forms."""
+
+    @property
+    def obstacle(self) -> NotEnclosed | None:
+        """Why some probability has no closed form; None if none was missed so far."""
+
+    def kind_of(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+        """See `layout.KindOf`."""
 
 
 class ProductPairs:
@@ -33,7 +46,7 @@ class ProductPairs:
     def __init__(
         self,
         losses: Losses,
-        exact: ExactProduct | None,
+        exact: ExactKinds | None,
         total: int | None,
         harmless: Fraction = _ONE,
     ) -> None:
@@ -107,7 +120,7 @@ class ProductPairs:
         search.checked = self._total or 0
         return True
 
-    def _all_exactly(self, search: Search, exact: ExactProduct, bits: int) -> bool:
+    def _all_exactly(self, search: Search, exact: ExactKinds, bits: int) -> bool:
         """Compare the candidates; whether all of them are decided, none as a violation."""
         try:
             candidates = self._losses.candidates(exact.kind_of)

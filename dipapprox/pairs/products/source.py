@@ -11,11 +11,8 @@ from math import prod
 from dipapprox.language.core import InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Probabilities
-from dipapprox.pairs.remembered import RememberedRows
-from dipapprox.privacy.methods import open_method
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.products.program import ProductProgram
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.search import ProbabilitySource
 
 MOST_LISTED = 4096
 """Most outputs of a product that are gone through one by one."""
@@ -30,21 +27,12 @@ class ProductSource:
 
     Args:
         program: The program as its parts.
-        epsilon: Where it runs.
-        options: Ask for an engine, which all parts share.
-
-    Raises:
-        UserError: If a choice is no probability distribution at `epsilon`.
-        LimitReached: If that cannot be told.
+        parts: Sources of their distributions.
     """
 
-    def __init__(self, program: ProductProgram, epsilon: Fraction, options: Options) -> None:
+    def __init__(self, program: ProductProgram, parts: Sequence[ProbabilitySource]) -> None:
         self.program = program
-        method = open_method(options)
-        self._parts = [
-            RememberedRows(open_probabilities(states, epsilon, options, method))
-            for states in program.states
-        ]
+        self._parts = parts
 
     @property
     def name(self) -> str:

@@ -8,8 +8,8 @@ from math import prod
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError
 from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.privacy.options import Options
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import Part, independent_parts
 from dipapprox.semantics.state import FinalStates
@@ -62,7 +62,7 @@ class ProductProgram:
         return tuple(chosen[part][place] for part, place in self.places)
 
 
-def execute_parts(program: Program, options: Options) -> ProductProgram | None:
+def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgram | None:
     """Execute the independent parts of a program; None where its whole is small or has no parts.
 
     Raises:
@@ -70,14 +70,14 @@ def execute_parts(program: Program, options: Options) -> ProductProgram | None:
         LimitReached: If a budget runs out.
         BrokenInvariant: If states were lost on the way: a bug.
     """
-    parts = independent_parts(program) if options.merge else ()
+    parts = independent_parts(program) if merge else ()
     if sum(part.random and bool(part.outputs) for part in parts) < 2:
         return None
     found: list[FinalStates] = []
     diagnostics: dict[Diagnostic, None] = {}
     for part in parts:
         try:
-            found.append(execute(part.program, options.merge, options.limits))
+            found.append(execute(part.program, merge, limits))
         except SourceError as error:
             diagnostics.update(dict.fromkeys(error.diagnostics))
     if diagnostics:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
 
-from dipapprox.privacy.products.measures import Atoms
+from dipapprox.pairs.products.measures import Atoms
 
 _Line = tuple[int, int]
 """P and Q of x -> P - x Q."""
