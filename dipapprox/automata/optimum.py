@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
+import numpy as np
+
 from dipapprox.automata.pins import Pins, pin
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
@@ -36,8 +38,8 @@ MOST_LIVE = 12
 _LEFT_FREE = 4
 """Live variables at one node that are not pinned where there are more."""
 
-MOST_VECTORS = 50_000
-"""Pairs of vectors that a search may make."""
+MOST_ENTRIES = 5_000_000
+"""Entries of all vectors that a search may make: 40 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,44 +126,69 @@ class _Search:
         self.vectors: list[Vectors] = []
         self.origins: list[tuple[int, int, int, int]] = []  # node, parent, edge, change
         self.heap: list[tuple[int, int, int]] = []
+        self.seen: set[tuple[int, bytes]] = set()
+        self.expanded: set[int] = set()
+        self.entries = 0
         self.best = -1
         self.dearest = -1
 
     def run(self) -> Search:
         """Search to the end, a walk above the cap, or a limit."""
-        start = self.prices.start()
-        self._add(0, start, (-1, -1, 0))
+        self._add(0, self.prices.start(), 0, (-1, -1, 0))
         try:
             while self.heap:
                 self.limits.check()
-                if len(self.vectors) > MOST_VECTORS:
-                    return self._result(reason=f"more than {MOST_VECTORS} cost vectors")
+                if self.entries > MOST_ENTRIES:
+                    reason = f"cost vectors of more than {MOST_ENTRIES} entries"
+                    return self._result(reason=reason)
                 _, _, key = heappop(self.heap)
                 node = self.origins[key][0]
-                if key not in self.fronts[node]:
+                if key in self.expanded or key not in self.fronts[node]:
                     continue
-                for step in self.prices.steps[node]:
-                    after = self.prices.normalised(self.prices.after(self.vectors[key], step))
-                    origin = (key, step.edge, step.change)
-                    target = self.prices.graph.edges[step.edge].target
-                    if after is None:
-                        self.origins.append((target, *origin))
-                        self.dearest = len(self.origins) - 1
-                        return self._result(passed_cap=True)
-                    self._add(target, after, origin)
+                if not self._expand(node, key):
+                    return self._result(passed_cap=True)
         except LimitReached as limit:
             return self._result(reason=limit.reason)
         return self._result()
 
-    def _add(self, node: int, vectors: Vectors, origin: tuple[int, int, int]) -> None:
+    def _expand(self, node: int, key: int) -> bool:
+        """Take all steps from a pair of vectors; False if one of them passes the cap.
+
+        Where no walk leads back to a node, all that will ever be there is there by now: the pairs
+        of such a node are taken together.
+        """
+        graph = self.prices.graph
+        cyclic = any(graph.is_internal(edge) for edge in graph.leaving[node])
+        keys = [key] if cyclic else self.fronts[node].keys
+        self.expanded.update(keys)
+        stack = np.stack([self.vectors[key] for key in keys])
+        for step in self.prices.steps(node):
+            after = self.prices.after(stack, step)
+            values = self.prices.normalise(after)
+            target = graph.edges[step.edge].target
+            # The largest first: most others are within them.
+            order = np.argsort(-after.sum(axis=(2, 3)), axis=None)
+            for row, column in zip(*np.unravel_index(order, values.shape), strict=True):
+                origin = keys[row], step.edge, step.changes[column]
+                if values[row, column] > self.prices.cap:
+                    self.origins.append((target, *origin))
+                    self.dearest = len(self.origins) - 1
+                    return False
+                self._add(target, after[row, column], int(values[row, column]), origin)
+        return True
+
+    def _add(self, node: int, vectors: Vectors, value: int, origin: tuple[int, int, int]) -> None:
+        """Keep a pair of vectors, its least cost and how it came, unless others are as dear."""
         key = len(self.vectors)
-        if not self.fronts[node].add(vectors, key):
+        text = node, vectors.tobytes()
+        if text in self.seen or not self.fronts[node].add(vectors, key):
             return
-        self.vectors.append(vectors)
+        self.seen.add(text)
+        self.vectors.append(vectors.copy())  # a view would keep its whole stack
+        self.entries += vectors.size
         self.origins.append((node, *origin))
         component = self.prices.graph.components[node]
         heappush(self.heap, (-component, -int(vectors.sum()), key))
-        value = int(vectors[0].min())  # the least entry of v is 0
         if value > self.best:
             self.best, self.dearest = value, key
 

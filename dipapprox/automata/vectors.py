@@ -35,20 +35,20 @@ _LARGEST = 2**40
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One edge and one change of its input.
+    """One edge, with all changes of its input that are looked at.
 
     Attributes:
         edge: Index of the edge.
-        change: 1 or -1 at an input, else 0.
+        changes: 1 and -1 at an input, else 0.
         before: For every index of a new vector the old indices it may come from; the last column
             of an old vector, infinite, fills the rows up.
-        price: What each of these costs, for u and for v.
+        prices: What each of these costs, for each change, for u and for v.
     """
 
     edge: int
-    change: int
+    changes: tuple[int, ...]
     before: npt.NDArray[np.intp]
-    price: npt.NDArray[np.int64]
+    prices: npt.NDArray[np.int64]
 
 
 class Prices:
@@ -58,10 +58,11 @@ class Prices:
         unit: One unit, in multiples of ε.
         cap: What the least budget cannot pass, in units, if it is finite.
         infinite: One more.
+        live: The variables that each node's vectors speak of.
     """
 
     def __init__(self, graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction) -> None:
-        """Make the steps; `fits` must hold.
+        """Prepare; `fits` must hold.
 
         Args:
             graph: The quotient.
@@ -77,37 +78,53 @@ class Prices:
         self.unit = _unit(graph)
         self.cap = int(cap / self.unit)
         self.infinite = self.cap + 1
-        self.steps: list[list[Step]] = [
-            [step for edge in leaving for step in self._steps(edge)] for leaving in graph.leaving
-        ]
+        self._known: dict[int, tuple[Step, ...]] = {}
 
     def start(self) -> Vectors:
         """Return the vectors of the empty run."""
         return np.zeros((2, 1), dtype=np.int64)
 
-    def after(self, vectors: Vectors, step: Step) -> Vectors:
-        """Return the vectors after a step, not normalised."""
-        infinite = np.full((2, 1), self.infinite, dtype=np.int64)
-        extended = np.concatenate((vectors, infinite), axis=1)
-        found: Vectors = (extended[:, step.before] + step.price).min(axis=2)
+    def steps(self, node: int) -> tuple[Step, ...]:
+        """Return the steps that leave a node."""
+        if node not in self._known:
+            self._known[node] = tuple(self._step(edge) for edge in self.graph.leaving[node])
+        return self._known[node]
+
+    def after(self, stack: npt.NDArray[np.int64], step: Step) -> npt.NDArray[np.int64]:
+        """Return what a step makes of some pairs of vectors, not normalised.
+
+        Args:
+            stack: Shape (pairs, 2, 2^live).
+            step: A step from their node.
+
+        Returns:
+            Shape (pairs, changes of the step, 2, 2^live at its target).
+        """
+        infinite = np.full((len(stack), 2, 1), self.infinite, dtype=np.int64)
+        extended = np.concatenate((stack, infinite), axis=2)
+        sums = extended[:, None, :, step.before] + step.prices
+        found: npt.NDArray[np.int64] = sums.min(axis=4)
         return found
 
-    def normalised(self, vectors: Vectors) -> Vectors | None:
-        """Return vectors with least entry 0 in v and no entry that is too dear.
+    def normalise(self, stack: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Bring pairs to least entry 0 in v and no entry that is too dear, in place.
 
-        None if every shift costs more than the cap.
+        Args:
+            stack: Shape (…, 2, 2^live).
+
+        Returns:
+            The least cost of each pair; more than the cap where every shift is too dear.
         """
-        least = vectors[1].min()
-        vectors[1] -= least
-        vectors[0] += least
-        np.minimum(vectors, self.infinite, out=vectors)
-        value = int(vectors[0].min())
-        if value > self.cap:
-            return None
-        vectors[1][vectors[1] + value > self.cap] = self.infinite
-        return vectors
+        lower, upper = stack[..., 0, :], stack[..., 1, :]
+        least = upper.min(axis=-1, keepdims=True)
+        upper -= least
+        lower += least
+        np.minimum(stack, self.infinite, out=stack)
+        values: npt.NDArray[np.int64] = lower.min(axis=-1)
+        upper[upper + values[..., None] > self.cap] = self.infinite
+        return values
 
-    def _steps(self, edge: int) -> list[Step]:
+    def _step(self, edge: int) -> Step:
         graph, automaton = self.graph, self.graph.automaton
         transition = graph.transition(edge)
         before_live = self.live[graph.edges[edge].source]
@@ -135,7 +152,8 @@ class Prices:
         rate = int(automaton.rate(transition) / self.unit)
         fresh = int(automaton.fresh_cost(transition) / self.unit)
         changes = _changes(automaton.reads(transition), transition.output is Sample.COMPARED)
-        steps = []
+        forbidden = self._forbidden(edge)
+        prices = []
         for change in changes:
             # Rows: u prefers 1 unless the input falls, v prefers 0 unless it rises.
             price = np.array(
@@ -144,12 +162,12 @@ class Prices:
             )  # fmt: skip
             if transition.output is Sample.COMPARED:
                 price[0, 0] = price[1, 1] = self.infinite
-                price[0, 1] = price[1, 0] = 0
-                fresh += rate * abs(change)
+                price[0, 1] = rate * abs(change)
+                price[1, 0] = 0
             price[0] += fresh
-            price[self._forbidden(edge)] = self.infinite
-            steps.append(Step(edge, change, before, price[:, chosen]))
-        return steps
+            price[forbidden] = self.infinite
+            prices.append(price[:, chosen])
+        return Step(edge, changes, before, np.stack(prices))
 
     def _forbidden(self, edge: int) -> npt.NDArray[np.bool_]:
         """Return which new u (row 0) and v (row 1), 0 or 1, the pinned values rule out."""

@@ -387,12 +387,12 @@ def test_limits_end_with_the_bounds_known_so_far() -> None:
 
 
 def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dipapprox.automata.optimum.MOST_VECTORS", 3)
+    monkeypatch.setattr("dipapprox.automata.optimum.MOST_ENTRIES", 10)
     found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
     assert isinstance(found.upper, WeightBound)
     assert found.upper.value == 1
     assert 0 < found.least < 1
-    assert found.reason == "more than 3 cost vectors"
+    assert found.reason == "cost vectors of more than 10 entries"
 
 
 def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
