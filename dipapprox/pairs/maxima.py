@@ -54,6 +54,7 @@ class Maxima:
         rows: Distributions, for single pairs.
         limits: Asked throughout.
         progress: Told about budgets done.
+        signs: What tells whether the largest delta is 0, cheaply; None if nothing does.
 
     Attributes:
         pairs: As given.
@@ -69,12 +70,14 @@ class Maxima:
         rows: ProbabilitySource,
         limits: Limits,
         progress: Progress = silent,
+        signs: Together | None = None,
     ) -> None:
         self.pairs = pairs
         self.ladder = ladder
         self.rows = rows
         self._together = together
         self._arrays = arrays
+        self._signs = signs
         self._limits = limits
         self._progress = progress
         self._first = ladder[0] if arrays is None else arrays.bits
@@ -99,11 +102,14 @@ class Maxima:
         arrays = selected.arrays(source, DOUBLE_BITS, limits)
         rows = RememberedRows(source)
         plan = selected.plan(in_one_table=arrays.in_one_table)
-        together = None
+        tables = Tables(source, rows, selected.outputs)
+        together: Together | None = None
+        signs: Together | None = None
         if plan is not None:
-            tables = Tables(source, rows, selected.outputs)
             together = CountedPairs(plan, states.program.inputs, tables, total, limits)
-        return cls(total, ladder, together, arrays, rows, limits, progress)
+        elif not arrays.in_one_table:
+            signs = selected.output_by_output(tables, limits)
+        return cls(total, ladder, together, arrays, rows, limits, progress, signs)
 
     @property
     def obstacle(self) -> str | None:
@@ -147,12 +153,21 @@ class Maxima:
                 self._progress(done + 1, len(factors))
         return [record.maximum(arrays.outputs, arrays.bits) for record in best]
 
-    def sharpened(self, budget: Budget, enough: Enough) -> Maximum:
+    def sharpened(self, budget: Budget, enough: Enough, *, sign: bool = False) -> Maximum:
         """Bound the largest delta at one budget until the enclosure is good enough.
+
+        Args:
+            budget: e^budget.
+            enough: Whether an enclosure is.
+            sign: Whether what matters is only if the largest delta is 0.
 
         Returns:
             The best that the ladder of bits gives; its enclosure may be wider than wanted.
         """
+        if sign and self._signs is not None:
+            told = self._signs.at(budget(FACTOR_BITS), self._first)
+            if told is not None and enough(told.delta):
+                return told
         found = self.largest([budget(FACTOR_BITS)])[0]
         if enough(found.delta):
             return found

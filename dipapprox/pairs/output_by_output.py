@@ -30,7 +30,13 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor
-from dipapprox.pairs.hockey_stick import DOUBLE_BITS, Discounted, Numbers, enclosure
+from dipapprox.pairs.hockey_stick import (
+    DOUBLE_BITS,
+    Discounted,
+    Numbers,
+    discounted_doubles,
+    enclosure,
+)
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.search_together import check_alone
@@ -104,7 +110,8 @@ class OutputByOutput:
         self._tables = tables
         self._total = total
         self._limits = limits
-        self._known: list[tuple[_Output, Discounted]] = []
+        self._orbits = symmetry.orbits()
+        self._known: list[tuple[_Output, Discounted]] = []  # of the first orbits
 
     @staticmethod
     def is_affordable(symmetry: CellSymmetry, cells: Sequence[Cell], walk: Walk) -> bool:
@@ -130,19 +137,20 @@ class OutputByOutput:
         return False
 
     def at(self, factor: Factor, bits: int) -> Maximum | None:
-        """See `Together`; only in doubles."""
+        """See `Together`; only in doubles, and always of the same bits."""
         if bits > DOUBLE_BITS:
             return None
-        self._known = []
         terms: list[_Term] = []
-        for orbit in self._symmetry.orbits():
+        for place, orbit in enumerate(self._orbits):
             # Their largest terms are equal: exchanging cells in both rows keeps them adjacent.
             self._limits.check()
-            number = orbit[0]
-            output = _output(number, self._symmetry.classes(number), self._cells)
-            rows = [self._row(output, values) for values in output.arguments]
-            bounds = self._tables.cells([number] * len(rows), rows, bits, factor)
-            self._known.append((output, bounds))
+            if place < len(self._known):
+                output, known = self._known[place]
+                bounds = discounted_doubles(known.lower, known.upper, factor)
+                self._known[place] = output, bounds
+            else:
+                output, bounds = self._asked(orbit[0], bits, factor)
+                self._known.append((output, bounds))
             terms += [self._term(output, bounds)] * len(orbit)
         upper = sum(term.upper for term in terms)
         best = max(terms, key=lambda term: term.lower)
@@ -174,6 +182,12 @@ class OutputByOutput:
     def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave the pairs to another road: what is known of them together is not tight."""
         return False
+
+    def _asked(self, number: int, bits: int, factor: Factor) -> tuple[_Output, Discounted]:
+        """Bound the probabilities of an output at all its arguments."""
+        output = _output(number, self._symmetry.classes(number), self._cells)
+        rows = [self._row(output, values) for values in output.arguments]
+        return output, self._tables.cells([number] * len(rows), rows, bits, factor)
 
     def _term(self, output: _Output, bounds: Discounted) -> _Term:
         """Bound the largest term of an output."""

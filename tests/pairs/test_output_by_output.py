@@ -13,6 +13,7 @@ from scrambled import Scrambled
 import dipapprox
 from dipapprox import Program
 from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs import arrays, output_by_output, selected
 from dipapprox.pairs.adjacency import AllPairs, adjacent_pairs, count_pairs
 from dipapprox.pairs.divergence import budget_factor
@@ -22,6 +23,9 @@ from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
@@ -124,3 +128,21 @@ def test_a_budget_that_is_attained_needs_exact_forms(
     monkeypatch.setattr(output_by_output, "_MOST_SETTLED", 0)
     with pytest.raises(TypeError):  # handed to the blocks
         verified(dipapprox.parse(text), claim)
+
+
+@pytest.mark.parametrize("name", ["noisy_max_laplace", "svt_laplace", "noisy_min_gauss"])
+def test_the_least_pure_budget(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def least() -> Enclosure:
+        found = profile(shipped(name), Fraction(1, 2), AtDelta(Fraction(0)), AllPairs(), Options())
+        assert isinstance(found, LeastEpsPrv) and found.run.reason is None
+        bounds = found.eps_prv_enclosure
+        assert bounds.lower is not None and bounds.upper is not None
+        return Enclosure(bounds.lower, bounds.upper)
+
+    usual = least()
+    monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
+    monkeypatch.setattr(arrays, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(arrays.PairArrays, "__iter__", None)  # no pair is gone through
+    alone = least()
+    assert alone.meets(usual)
+    assert alone.width <= Fraction(1, 10**9)

@@ -74,7 +74,7 @@ def least_eps_prv(
     attaining: Pair | None = None
     used = 0
     while True:
-        found = maxima.sharpened(_exactly(trial), decided)
+        found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
         used = max(used, found.bits)
         if found.delta.upper <= delta:
             break
