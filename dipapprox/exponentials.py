@@ -182,6 +182,10 @@ class ExponentialRatio:
         """The constant function `value`."""
         return cls(ExponentialPolynomial.constant(value))
 
+    def as_constant(self) -> Fraction | None:
+        """The value of a constant numerator over nothing; None if this is none."""
+        return None if self.denominator else self.numerator.as_constant()
+
     def __add__(self, other: ExponentialRatio) -> ExponentialRatio:
         if self.denominator == other.denominator:
             return ExponentialRatio.of(self.numerator + other.numerator, dict(self.denominator))

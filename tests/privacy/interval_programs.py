@@ -70,6 +70,13 @@ BODIES = {
         z <- Lap(1, 2 / eps)
         if x < y then out <- 1 elif z < y then out <- 2 end
     """,
+    "constant choices": """
+        x <- Gauss(q[1], 2 / eps)
+        y <- Lap(q[2], 1 / eps)
+        b <- choose {0 : 1/3, 1 : 2/3}
+        if q[2] = 1 then b <- choose {0 : 1/5, 1 : 4/5} end
+        if x < y and b = 1 then out <- 1 elif y < 1 then out <- 2 end
+    """,
     "sums": """
         x <- Lap(q[1], 1 / eps)
         y <- Lap(q[2], 1 / eps)
@@ -86,6 +93,7 @@ CENTRED = {
     "inputs in guards",
     "sums",
     "inputs decide",
+    "constant choices",
     "one-sided",
     "one-sided and others",
 }

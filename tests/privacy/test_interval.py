@@ -197,7 +197,7 @@ def test_json_of_a_violation() -> None:
     assert fields["witness"]["eps"] == fields["eps_witness"]
     assert {"input", "adjacent", "outputs", "delta_enclosure"} <= set(fields["witness"])
     assert Fraction(fields["witness"]["delta_enclosure"][0]) > Fraction(1, 1000)
-    assert "violated" not in verdict._repr_html_()
+    assert "Not_DP" in verdict._repr_html_()
     assert "<table>" in verdict._repr_html_()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from math import comb, exp
+from math import comb, exp, prod
 
 import pytest
 from hypothesis import given, settings
@@ -29,6 +29,7 @@ from dipapprox.pairs.products import program as products
 from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of
+from dipapprox.privacy.products import exact
 from dipapprox.privacy.verdict import Verdict
 
 HALF = Fraction(1, 2)
@@ -482,3 +483,39 @@ def test_an_envelope_is_the_largest_of_its_choices(
         return sum((max(p - x * q, Fraction(0)) for p, q, _ in atoms.atoms), Fraction(0))
 
     assert value(envelope(found)) == max(map(value, found))
+
+
+FIVE_CHOICES = """
+input q[4] in {0, 1}
+output out[5] in 0..2
+adjacent linf 1
+""" + "".join(
+    f"""
+if q[{k // 2 + 1}] = 0 then
+    out[{k + 1}] <- choose {{0 : 1/{k + 2}, 1 : 1/7, 2 : 6/7 - 1/{k + 2}}}
+else
+    out[{k + 1}] <- choose {{0 : 1/7, 1 : 1/{k + 2}, 2 : 6/7 - 1/{k + 2}}}
+end
+"""
+    for k in range(5)
+)
+"""3^5 outputs, whose ratios are few: numbers with equal ratios are counted together."""
+
+
+def test_a_delta_that_many_choices_attain_is_compared_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exact, "_MOST_OUTPUTS", 3**5 - 1)
+
+    def laws(k: int) -> tuple[tuple[Fraction, Fraction], ...]:
+        own, other = Fraction(1, k + 2), Fraction(1, 7)
+        return (own, other), (other, own), (1 - own - other,) * 2
+
+    attained = Fraction(0)
+    for terms in product(*(laws(k) for k in range(5))):
+        first, second = (prod(side) for side in zip(*terms, strict=True))
+        attained += max(first - Fraction(11, 10) * second, Fraction(0))
+    program = parse(FIVE_CHOICES)
+    for delta, answer in ((attained, Answer.DP), (attained - Fraction(1, 10**60), Answer.NOT_DP)):
+        verdict = dipapprox.verify(program, eps=1, eps_prv="log(11/10)", delta=delta)
+        assert verdict.answer is answer

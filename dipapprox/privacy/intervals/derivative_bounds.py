@@ -30,8 +30,11 @@ One-sided samples scale like Laplace samples: the edge of the support stays, and
 of |z| - 1. A shift of one at the rate t takes t q from p, where z = 0, and adds t p everywhere
 else, q being the probability of B given z = 0: p' = t (p - q), so |p'| <= |t| per sample. As q may
 jump there is no bound of p'' by shifts unless t = 0. p is Lipschitz in every mean, so rates of
-several samples add up. Random choices and integer samples have no bounds here at all. Rates are
-sums over all samples in guards and hold for every row.
+several samples add up. Rates are sums over all samples in guards and hold for every row.
+
+Choices. If no weight depends on eps, p is a mean, with constant weights, of probabilities given the
+outcomes of all choices. These meet the bounds, which are affine in p: so does their mean. Weights
+that depend on eps and integer samples have no bounds here at all.
 """
 
 from __future__ import annotations
@@ -39,9 +42,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import isqrt
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
+from dipapprox.distributions import ChainLaw, ChoiceLaw, Family, FiniteLaw
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.exponential import exponential
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
@@ -80,7 +84,7 @@ class DerivativeBounds:
         states: The final states, inputs symbolic.
 
     Raises:
-        LimitReached: If there are choices or integer samples.
+        LimitReached: If there are weights that depend on eps or integer samples.
 
     Attributes:
         scaled: Bounds of dp/dtheta and d²p/dtheta².
@@ -90,10 +94,12 @@ class DerivativeBounds:
     def __init__(self, states: FinalStates) -> None:
         samples = _used(states)
         used = {sample.family for _, sample in samples}
-        if any(state.choices for state in states.states) or any(f.is_discrete for f in used):
+        chosen = {number for state in states.states for number, _ in state.choices}
+        moving = any(_moves(states.choices[number].law) for number in chosen)
+        if moving or any(f.is_discrete for f in used):
             raise LimitReached(
-                "between values of eps, probabilities of random choices and integer noise are not "
-                "bounded: "
+                "between values of eps, integer noise and choices with weights that depend on eps "
+                "are not bounded: "
                 + (
                     "with Gaussian noise one value at a time can be verified"
                     if any(f.is_gaussian for f in used)
@@ -119,6 +125,17 @@ class DerivativeBounds:
             first += self.shifted.first
             second += self.shifted.second
         return Rates(tuple(first), tuple(second))
+
+
+def _moves(law: ChoiceLaw) -> bool:
+    """Whether the weights of a choice depend on eps as they are written."""
+    match law:
+        case FiniteLaw(weights):
+            return any(weight.as_constant() is None for weight in weights)
+        case ChainLaw(transitions, _):
+            return any(weight.as_constant() is None for row in transitions for _, weight in row)
+        case _:
+            assert_never(law)
 
 
 def _used(states: FinalStates) -> list[tuple[int, Sample]]:

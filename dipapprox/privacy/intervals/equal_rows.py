@@ -3,7 +3,8 @@
 Two inputs with the same canonical events at one epsilon have equal distributions there. What makes
 events canonical (`events`) are permutations of samples, affine changes and sums of Gaussians, and
 all of these go along when all scales are multiplied by one number. So if the scales of all samples
-that are compared are multiples of one power of eps, the distributions are equal everywhere.
+that are compared are multiples of one power of eps, and no weight of a choice depends on eps (what
+does has no derivative bounds and ends before), the distributions are equal everywhere.
 """
 
 from __future__ import annotations

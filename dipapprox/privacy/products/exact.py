@@ -6,15 +6,17 @@ the outputs with equal numbers have equal probabilities under both inputs, and b
 
     multinomial * Π p_j^{n_j}   and   multinomial * Π q_j^{n_j}.
 
-That changes no delta. Two distributions that are counted so belong to a pair of inputs, not to two
+Outputs of which the two probabilities have the same rational ratio become one, too. That changes no
+delta. Two distributions that are counted so belong to a pair of inputs, not to two
 inputs: they are known by *names*, rows that are no inputs of the program.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, prod
+from math import comb
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
@@ -33,6 +35,11 @@ from dipapprox.privacy.options import Options
 
 _MOST_OUTPUTS = 3_000
 """Most outputs of a pair after counting."""
+
+_MOST_PRODUCTS = 10 * _MOST_OUTPUTS
+"""Most outputs before those with equal ratios are counted together."""
+
+_TOO_MANY = NotEnclosed(f"more than {_MOST_OUTPUTS} outputs remain to be compared exactly")
 
 Term = tuple[ExponentialRatio, ExponentialRatio]
 """Two probabilities of one output."""
@@ -111,13 +118,15 @@ class ExactProduct:
         return terms if isinstance(terms, NotEnclosed) else tuple(t[int(side)] for t in terms)
 
     def _terms(self, kinds: tuple[tuple[Kind, int], ...]) -> list[Term] | NotEnclosed:
-        sizes = [(number, len(self._kinds[kind])) for kind, number in kinds]
-        if prod(comb(n + size - 1, size - 1) for n, size in sizes) > _MOST_OUTPUTS:
-            return NotEnclosed(f"more than {_MOST_OUTPUTS} outputs remain to be compared exactly")
         found = [(_ONE, _ONE)]
         for kind, number in kinds:
-            powers = self._power(self._kinds[kind], number)
-            found = [_times(one, other) for one in found for other in powers]
+            size = len(self._kinds[kind])
+            if comb(number + size - 1, number) * len(found) > _MOST_PRODUCTS:
+                return _TOO_MANY
+            powers = _merged(self._power(self._kinds[kind], number))
+            found = _merged([_times(one, other) for one in found for other in powers])
+            if len(found) > _MOST_OUTPUTS:
+                return _TOO_MANY
             self._limits.check()
         return found
 
@@ -174,6 +183,18 @@ class ExactProductPairs:
     def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
         """Say why single outputs are not compared: they are counted together."""
         return NotEnclosed("the outputs of independent parts are counted together")
+
+
+def _merged(terms: Sequence[Term]) -> list[Term]:
+    """Add up the terms whose two probabilities are numbers with the same ratio."""
+    found: dict[object, Term] = {}
+    for term in terms:
+        p, q = (each.as_constant() for each in term)
+        # A pair (p, q) of numbers is known by the point of the projective line that it stands for.
+        key = term if p is None or q is None else (p / q, _ONE) if q else (bool(p), q)
+        other = found.get(key)
+        found[key] = term if other is None else (other[0] + term[0], other[1] + term[1])
+    return list(found.values())
 
 
 def _times(one: Term, other: Term) -> Term:
