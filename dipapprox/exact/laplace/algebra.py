@@ -75,11 +75,6 @@ class ExactAlgebra:
         """How many products to hand over at a time."""
         return 1
 
-    def constant(self, value: Fraction) -> Piecewise:
-        """t -> value."""
-        coefficient = fmpq(value.numerator, value.denominator)
-        return Piecewise((), ({_UNIT: coefficient} if value else {},))
-
     def density(self, law: Distribution) -> Piecewise:
         """The density of the law.
 
@@ -95,10 +90,6 @@ class ExactAlgebra:
     def survival(self, law: Distribution) -> Piecewise:
         """t -> mass of the law above t."""
         return self._cached("survival", law, lambda: self.from_right(self.density(law)))
-
-    def mass(self, law: Distribution) -> Piecewise:
-        """t -> 1."""
-        return self.constant(Fraction(1))
 
     def restrict(
         self, function: Piecewise, lower: Fraction | None, upper: Fraction | None
@@ -155,9 +146,6 @@ class ExactAlgebra:
     def running(self, products: Sequence[Sequence[Piecewise]], from_left: bool) -> list[Piecewise]:
         """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
         return [self._integrate(function, from_left) for function in self._products.of(products)]
-
-    def bound(self, function: Piecewise) -> None:
-        """None: no bound is known."""
 
     def _cached(self, kind: str, law: Distribution, make: Callable[[], Piecewise]) -> Piecewise:
         key = (kind, law)
@@ -218,6 +206,3 @@ class ExactAlgebra:
                 else:
                     ends.append((sign, pieces.at_infinity(primitive, sign)))
         return pieces.as_function(pieces.combined(ends), self.units.step)
-
-
-_UNIT = pieces.monomial(0, 0)

@@ -32,9 +32,6 @@ class FunctionAlgebra(Protocol[F, V]):
     def together(self) -> int:
         """How many products to hand over at a time: enough to be quick, few milliseconds' work."""
 
-    def constant(self, value: Fraction) -> F:
-        """t -> value."""
-
     def density(self, law: Distribution) -> F:
         """The density of the restricted law. Laws are those the algebra was made for."""
 
@@ -43,9 +40,6 @@ class FunctionAlgebra(Protocol[F, V]):
 
     def survival(self, law: Distribution) -> F:
         """t -> mass of the restricted law above t."""
-
-    def mass(self, law: Distribution) -> F:
-        """t -> the total mass of the restricted law, a constant."""
 
     def restrict(self, function: F, lower: Fraction | None, upper: Fraction | None) -> F:
         """t -> function(t) for lower <= t <= upper, else 0. None: no bound.
@@ -80,6 +74,3 @@ class FunctionAlgebra(Protocol[F, V]):
 
     def product_totals(self, products: Sequence[Sequence[F]]) -> list[V]:
         """∫ over the line of every product, as for `running`."""
-
-    def bound(self, function: F) -> Fraction | None:
-        """An upper bound of sup |function|; None if none is known."""

@@ -106,12 +106,6 @@ class BallAlgebra:
         """How many products to hand over at a time."""
         return 1
 
-    def constant(self, value: Fraction) -> BallFunction:
-        """t -> value."""
-        with precision(self.bits):
-            piece = constant_piece(to_ball(value)) if value else None
-        return (piece,) * self.grid.panels
-
     def density(self, law: Distribution) -> BallFunction:
         """The density of the restricted law."""
         return self._cached("density", law, lambda: self._density(law))
@@ -123,16 +117,6 @@ class BallAlgebra:
     def survival(self, law: Distribution) -> BallFunction:
         """t -> mass of the restricted law above t."""
         return self._cached("survival", law, lambda: self.from_right(self.density(law)))
-
-    def mass(self, law: Distribution) -> BallFunction:
-        """t -> the total mass of the restricted law."""
-
-        def total() -> BallFunction:
-            with precision(self.bits):
-                value = sum(self._panel_totals(self.density(law)), _ZERO)
-                return (constant_piece(value),) * self.grid.panels
-
-        return self._cached("mass", law, total)
 
     def restrict(
         self, function: BallFunction, lower: Fraction | None, upper: Fraction | None
@@ -192,13 +176,6 @@ class BallAlgebra:
     ) -> list[BallFunction]:
         """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
         return [self._integrate(f, from_left) for f in self._products.of(products)]
-
-    def bound(self, function: BallFunction) -> Fraction | None:
-        """An upper bound of sup |function|."""
-        norms = [to_enclosure(piece.norm) for piece in function if piece is not None]
-        if any(isinstance(norm, NotEnclosed) for norm in norms):
-            return None
-        return max((n.upper for n in norms if isinstance(n, Enclosure)), default=Fraction(0))
 
     def value(self, function: BallFunction, panel: int, u: arb) -> arb:
         """Enclose the function at the point u in [-1, 1] of a panel."""

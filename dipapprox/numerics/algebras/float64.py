@@ -22,13 +22,11 @@ from dipapprox.numerics.algebras.monomials import monomial_integrals
 from dipapprox.numerics.algebras.products import power
 from dipapprox.numerics.algebras.restricted_laws import RestrictedLaw, restricted_laws
 from dipapprox.numerics.algebras.sampled import (
-    SAFE,
     Sampled,
     definite,
     indefinite,
     multiply,
     multiply_each,
-    panel_errors,
 )
 from dipapprox.numerics.algebras.sampled_laws import FARTHEST
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -86,13 +84,6 @@ class Float64Algebra:
         """How many products to hand over at a time."""
         return 64
 
-    def constant(self, value: Fraction) -> Sampled:
-        """t -> value; |value| is 0 or in [2^-800, 2^800]."""
-        layers = np.full((self._height, self.grid.panels), float(value))
-        layers[self._nodes :] = abs(float(value))
-        layers[-1] = 1.0
-        return Sampled(layers, 2, abs(float(value)) or 1.0, value >= 0)
-
     def density(self, law: Distribution) -> Sampled:
         """The density of the restricted law."""
         return self._leaf(RestrictedLaw.density, law)
@@ -105,10 +96,6 @@ class Float64Algebra:
         """t -> mass of the restricted law above t."""
         return self._leaf(RestrictedLaw.survival, law)
 
-    def mass(self, law: Distribution) -> Sampled:
-        """t -> the total mass of the restricted law."""
-        return self._leaf(RestrictedLaw.mass, law)
-
     def restrict(
         self, function: Sampled, lower: Fraction | None, upper: Fraction | None
     ) -> Sampled:
@@ -119,7 +106,7 @@ class Float64Algebra:
         for outside in (slice(0, first), slice(max(first, last), None)):
             layers[..., outside] = 0.0
             layers[..., -1, outside] = 1.0
-        return Sampled(layers, function.roundings, function.least, function.positive)
+        return Sampled(layers, function.roundings, function.least)
 
     def product(self, left: Sampled, right: Sampled) -> Sampled:
         """t -> left(t) right(t)."""
@@ -140,16 +127,13 @@ class Float64Algebra:
     def integrals(self, function: Sampled) -> tuple[Array, Array]:
         """Return certified lower and upper bounds of ∫ function over the line, batch-shaped.
 
-        Where nothing could be proved the bounds are -inf and inf.
+        Where nothing could be proved the bounds are 0 and inf.
         """
         value, error = definite(function, self._rule, self._half)
         proved = np.isfinite(value) & np.isfinite(error)
         # The last subtraction and addition are rounded: `definite` has accounted for an ulp.
         value, error = np.where(proved, value, 0.0), np.where(proved, error, np.inf)
-        lower = value - error
-        if function.positive:
-            lower = np.maximum(lower, 0.0)
-        return lower, value + error
+        return np.maximum(value - error, 0.0), value + error
 
     def totals(self, functions: Sequence[Sampled]) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ function over the line, for each function without batch axes."""
@@ -161,7 +145,7 @@ class Float64Algebra:
         for batch in self._batches(products):
             whole = multiply_each(batch, self._nodes)
             found += [
-                Sampled(layers, int(k), whole.least, whole.positive)
+                Sampled(layers, int(k), whole.least)
                 for layers, (k,) in zip(whole.layers, np.atleast_2d(whole.roundings), strict=True)
             ]
         return found
@@ -204,8 +188,7 @@ class Float64Algebra:
         found: list[Sampled] = []
         for batch in self._batches(products):
             whole = indefinite(multiply_each(batch, self._nodes), self._rule, self._half, from_left)
-            least, positive = whole.least, whole.positive
-            found += [Sampled(layers, 1, least, positive) for layers in whole.layers]
+            found += [Sampled(layers, 1, whole.least) for layers in whole.layers]
         return found
 
     def _batches(
@@ -215,17 +198,6 @@ class Float64Algebra:
         size = max(1, _BATCH // (self._height * self.grid.panels))
         for start in range(0, len(products), size):
             yield products[start : start + size]
-
-    def bound(self, function: Sampled) -> Fraction | None:
-        """An upper bound of sup |function|, over all of a batch."""
-        largest = float(self.sups(function).max())
-        return Fraction(largest) if isfinite(largest) else None
-
-    def sups(self, function: Sampled) -> Array:
-        """Return per panel an upper bound of |function|."""
-        return (
-            function.layers[..., self._nodes, :] * panel_errors(function, self._rule).kappa * SAFE
-        )
 
     @property
     def _nodes(self) -> int:

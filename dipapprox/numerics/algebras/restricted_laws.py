@@ -6,7 +6,6 @@ With F the distribution function, a and b the span's ends:
     density   0                    F'(t)              0
     cdf       0                    F(t) - F(a)        F(b) - F(a)
     survival  F(b) - F(a)          F(b) - F(t)        0
-    mass      F(b) - F(a)          F(b) - F(a)        F(b) - F(a)
 
 F(a) and 1 - F(b) are what is sampled at these ends; for one-sided laws one of them is 0. The laws
 are those of one family: in standard units they are one law, on the panels of all their spans.
@@ -66,10 +65,6 @@ class RestrictedLaw:
         """t -> mass above t."""
         return self._joined(self.total, self.layers[2], self._nothing())
 
-    def mass(self) -> Sampled:
-        """t -> the total mass."""
-        return self._joined(self.total, self.total, self.total)
-
     def _nothing(self) -> Array:
         zero = np.zeros_like(self.total)
         zero[-1] = 1.0
@@ -80,7 +75,7 @@ class RestrictedLaw:
         layers[:, : self.span.first] = before
         layers[:, self.span.first : self.span.last] = inside
         layers[:, self.span.last :] = after
-        return Sampled(layers, 1, self.least, True)
+        return Sampled(layers, 1, self.least)
 
 
 def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> list[RestrictedLaw]:

@@ -1,6 +1,6 @@
 """Sampled analytic functions on float64 panels, and the proved errors of their operations.
 
-A function f on a panel is kept as its values at n Gauss-Legendre nodes and R + 1 majorants,
+A function f >= 0 on a panel is kept as its values at n Gauss-Legendre nodes and R + 1 majorants,
 bounds of |f| on the panel (r = 1) and on Bernstein ellipses round it (r > 1). Products are then
 products of arrays, integrals are one matrix product, and what sampling loses is bounded by the
 majorants through `legendre.Rule`: geometrically small in n. No coefficient is ever computed.
@@ -29,10 +29,10 @@ the values' errors, sampling (`Rule.partial_error`, for the panel's total `Rule.
 rounding: entries of W are within 2 u, a sum of n products in any order or fused has (n + 1) u, H
 and its product 2 u; fewer than 2^9 operations with subnormal numbers err by 2^-1022 each, 2^-1013
 together, below 2^-950 H. Panels before it are added up with an error of P u times their sum. The
-integral's majorants are m_0 = sup of the integral (its last value if f >= 0, else the integral of
-m_0) and m_r = m_0 + H b_r κ m_r(f): every point of E_r is within b_r of the panel, along a segment
-inside E_r. All these bounds are themselves sums and products of nonnegative doubles with fewer than
-2^20 roundings: they are multiplied by 1 + 2^-30. Overflow gives inf or nan, and no enclosure.
+integral's majorants are m_0 = sup of the integral (its last value, as f >= 0) and m_r = m_0 + H b_r
+κ m_r(f): every point of E_r is within b_r of the panel, along a segment inside E_r. All these
+bounds are themselves sums and products of nonnegative doubles with fewer than 2^20 roundings: they
+are multiplied by 1 + 2^-30. Overflow gives inf or nan, and no enclosure.
 
 References:
     N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5.
@@ -60,19 +60,17 @@ _TINY = 2.0**-950
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """A function, or an array of functions, on the P panels of a grid.
+    """A function >= 0, or an array of such functions, on the P panels of a grid.
 
     Attributes:
         layers: Shape (…, n + R + 2, P): the values at the nodes, the majorants, A.
         roundings: k, at most 2^40; in a batch one for all, or an array (…, 1).
         least: Positive lower bound of all non-zero majorants, >= 2^-900.
-        positive: Whether the function is known to be >= 0.
     """
 
     layers: Array
     roundings: Roundings
     least: float
-    positive: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +98,7 @@ def multiply(left: Sampled, right: Sampled, nodes: int) -> Sampled:
         np.maximum(majorants, FLOOR, out=majorants)
         least = FLOOR
     roundings = left.roundings + right.roundings + 2
-    return Sampled(layers, roundings, least, left.positive and right.positive)
+    return Sampled(layers, roundings, least)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -115,10 +113,9 @@ def multiply_each(
         scratch = np.empty((len(products), *products[0][0].layers.shape))
     layers = scratch[: len(products)]
     roundings = np.empty((len(products), 1), np.int64)
-    lowest, positive = 1.0, True
+    lowest = 1.0
     for place, (first, *others) in enumerate(products):
         product, least, count = layers[place], first.least, first.roundings
-        positive = positive and first.positive
         before = first.layers
         for factor in others:
             np.multiply(before, factor.layers, out=product)
@@ -128,12 +125,11 @@ def multiply_each(
                 np.maximum(product[nodes:-1], FLOOR, out=product[nodes:-1])
                 least = FLOOR
             count = count + factor.roundings + 2
-            positive = positive and factor.positive
         if not others:
             product[...] = before
         roundings[place] = count
         lowest = min(lowest, least)
-    return Sampled(layers, roundings, lowest, positive)
+    return Sampled(layers, roundings, lowest)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -177,17 +173,14 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     largest = np.abs(values).max(axis=-2)
     error = after_error + within[..., 1, :] + 4 * UNIT_ROUNDOFF * (largest + np.abs(after))
     majorants = function.layers[..., nodes:-1, :] * (half * errors.kappa)[..., None, :]
-    sup = np.abs(after if function.positive else before) + after_error
-    if not function.positive:
-        sup += 2 * majorants[..., 0, :]
-    sup = np.maximum(sup * SAFE, FLOOR)
+    sup = np.maximum((np.abs(after) + after_error) * SAFE, FLOOR)
     layers[..., nodes, :] = sup
     ellipses = layers[..., nodes + 1 : -1, :]
     np.multiply(majorants[..., 1:, :], rule.high[:, None], out=ellipses)
     ellipses += sup[..., None, :]
     ellipses *= SAFE
     layers[..., -1, :] = 1 + error * SAFE / sup
-    return Sampled(layers, 1, _floor_of(sup), function.positive)
+    return Sampled(layers, 1, _floor_of(sup))
 
 
 def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
