@@ -56,6 +56,13 @@ def is_laplace_type(event: Connected) -> bool:
     )
 
 
+def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
+    """Whether all samples of an event are Gaussian."""
+    return not isinstance(event, Chosen) and all(
+        law.family is Family.GAUSSIAN for law in _laws(event)
+    )
+
+
 _LAPLACE_TYPE = {Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL}
 
 

@@ -3,6 +3,7 @@
     choices, integers            closed forms; sums for the integers that have none
     one comparison               closed forms of half-spaces
     comparisons of two samples   elimination
+    Gaussian samples             by the rank of the guards, up to 3
     Laplace-type samples         exact integration, as far as the work is bounded
     everything that has a density   nested quadrature
 
@@ -21,19 +22,27 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import ClosedForms, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
-from dipapprox.numerics.kinds import has_density, is_laplace_type, is_ratio, is_sum
+from dipapprox.numerics.kinds import (
+    has_density,
+    is_gaussian,
+    is_laplace_type,
+    is_ratio,
+    is_sum,
+)
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.privacy.options import Engine, Options
 
 if TYPE_CHECKING:
     from dipapprox.exact import methods as exact
     from dipapprox.numerics import parallel
+    from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
 else:
     exact = Deferred("dipapprox.exact.methods")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
+    gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.engine")
     sums = Deferred("dipapprox.numerics.integers.sums")
 
 
@@ -60,9 +69,10 @@ def methods_in_order(options: Options) -> InOrder:
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
+            rank = Step(_gaussian_rank, is_gaussian, narrows)
             integration = Step(_bounded_integration, is_laplace_type, narrows, slow=True)
             slowly = Step(quadrature, has_density, narrows, slow=True)
-            return InOrder([*steps, elimination, integration, slowly], "elimination")
+            return InOrder([*steps, elimination, rank, integration, slowly], "elimination")
         case Engine.AUTO | Engine.NESTED:
             return InOrder([*steps, Step(quadrature, has_density)], "nested")
         case _:
@@ -83,6 +93,10 @@ def _sums() -> Method:
 
 def _nested(strategy: Strategy) -> Method:
     return nested.Nested(strategy)
+
+
+def _gaussian_rank() -> Method:
+    return gaussian_rank.GaussianRank()
 
 
 def _bounded_integration() -> Method:

@@ -1,0 +1,370 @@
+"""Gaussian events by rank: orthants, additivity, other engines, integration, degenerate ones."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import combinations
+from math import asin, inf, pi, sqrt
+
+import numpy as np
+import pytest
+from flint import arb, fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import erfc, ndtr
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.events.event import Event, Impossible
+from dipapprox.events.reduce import irredundant, reduce
+from dipapprox.integrals.strategy import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.gaussian_rank.edge_integrals import Segment, integral, spatial
+from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.semantics.linear import LinearForm
+from tests.event_strategies import gauss, laplace, less
+from tests.numerics.alone import alone
+from tests.numerics.test_engines_agree import random_event
+
+Q = Fraction
+Coefficients = dict[int, int | Fraction]
+
+
+def form(terms: Coefficients, constant: int | Fraction = 0) -> LinearForm:
+    return LinearForm.of({k: Q(c) for k, c in terms.items()}, Q(constant))
+
+
+def enclosed(event: Event, bits: int = 60) -> Enclosure:
+    """The enclosure by rank, proved to be as narrow as asked."""
+    found = alone(GaussianRank(), event, bits, Limits())
+    assert isinstance(found, Enclosure), (event, found)
+    assert found.width <= Q(1, 2**bits) and found.lower >= 0 and found.upper <= 1
+    return found
+
+
+def whole(event: Event, bits: int = 60) -> Enclosure:
+    """The enclosure of any Gaussian event of rank at most 3: reduced, but not taken apart."""
+    guards = irredundant(event.guards)
+    if guards is None:
+        return Enclosure.exact(0)
+    return enclosed(Event(event.samples, guards), bits) if guards else Enclosure.exact(1)
+
+
+def polyhedron(chance: random.Random, rank: int, size: int, guards: int) -> Event:
+    """Guards that are combinations of `rank` forms; small numbers, so that coincidences occur."""
+    samples = tuple(
+        Distribution(
+            Family.GAUSSIAN,
+            Q(chance.randint(-3, 3), chance.choice((1, 2, 3))),
+            Q(chance.randint(1, 5), chance.choice((1, 2))),
+        )
+        for _ in range(size)
+    )
+    forms = [form({k: chance.randint(-3, 3) for k in range(size)}) for _ in range(rank)]
+    found = []
+    for _ in range(guards):
+        total = LinearForm.constant_form(chance.choice((0, 0, -1, -4, -9, 3)))
+        for each in forms:
+            total = total + each.scaled(Q(chance.randint(-2, 2)))
+        if not total.is_constant:
+            found.append(total)
+    return Event(samples, tuple(found))
+
+
+# --- closed forms -----------------------------------------------------------------------------
+
+
+def cosine(f: LinearForm, g: LinearForm) -> float:
+    """The correlation of two forms of standard normal variables."""
+
+    def mixed(x: LinearForm, y: LinearForm) -> float:
+        return float(sum(c * y.coefficient(s) for s, c in x.terms))
+
+    return mixed(f, g) / sqrt(mixed(f, f) * mixed(g, g))
+
+
+ORTHANTS = [
+    [form({0: 1}), form({1: 1})],
+    [form({0: 1, 1: 2}), form({0: -3, 1: 1, 2: 5})],
+    [form({0: 1, 1: 1}), form({0: -1000, 1: -999})],
+    [form({0: 1}), form({1: 1}), form({2: 1})],
+    [form({0: 1, 1: 2, 3: 7}), form({0: -3, 1: 1, 2: 5}), form({0: 1, 2: Q(1, 3), 4: -2})],
+    [form({0: 1, 1: 1}), form({1: 1, 2: 1}), form({0: -1, 2: -1})],
+]
+
+
+@pytest.mark.parametrize("forms", ORTHANTS)
+def test_orthants(forms: list[LinearForm]) -> None:
+    found = enclosed(Event((gauss(0),) * 5, tuple(forms)))
+    angles = [asin(cosine(f, g)) for f, g in combinations(forms, 2)]
+    expected = 1 / 4 + angles[0] / (2 * pi) if len(forms) == 2 else 1 / 8 + sum(angles) / (4 * pi)
+    assert abs(float(found.lower) - expected) < 1e-13
+
+
+def test_an_orthant_to_thousands_of_bits() -> None:
+    forms = form({0: 1, 1: 2}), form({0: -3, 1: 1, 2: 5})
+    found = enclosed(Event((gauss(0),) * 3, forms), 3000)
+    with precision(3100):
+        rho = arb(-1) / (to_ball(5) * 35).sqrt()
+        other = to_enclosure(arb(1) / 4 + rho.asin() / (2 * arb.pi()))
+    assert isinstance(other, Enclosure) and other.meets(found)
+
+
+def test_boxes_are_products_of_intervals() -> None:
+    """Thousands of bits, origin inside and outside; the factors have rank 1."""
+    sides = [(Q(-1), Q(2)), (Q(1, 3), Q(5, 2)), (Q(0), Q(1))]
+    one = [enclosed(Event((gauss(0),), _interval(0, *side)), 700) for side in sides]
+    for rank in (2, 3):
+        guards = tuple(g for k in range(rank) for g in _interval(k, *sides[k]))
+        found = enclosed(Event((gauss(0),) * rank, guards), 700)
+        low = high = Q(1)
+        for each in one[:rank]:
+            low, high = low * each.lower, high * each.upper
+        assert found.meets(Enclosure(low, high))
+
+
+def _interval(sample: int, low: Fraction, high: Fraction) -> tuple[LinearForm, LinearForm]:
+    return form({sample: -1}, low), form({sample: 1}, -high)
+
+
+# --- laws -------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6))
+def test_halves_add_up(seed: int) -> None:
+    """Whatever cuts a polyhedron in two; cuts through the origin and through vertices as well."""
+    chance = random.Random(seed)
+    rank = chance.randint(1, 3)
+    event = polyhedron(chance, rank, chance.randint(rank, 8), chance.randint(1, 5))
+    cut = polyhedron(chance, 1, len(event.samples), 1).guards
+    if event.guards:
+        cut = (*cut, event.guards[0] + form({}, chance.randint(0, 2)))
+        cut = (*cut, event.guards[0].scaled(Q(2)) - event.guards[-1])
+    for guard in cut:
+        if guard.is_constant:
+            continue
+        below, above = (Event(event.samples, (*event.guards, g)) for g in (guard, -guard))
+        if _rank(below) <= 3:
+            assert (whole(below) + whole(above)).meets(whole(event))
+
+
+def _rank(event: Event) -> int:
+    rows = [[float(g.coefficient(k)) for k in range(len(event.samples))] for g in event.guards]
+    return int(np.linalg.matrix_rank(np.array(rows)))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.integers(5, 200), st.integers(5, 200))
+def test_more_bits_meet_fewer(seed: int, bits: int, more: int) -> None:
+    chance = random.Random(seed)
+    event = polyhedron(chance, 3, chance.randint(3, 8), chance.randint(1, 6))
+    method = GaussianRank()
+    guards = irredundant(event.guards)
+    if guards:
+        reduced = Event(event.samples, guards)
+        first, second = (alone(method, reduced, b, Limits()) for b in (bits, more))
+        assert isinstance(first, Enclosure) and isinstance(second, Enclosure)
+        assert first.meets(second) and second.width <= Q(1, 2**more)
+
+
+# --- other roads ------------------------------------------------------------------------------
+
+
+def test_elimination_agrees_on_orders() -> None:
+    chance = random.Random(5)
+    compared = 0
+    for _ in range(40):
+        event = random_event(chance, chance.randint(2, 4), [Family.GAUSSIAN])
+        guards = irredundant(event.guards)
+        other = alone(Eliminated(), event, 60, Limits())
+        if guards and isinstance(other, Enclosure) and len(event.samples) < 5:
+            found = alone(GaussianRank(), Event(event.samples, guards), 60, Limits())
+            if isinstance(found, NotEnclosed):
+                assert _rank(event) > 3, (event, found)
+                continue
+            assert found.meets(other), event
+            compared += 1
+    assert compared > 25
+
+
+@pytest.mark.parametrize("seed", [0, 2, 5, 6])
+def test_nested_quadrature_agrees(seed: int) -> None:
+    chance = random.Random(seed)
+    event = polyhedron(chance, 2, 2, 4)
+    guards = irredundant(event.guards)
+    assert guards
+    other = alone(Nested(Strategy.LEAST_NESTING), Event(event.samples, guards), 40, Limits())
+    assert isinstance(other, Enclosure) and whole(event).meets(other)
+
+
+def by_slices(event: Event, points: int) -> float:
+    """NOT RIGOROUS: about Pr[event], by the midpoint rule over all but one coordinate."""
+    size = len(event.samples)
+    rows = np.array([[float(g.coefficient(k)) for k in range(size)] for g in event.guards])
+    bounds = -rows @ [float(law.mean) for law in event.samples]
+    bounds -= [float(g.constant) for g in event.guards]
+    rows = rows * [float(law.scale) for law in event.samples]
+    rank = np.linalg.matrix_rank(rows)
+    rows = rows @ np.linalg.svd(rows)[2][:rank].T  # in orthonormal coordinates
+    step = 16 / points
+    places = (np.arange(points) + 0.5) * step - 8
+    mesh = np.meshgrid(*[places] * (rank - 1), indexing="ij")
+    outer = np.stack([axis.ravel() for axis in mesh]) if rank > 1 else np.zeros((0, 1))
+    low, high = np.full(outer.shape[1], -inf), np.full(outer.shape[1], inf)
+    for row, bound in zip(rows, bounds, strict=True):
+        left = bound - row[:-1] @ outer
+        if abs(row[-1]) < 1e-12:
+            high = np.where(left < 0, -inf, high)
+        elif row[-1] > 0:
+            high = np.minimum(high, left / row[-1])
+        else:
+            low = np.maximum(low, left / row[-1])
+    inner = np.maximum(ndtr(high) - ndtr(low), 0)
+    density = np.exp(-(outer**2).sum(axis=0) / 2) / (2 * pi) ** ((rank - 1) / 2)
+    return float(inner @ density) * step ** (rank - 1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plain_integration_is_near(seed: int) -> None:
+    chance = random.Random(seed)
+    rank = 1 + seed % 3
+    event = polyhedron(chance, rank, chance.randint(rank, 8), chance.randint(2, 7))
+    guards = irredundant(event.guards)
+    if guards is None:
+        assert by_slices(event, 400) == 0
+    else:
+        reduced = Event(event.samples, guards)
+        assert abs(by_slices(reduced, 700) - float(enclosed(reduced).lower)) < 1e-4
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.floats(1e-3, 50), min_size=1, max_size=2),
+    st.floats(0, 3),
+    st.floats(-6, 6),
+    st.floats(-1, 1),
+)
+def test_integrands_are_bounded_on_the_strip(
+    insets: list[float], more: float, place: float, height: float
+) -> None:
+    """Plain complex arithmetic at points with |Im v| <= π/4."""
+    square, unit = max(insets) ** 2 + more**2, min(insets)
+    v = complex(place, height * pi / 4)
+    s = unit * np.sinh(v)
+    radius = np.sqrt(square + s * s)
+    bound = 2 * len(insets) * np.exp(-(square - unit**2 / 2) / 2)
+    step = unit * np.cosh(v)
+    flat = sum(e / (e * e + s * s) for e in insets) * np.exp(-radius * radius / 2) * step
+    assert abs(flat) <= bound * (1 + 1e-9)
+    weights = [e * sqrt(max(square - e * e, 0.0)) / (e * e + s * s) for e in insets]
+    assert abs(sum(weights) * erfc(radius / sqrt(2)) / radius * step) <= bound * (1 + 1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(1e-3, 9), min_size=1, max_size=2), st.floats(0, 3), st.data())
+def test_edge_integrals(insets: list[float], more: float, data: st.DataObject) -> None:
+    """Against scipy, with ends at infinity, and against themselves in two pieces."""
+    squares = [fmpq(*(Q(e).limit_denominator(10**6) ** 2).as_integer_ratio()) for e in insets]
+    square = max(squares) + fmpq(*(Q(more).limit_denominator(100) ** 2).as_integer_ratio())
+    terms = tuple((e * (square - e), e) for e in squares if square > e)
+    cuts = sorted(data.draw(st.sets(st.integers(-50, 50), min_size=3, max_size=3)))
+    ends: list[fmpq | None] = [fmpq(c * abs(c), 100) for c in cuts]
+    if data.draw(st.booleans()):
+        cuts[0], ends[0] = -500, None
+    if data.draw(st.booleans()):
+        cuts[2], ends[2] = 500, None
+
+    def enclose(start: fmpq | None, stop: fmpq | None) -> Enclosure:
+        with precision(120):
+            found = to_enclosure(
+                integral(Segment(square, start, stop, terms), spatial, 60, Limits())
+            )
+        assert isinstance(found, Enclosure) and found.width < Q(1, 2**50)
+        return found
+
+    def density(s: float) -> float:
+        r = sqrt(float(square) + s * s)
+        parts = (sqrt(float(w)) / (float(e) + s * s) for w, e in terms)
+        return float(sum(parts) * erfc(r / sqrt(2)) / r)
+
+    all_of_it = enclose(ends[0], ends[2])
+    plain = quad(density, cuts[0] / 10, cuts[2] / 10, points=[0], limit=500)[0]
+    assert abs(float(all_of_it.lower) - plain) < 1e-7
+    assert (enclose(ends[0], ends[1]) + enclose(ends[1], ends[2])).meets(all_of_it)
+
+
+# --- degenerate ones --------------------------------------------------------------------------
+
+
+def test_degenerate_guards() -> None:
+    samples = (gauss(0), gauss(1, 2), gauss(-1, 3), gauss(2))
+    line = form({0: 2, 1: -1, 2: Q(1, 2), 3: 1}, -1)
+    once = enclosed(Event(samples, (line,)))
+    assert whole(Event(samples, (line, line, line.scaled(Q(3))))).meets(once)
+    assert isinstance(reduce(Event(samples, (line, -line))), Impossible)
+    assert (once + enclosed(Event(samples, (-line,)))).meets(Enclosure.exact(1))
+    sliver = enclosed(Event(samples, (line, -line - form({}, Q(1, 10**9)))), 100)
+    assert Q(1, 10**11) < sliver.lower < sliver.upper < Q(1, 10**9)
+
+
+def test_what_is_not_reduced_is_refused() -> None:
+    one, other, both = form({0: 1}), form({1: 1}), form({0: 1, 1: 1})
+    method = GaussianRank()
+    for guards in (
+        (one, other, both),  # implied, tight at the vertex
+        (one, other, both - form({}, 1)),
+        (one, one),
+        (one, -one),
+        (one, other, form({0: -1, 1: -1})),
+        (one, -one - form({}, -1)),
+        (one, other, form({2: 1}), both),  # implied, tight on an edge
+        (one, other, form({2: 1}), both + form({2: 1})),  # … at a vertex
+    ):
+        found = alone(method, Event((gauss(0),) * 3, guards), 40, Limits())
+        assert found == NotEnclosed("some guards are implied by others")
+
+
+def test_what_it_is_not_for() -> None:
+    chain = Event((gauss(0),) * 5, tuple(less(k, k + 1) for k in range(4)))
+    mixed = Event((gauss(0), laplace(0)), (less(0, 1),))
+    found = GaussianRank().enclose((chain, mixed), 40, Limits())
+    assert found[0] == NotEnclosed("guards of a rank above 3")
+    assert found[1] == NotEnclosed("not all samples are Gaussian")
+
+
+def test_scales_that_are_far_apart() -> None:
+    """x + 10^-6 y <= z, x <= w, z - w <= 10^6: to first order x <= min(z, w)."""
+    tiny, large = Q(1, 10**6), Q(10**6)
+    samples = (gauss(0), gauss(0, tiny), gauss(0, large), gauss(0, large))
+    first, second = form({0: 1, 1: 1, 2: -1}), form({0: 1, 3: -1})
+    pair = enclosed(Event(samples, (first, second)), 200)
+    assert abs(float(pair.lower) - 0.25) < 1e-5
+    third = form({2: 1, 3: -1}, -large)
+    inside = enclosed(Event(samples, (first, second, third)), 200)
+    outside = enclosed(Event(samples, (first, second, -third)), 200)
+    assert (inside + outside).meets(pair)
+
+
+@pytest.mark.parametrize("power", [6, 40, 1000])
+def test_the_origin_may_be_very_near_a_face(power: int) -> None:
+    """Continuity: the measure moves by at most the density times the shift."""
+    small = Q(1, 10**power)
+    samples = (gauss(0),) * 3
+    forms = [form({0: 1, 1: 2}), form({0: -3, 1: 1, 2: 5}), form({0: 1, 2: 1})]
+    exact = enclosed(Event(samples, tuple(forms)), 50)
+    shifted = [f + form({}, s * small) for f, s in zip(forms, (1, -1, Q(1, 3)), strict=True)]
+    near = enclosed(Event(samples, tuple(shifted)), 50)
+    assert abs(near.lower - exact.lower) <= 3 * small + Q(1, 2**49)
+
+
+def test_the_limit_of_time_is_kept() -> None:
+    event = Event((gauss(0),) * 3, tuple(form({k: 1, (k + 1) % 3: 1}, -1) for k in range(3)))
+    with pytest.raises(LimitReached):
+        alone(GaussianRank(), event, 60, Limits(seconds=0.0))
