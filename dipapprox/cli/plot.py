@@ -31,8 +31,8 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
         axes.plot([float(p.eps_prv) for p in points], certified, ".", color=COLOURS[0])
     axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
     axes.set_ylabel(LEAST_DELTA)
-    title = f"{curve.run.program} at ε = {curve.run.eps}: privacy profile"
-    set_heading(axes, title, (value for _, value in curve.run.scope.rows()))
+    title = f"{curve.program} at ε = {curve.eps}: privacy profile"
+    set_heading(axes, title, (value for _, value in curve.scope.rows()))
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

@@ -96,7 +96,7 @@ def run(command: ProfileCommand, console: Console) -> int:
         write(console, as_csv(answer))
     else:
         show_answer(console, answer, json=asked.json)
-    return 0 if answer.run.reason is None else Status.UNKNOWN
+    return 0 if answer.reason is None else Status.UNKNOWN
 
 
 def as_csv(answer: ProfileAnswer) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
@@ -17,18 +16,14 @@ from dipapprox.privacy.description import (
     Tone,
     count,
     interval,
-    known,
-    seconds_text,
 )
 from dipapprox.privacy.notation import (
     ends,
-    parameter_fields,
-    parameters_text,
     valuation,
     valuation_text,
 )
-from dipapprox.privacy.result import Result, Word
-from dipapprox.privacy.scope import Scope
+from dipapprox.privacy.result import Word
+from dipapprox.privacy.run import Run, RunResult
 
 
 class Answer(Word):
@@ -114,6 +109,10 @@ class Witness:
     argument: str | None = None
     at_least: int | None = None
 
+    def pair_text(self, inputs: tuple[Cell, ...]) -> tuple[str, str]:
+        """Write its two inputs for people."""
+        return valuation_text(inputs, self.input), valuation_text(inputs, self.adjacent)
+
     def others(self) -> str:
         """Say after the listed outputs that they are examples, if they are."""
         if self.at_least is None:
@@ -134,43 +133,25 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Result):
+class Verdict(RunResult):
     """The result of one verification.
 
     Attributes:
-        scope: The domains and pairs that it is about.
-        reason: Why the answer is Unknown; None otherwise.
-        pairs: Ordered pairs checked.
-        outputs: Distinct outputs of the final states.
-        final_states: Final states enumerated.
+        run: The program, and what was checked.
         delta_enclosure: Encloses the largest delta_{u,u'} over the checked pairs (Lemma 2);
             the violating pair's when the search stopped there. None if nothing was computed.
         witness: For Not_DP the violating pair; for Unknown the closest pair if there is one.
-        precision: Bits asked for at the last attempt that was needed.
-        engine: What computed the probabilities.
-        seconds: From parsed arguments to the verdict.
         interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
         stated_eps_prv: What `claim.eps_prv` stands for, if that is no rational number: for DP a
             lower bound of it, for Not_DP an upper bound.
         stated_delta: The same for `claim.delta`.
     """
 
-    program: str
-    parameters: Mapping[str, Fraction]
+    run: Run
     claim: Claim
-    inputs: tuple[Cell, ...]
-    output_cells: tuple[Cell, ...]
-    scope: Scope
     answer: Answer
-    reason: str | None
-    pairs: int
-    outputs: int
-    final_states: int
     delta_enclosure: Enclosure | None
     witness: Witness | None
-    precision: int
-    engine: str
-    seconds: float
     interrupted: bool = False
     stated_eps_prv: Stated | None = None
     stated_delta: Stated | None = None
@@ -195,23 +176,16 @@ class Verdict(Result):
             "delta_claim_enclosure": self.stated_delta,
         }
         return {
-            "program": self.program,
-            "params": parameter_fields(self.parameters),
-            **self.scope.fields(),
+            **self.run.header(),
             "eps": exact_text(self.claim.eps),
             "eps_prv": self.eps_prv_text,
             "delta": self.delta_text,
             **{name: ends(each.value) for name, each in stated.items() if each is not None},
             "verdict": self.answer.value,
-            "reason": self.reason,
-            "pairs": self.pairs,
-            "outputs": self.outputs,
-            "final_states": self.final_states,
+            **self.run.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": self.witness_fields(),
-            "precision": self.precision,
-            "engine": self.engine,
-            "seconds": round(self.seconds, 6),
+            **self.run.footer(),
         }
 
     def witness_fields(self) -> dict[str, object] | None:
@@ -224,19 +198,15 @@ class Verdict(Result):
         """Return what people see of it: the verdict, then its witness."""
         claimed = f"(ε_prv, δ) = ({self.eps_prv_text}, {self.delta_text})"
         delta = None if self.delta_enclosure is None else interval(self.delta_enclosure)
-        spent = seconds_text(self.seconds)
-        return Description(
-            headline=f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
+        return self.run.describe(
+            f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
             label=self.answer.value,
             tone=self.answer.tone,
-            facts=known(
-                ("claim", f"{claimed}, program run at ε = {self.claim.eps}"),
-                *self.scope.rows(),
-                ("parameters", parameters_text(self.parameters)),
+            asked=(("claim", f"{claimed}, program run at ε = {self.claim.eps}"),),
+            found=(
                 ("reason", self.reason),
                 (delta_name(self.answer), delta),
                 ("checked", self._checked()),
-                ("computed", f"{self.engine}, {self.precision} bits, {spent}"),
             ),
             below=() if self.witness is None else self._witness(self.witness),
         )
@@ -244,16 +214,13 @@ class Verdict(Result):
     def _checked(self) -> str:
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"
-        pairs, outputs = count(self.pairs, "ordered pair"), count(self.outputs, "output")
+        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.outputs, "output")
         return f"{pairs}, {outputs}, {count(self.final_states, 'final state')}"
 
     def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
         certain = self.answer is Answer.NOT_DP
         title = "Witness: these outputs are too likely" if certain else "Closest pair"
-        pair = (
-            valuation_text(self.inputs, witness.input),
-            valuation_text(self.inputs, witness.adjacent),
-        )
+        pair = witness.pair_text(self.inputs)
         relation = f" > {self.delta_text} = δ" if certain else ""
         if witness.argument is not None:
             relation += f": {witness.argument}"

@@ -29,6 +29,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.products.witness import product_witness
+from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_exact_pairs, open_probabilities, open_product_source
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -73,22 +74,24 @@ def verify(
     else:
         conclusion = conclude(search, run.outputs, total, end.reason, run.describe)
     return Verdict(
-        program=program.name,
-        parameters=program.parameters,
+        run=Run(
+            program=program.name,
+            parameters=program.parameters,
+            inputs=program.inputs,
+            output_cells=program.outputs,
+            scope=scope_of(program, selection),
+            pairs=0 if search is None else search.checked,
+            outputs=run.number_of_outputs,
+            final_states=run.final_states,
+            precision=search.bits if search is not None and search.bits else options.precision,
+            engine=_engine(options, run.source, search),
+            seconds=options.limits.elapsed(),
+            reason=conclusion.reason,
+        ),
         claim=claim,
-        inputs=program.inputs,
-        output_cells=program.outputs,
-        scope=scope_of(program, selection),
         answer=conclusion.answer,
-        reason=conclusion.reason,
-        pairs=0 if search is None else search.checked,
-        outputs=run.number_of_outputs,
-        final_states=run.final_states,
         delta_enclosure=conclusion.delta_enclosure,
         witness=conclusion.witness,
-        precision=search.bits if search is not None and search.bits else options.precision,
-        engine=_engine(options, run.source, search),
-        seconds=options.limits.elapsed(),
         interrupted=end.interrupted and conclusion.answer is Answer.UNKNOWN,
     )
 

@@ -18,6 +18,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import interval
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability
+from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
 from tests.cli.running import run
@@ -55,22 +56,24 @@ WITNESS = Witness(
 
 def verdict(answer: Answer, reason: str | None = None, witness: Witness | None = None) -> Verdict:
     return Verdict(
-        program="svt_gauss",
-        parameters={"N": Fraction(2), "s": Fraction(4, 3)},
+        run=Run(
+            program="svt_gauss",
+            parameters={"N": Fraction(2), "s": Fraction(4, 3)},
+            inputs=INPUTS,
+            output_cells=OUTPUTS,
+            scope=Scope("q[1..2] in {0, 1}", "adjacent linf 1", False, None),
+            pairs=12,
+            outputs=3,
+            final_states=1,
+            precision=40,
+            engine="nested",
+            seconds=0.04,
+            reason=reason,
+        ),
         claim=Claim(Fraction(1, 2), Fraction(239, 10000), Fraction(1, 10)),
-        inputs=INPUTS,
-        output_cells=OUTPUTS,
-        scope=Scope("q[1..2] in {0, 1}", "adjacent linf 1", False, None),
         answer=answer,
-        reason=reason,
-        pairs=12,
-        outputs=3,
-        final_states=1,
         delta_enclosure=between("0.02390735840246", "0.02390735840247"),
         witness=witness,
-        precision=40,
-        engine="nested",
-        seconds=0.04,
     )
 
 
@@ -126,7 +129,8 @@ def test_explanation(form: str) -> None:
 
 
 def test_names_are_not_markup() -> None:
-    strange = replace(verdict(Answer.DP), program="[bold]x[/bold] :smile:")
+    plain = verdict(Answer.DP)
+    strange = replace(plain, run=replace(plain.run, program="[bold]x[/bold] :smile:"))
     assert "[bold]x[/bold] :smile:" in rendered(report(strange.describe()))
 
 

@@ -50,7 +50,7 @@ def test_portions_do_not_matter(
             continue  # as many tables as pairs: only slow
         found = dipapprox.profile(PROGRAM, eps=HALF, delta=Fraction(0), pairs=chosen)
         assert isinstance(found, LeastEpsPrv)
-        assert found.run.pairs == (240 if chosen is None else 3)
+        assert found.pairs == (240 if chosen is None else 3)
         lower = found.eps_prv_enclosure.lower
         assert lower is not None
         assert abs(lower - Fraction("0.25740")) < Fraction(1, 10**5)
@@ -64,13 +64,13 @@ def test_too_many_candidates_cost_width_and_nothing_else(
     # 12 pairs tie for the largest delta: with room for one, doubles must do.
     usual = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
     assert isinstance(usual, LeastDelta)
-    assert usual.run.reason is None
+    assert usual.reason is None
     ends = renyi_ends()
     monkeypatch.setattr(maxima, "_MOST_CANDIDATES", 1)
     monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 1)
     found = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
     assert isinstance(found, LeastDelta)
-    assert found.run.reason is not None
+    assert found.reason is not None
     assert found.delta_enclosure.lower <= usual.delta_enclosure.upper
     assert usual.delta_enclosure.lower <= found.delta_enclosure.upper
     assert usual.delta_enclosure.width < found.delta_enclosure.width < Fraction(1, 10**12)
@@ -91,8 +91,8 @@ def test_counters_take_more_pairs_than_can_be_listed() -> None:
     many = dipapprox.parse(svt, {"N": 18}, "svt_gauss")
     found = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5))
     assert isinstance(found, LeastDelta)
-    assert found.run.pairs == 4**18 - 2**18
-    assert found.run.reason is None
+    assert found.pairs == 4**18 - 2**18
+    assert found.reason is None
     assert found.witness is not None
     # The pair that is named does attain it.
     pair = (found.witness.input, found.witness.adjacent)

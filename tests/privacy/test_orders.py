@@ -95,7 +95,7 @@ def test_orders_beyond_all_powers_are_bounded_by_their_neighbours() -> None:
         previous = each.divergence.lower
     assert previous > 3
     assert found.rho.upper is not None
-    assert found.run.reason is not None and "precision limit: 320 bits" in found.run.reason
+    assert found.reason is not None and "precision limit: 320 bits" in found.reason
     # The same bound without asking for order infinity.
     alone = dipapprox.profile(TAIL, eps=2, renyi=(100_000,))
     assert isinstance(alone, RenyiProfile)
@@ -127,5 +127,5 @@ def test_too_many_candidates_are_not_a_matter_of_precision(
     monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 0)
     found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
     assert isinstance(found, RenyiProfile)
-    assert found.run.reason is not None
-    assert "more than 0 pairs may be the largest of order 1000" in found.run.reason
+    assert found.reason is not None
+    assert "more than 0 pairs may be the largest of order 1000" in found.reason

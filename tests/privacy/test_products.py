@@ -177,7 +177,7 @@ def test_randomised_responses_are_binomial() -> None:
     found = dipapprox.profile(parse(RESPONSES, N=size), eps=HALF, eps_prv=budget)
     assert isinstance(found, LeastDelta)
     assert abs(float(found.delta_enclosure.lower) - expected) < 1e-12
-    assert found.run.outputs == 2**size and found.run.pairs == 4**size - 2**size
+    assert found.run.outputs == 2**size and found.pairs == 4**size - 2**size
 
 
 @pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
@@ -301,7 +301,7 @@ def test_parts_that_differ_are_bounded_together() -> None:
     )
     assert isinstance(found, LeastDelta)
     assert found.delta_enclosure.lower * 2 > found.delta_enclosure.upper > 0
-    assert found.run.reason is not None and "combinations" in found.run.reason
+    assert found.reason is not None and "combinations" in found.reason
     assert found.witness is not None
     pair = [(found.witness.input, found.witness.adjacent)]
     own = dipapprox.profile(program, eps=HALF, eps_prv=Fraction(1, 2), pairs=pair)
@@ -381,7 +381,7 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
     """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
     found = dipapprox.decide(parse(text, N=size), budget=budget)
     assert found.answer is answer
-    assert found.number_of_outputs == 2**size
+    assert found.outputs == 2**size
     if answer is Answer.NOT_DP:
         assert found.violation is not None
         assert found.violation.left.lower > found.violation.right.upper

@@ -46,14 +46,14 @@ def program(name: str, **parameters: int) -> Program:
 def least_delta(p: Program, epsilon: Fraction, budget: Fraction) -> LeastDelta:
     found = dipapprox.profile(p, eps=epsilon, eps_prv=budget)
     assert isinstance(found, LeastDelta)
-    assert found.run.reason is None
+    assert found.reason is None
     return found
 
 
 def least_eps_prv(p: Program, epsilon: Fraction, delta: Fraction) -> LeastEpsPrv:
     found = dipapprox.profile(p, eps=epsilon, delta=delta)
     assert isinstance(found, LeastEpsPrv)
-    assert found.run.reason is None
+    assert found.reason is None
     return found
 
 
@@ -225,7 +225,7 @@ def test_narrow_widths_and_critical_deltas() -> None:
     width = Fraction(1, 10**30)
     found = dipapprox.profile(SVT, eps=HALF, delta=Fraction(1, 100), width=width)
     assert isinstance(found, LeastEpsPrv)
-    assert found.run.reason is None
+    assert found.reason is None
     assert found.eps_prv_enclosure.width is not None
     assert found.eps_prv_enclosure.width <= width
     # delta is the profile's value at 0 for one probability of exactly 1/2: the answer is 0.

@@ -120,7 +120,9 @@ class Runs:
             )
             options = Options(limits=Limits(seconds=question.seconds))
             decision = decide(program, asked, select(question.pairs, program), options)
-            found = Found(decision.answer.value, decision.detail or None, decision.seconds)
+            found = Found(
+                decision.answer.value, decision.reason or decision.note or None, decision.seconds
+            )
             self._decided[question] = found, decision
         return self._decided[question]
 

@@ -45,6 +45,7 @@ from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import certain_violation, described
 from dipapprox.privacy.notation import row_text
 from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
@@ -310,28 +311,33 @@ def _looked_at(run: _Run, total: int | None) -> str:
 
 def _decision(run: _Run, program: Program, selection: PairSelection, options: Options) -> Decision:
     search = run.search
+    unknown = run.cause is not None
     return Decision(
-        program=program.name,
-        parameters=program.parameters,
-        inputs=program.inputs,
-        output_cells=program.outputs,
-        scope=scope_of(program, selection),
-        outputs=() if run.states is None else tuple(map(tuple, run.states.outputs())),
-        number_of_outputs=run.number_of_outputs,
-        final_states=run.final_states,
+        run=Run(
+            program=program.name,
+            parameters=program.parameters,
+            inputs=program.inputs,
+            output_cells=program.outputs,
+            scope=scope_of(program, selection),
+            pairs=run.count.pairs,
+            outputs=run.number_of_outputs,
+            final_states=run.final_states,
+            precision=0,
+            engine=run.engine,
+            seconds=options.limits.elapsed(),
+            reason=run.detail if unknown else None,
+        ),
+        listed=() if run.states is None else tuple(map(tuple, run.states.outputs())),
         epsilons=run.question.epsilons,
         budget=run.question.budget,
         delta=run.question.delta,
         answer=run.answer,
         cause=run.cause,
-        detail=run.detail,
-        pairs=run.count.pairs,
+        note="" if unknown else run.detail,
         inequalities=run.count.inequalities,
         distinct=0 if search is None else search.decided,
         open=() if search is None else tuple(search.open),
         violation=run.violation,
         violated_on=run.violated_on,
         least_delta=run.least,
-        engine=run.engine,
-        seconds=options.limits.elapsed(),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
@@ -12,7 +11,7 @@ from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Cell, InputRow, Value
+from dipapprox.language.core import InputRow, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.decisions.closed_form import as_text
@@ -24,24 +23,13 @@ from dipapprox.privacy.decisions.range_words import (
     outer_fields,
     ranges_text,
 )
-from dipapprox.privacy.description import (
-    Description,
-    Table,
-    count,
-    interval,
-    known,
-    known_to_be,
-    seconds_text,
-)
+from dipapprox.privacy.description import Description, Table, count, interval, known_to_be
 from dipapprox.privacy.notation import (
     ends,
-    parameter_fields,
-    parameters_text,
     valuation,
     valuation_text,
 )
-from dipapprox.privacy.result import Result
-from dipapprox.privacy.scope import Scope
+from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import Answer, WitnessRow, pair_table
 
 _LONGEST_FORMULA = 400
@@ -132,47 +120,35 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Result):
+class Decision(RunResult):
     """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
 
     Attributes:
-        scope: The domains and pairs that it is about.
-        outputs: The outputs, where single ones are spoken of.
-        number_of_outputs: How many there are.
-        cause: Why it is unknown; None otherwise.
-        detail: The same in a sentence; for other answers what else must be known, or "".
-        pairs: Ordered pairs looked at.
+        run: The program, and what was looked at; its `reason` is the cause in a sentence.
+        listed: The outputs, where single ones are spoken of.
+        cause: Why it is Unknown; None otherwise.
+        note: What else must be known, or "".
         inequalities: Pairs with their outputs, or sets of outputs, looked at.
         distinct: Functions of ε among them whose sign was decided.
         open: For unknown, inequalities that are not decided (the first of them).
         violated_on: Where some checked pair violates the claim; None if that was not asked.
         least_delta: None if that was not asked.
-        seconds: From parsed arguments to the decision.
     """
 
-    program: str
-    parameters: Mapping[str, Fraction]
-    inputs: tuple[Cell, ...]
-    output_cells: tuple[Cell, ...]
-    scope: Scope
-    outputs: tuple[tuple[Value, ...], ...]
-    number_of_outputs: int
-    final_states: int
+    run: Run
+    listed: tuple[tuple[Value, ...], ...]
     epsilons: EpsilonInterval
     budget: Fraction
     delta: Delta
     answer: Answer
     cause: Cause | None
-    detail: str
-    pairs: int
+    note: str
     inequalities: int
     distinct: int
     open: tuple[Open, ...]
     violation: Violation | None
     violated_on: tuple[NegativeRange, ...] | None
     least_delta: LeastUniformDelta | None
-    engine: str
-    seconds: float
 
     asked: ClassVar[str] = "compare its answer: decision.answer is Answer.DP"
 
@@ -185,27 +161,22 @@ class Decision(Result):
         """Return the fields of `decide --json`, a contract with other tools."""
         upper = self.epsilons.upper
         return {
-            "program": self.program,
-            "params": parameter_fields(self.parameters),
-            **self.scope.fields(),
+            **self.run.header(),
             "interval": [str(self.epsilons.lower), "inf" if upper is None else str(upper)],
             "budget": str(self.budget),
             "delta": self.delta.text,
             "verdict": self.answer.value,
+            **self.run.extent(),
             "reason": None if self.cause is None else self.cause.value,
-            "detail": self.detail or None,
+            "detail": self.reason or self.note or None,
             "witness": None if self.violation is None else self._witness(self.violation),
             "violated_on": _inner(self._violated_on()),
             "violated_within": _outer(self._violated_on()),
             "least_delta": None if self.least_delta is None else self._least(self.least_delta),
-            "pairs": self.pairs,
-            "outputs": self.number_of_outputs,
-            "final_states": self.final_states,
             "inequalities": self.inequalities,
             "distinct": self.distinct,
             "open": [self._open(each) for each in self.open],
-            "engine": self.engine,
-            "seconds": round(self.seconds, 6),
+            **self.run.footer(),
         }
 
     def _violated_on(self) -> tuple[NegativeRange, ...] | None:
@@ -246,14 +217,14 @@ class Decision(Result):
             "where": least.where,
             "input": None if pair is None else valuation(self.inputs, pair[0]),
             "adjacent": None if pair is None else valuation(self.inputs, pair[1]),
-            "outputs": [valuation(self.output_cells, self.outputs[o]) for o in least.outputs],
+            "outputs": [valuation(self.output_cells, self.listed[o]) for o in least.outputs],
         }
 
     def _open(self, inequality: Open) -> dict[str, object]:
         return {
             "input": valuation(self.inputs, inequality.pair[0]),
             "adjacent": valuation(self.inputs, inequality.pair[1]),
-            "outputs": [valuation(self.output_cells, self.outputs[o]) for o in inequality.outputs],
+            "outputs": [valuation(self.output_cells, self.listed[o]) for o in inequality.outputs],
             "reason": inequality.reason,
         }
 
@@ -262,22 +233,20 @@ class Decision(Result):
         words = self.answer.sentence
         if self.answer is Answer.DP:
             words += f" for {interval_words(self.epsilons)}"
-        cause = None if self.cause is None else f"{self.cause.value}: {self.detail}"
+        cause = None if self.cause is None else f"{self.cause.value}: {self.reason}"
         least = None if self.least_delta is None else self._least_text(self.least_delta)
-        return Description(
-            headline=f"{self.program}: {words}{self.scope.restriction}",
+        claim = claim_words(self.budget, self.delta.text, self.epsilons)
+        return self.run.describe(
+            f"{self.program}: {words}{self.scope.restriction}",
             label=self.answer.value,
             tone=self.answer.tone,
-            facts=known(
-                ("claim", claim_words(self.budget, self.delta.text, self.epsilons)),
-                *self.scope.rows(),
-                ("parameters", parameters_text(self.parameters)),
+            asked=(("claim", claim),),
+            found=(
                 ("reason", cause),
-                ("note", self.detail if self.cause is None else None),
+                ("note", self.note),
                 ("violated for", self._violated_text()),
                 ("least δ", least),
                 ("checked", self._checked()),
-                ("computed", f"{self.engine}, {seconds_text(self.seconds)}"),
             ),
             below=() if self.violation is None else self._violation(self.violation),
         )
@@ -290,8 +259,7 @@ class Decision(Result):
         return None
 
     def _checked(self) -> str:
-        pairs = count(self.pairs, "ordered pair")
-        outputs = count(self.number_of_outputs, "output")
+        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.outputs, "output")
         if self.engine == EXACT:
             word = "inequality" if self.inequalities == 1 else "inequalities"
             return f"{pairs}, {outputs}, {self.inequalities} {word}, {self.distinct} distinct"

@@ -99,8 +99,8 @@ def decide_partially(
         if verdict is None:
             continue
         if verdict.answer is Answer.NOT_DP:
-            return Partial(_violation(verdict, question), None, tuple(tried), verdict.pairs)
-        pairs = max(pairs, verdict.pairs)
+            return Partial(_violation(verdict, question), None, tuple(tried), verdict.pairs or 0)
+        pairs = max(pairs, verdict.pairs or 0)
         if verdict.interrupted:
             return Partial(None, None, tuple(tried), pairs, interrupted=True)
         if verdict.answer is Answer.DP and question.epsilons.is_point:
@@ -135,9 +135,9 @@ def _prove(
         return known
     if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
         violation = _violation(verdict.violation, question)
-        return replace(known, violation=violation, pairs=verdict.violation.pairs)
+        return replace(known, violation=violation, pairs=verdict.violation.pairs or 0)
     proved = (lower, upper) if verdict.answer is Answer.DP else None
-    pairs = max(known.pairs, verdict.pairs)
+    pairs = max(known.pairs, verdict.pairs or 0)
     return replace(known, proved=proved, pairs=pairs, interrupted=verdict.interrupted)
 
 

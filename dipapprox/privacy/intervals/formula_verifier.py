@@ -91,12 +91,13 @@ def _confirmed(verdict: Verdict, program: Program, weak: Claim, options: Options
     pair = verdict.witness.input, verdict.witness.adjacent
     again = verify(program, weak, OrderedPairs((pair,)), options)
     if again.answer is Answer.NOT_DP:
-        return replace(again, pairs=verdict.pairs, scope=verdict.scope)
+        run = replace(again.run, pairs=verdict.pairs, scope=verdict.scope)
+        return replace(again, run=run)
     reason = again.reason or "critical delta: the pair of the witness is too close to the claim"
     return replace(
         verdict,
+        run=replace(verdict.run, reason=reason),
         answer=Answer.UNKNOWN,
-        reason=reason,
         delta_enclosure=None,
         interrupted=again.interrupted,
     )

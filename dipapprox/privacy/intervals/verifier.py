@@ -31,6 +31,7 @@ from dipapprox.privacy.intervals.refutation import refute, trial_points
 from dipapprox.privacy.intervals.search import IntervalSearch
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -154,33 +155,38 @@ def verify_interval(
             reason = search.why()
     if violation is not None:
         answer, reason, remaining = Answer.NOT_DP, None, ()
-        violation = replace(violation, scope=scope)
+        violation = replace(violation, run=replace(violation.run, scope=scope))
         delta = violation.delta_enclosure
-    pairs_checked, points, bits, engine = 0, 0, options.precision, options.engine.value
+    pairs_checked: int | None = 0
+    points, bits, engine = 0, options.precision, options.engine.value
     if search is not None:
         pairs_checked, points, bits = len(listed), search.points, search.bits or bits
     elif violation is not None:
         pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
         points = tried.index(violation.claim.eps) + 1
     return IntervalVerdict(
-        program=program.name,
-        parameters=program.parameters,
-        scope=scope,
+        run=Run(
+            program=program.name,
+            parameters=program.parameters,
+            inputs=program.inputs,
+            output_cells=program.outputs,
+            scope=scope,
+            pairs=pairs_checked,
+            outputs=0 if states is None else len(states.outputs()),
+            final_states=0 if states is None else len(states.states),
+            precision=bits,
+            engine=engine if tables is None else tables.engine,
+            seconds=options.limits.elapsed(),
+            reason=reason,
+        ),
         lower=lower,
         upper=upper,
         claim=claim,
         answer=answer,
-        reason=reason,
-        pairs=pairs_checked,
-        outputs=0 if states is None else len(states.outputs()),
-        final_states=0 if states is None else len(states.states),
         points=points,
         delta_enclosure=delta,
         violation=violation,
         remaining=remaining,
-        precision=bits,
-        engine=engine if tables is None else tables.engine,
-        seconds=options.limits.elapsed(),
         interrupted=end.interrupted and answer is Answer.UNKNOWN,
     )
 

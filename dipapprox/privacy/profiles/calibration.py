@@ -121,15 +121,13 @@ def calibrate(
     if not last:
         raise BrokenInvariant("a calibration tried no epsilon")
     return Calibration(
-        run=last[-1].run,
+        run=replace(last[-1].run, seconds=options.limits.elapsed(), reason=reason),
         eps_prv=eps_prv,
         delta=delta,
         width=width,
         certified=search.bracket.lower,
         refuted=search.bracket.upper,
         queries=search.queries,
-        seconds=options.limits.elapsed(),
-        reason=reason,
     )
 
 

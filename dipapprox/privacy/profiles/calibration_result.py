@@ -9,8 +9,7 @@ from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.description import Description, Tone, known, seconds_text
 from dipapprox.privacy.profiles.extended import Extended
-from dipapprox.privacy.profiles.profile_result import Run
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import Witness
 
 _UNCLAIMED = (
@@ -41,16 +40,15 @@ class Refuted:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration(Result):
+class Calibration(RunResult):
     """A certified epsilon and a larger, refuted one next to it.
 
     Attributes:
-        run: The program and how it was computed; its `epsilon` is the last that was tried.
+        run: The program, and how it was computed; `reason` is why the distance is too large.
         width: What was asked of the distance, relative to the refuted end.
         certified: None if no such epsilon was found.
         refuted: None if no such epsilon was found.
         queries: Epsilons tried.
-        reason: Why the distance is larger than asked for; None if it is not.
     """
 
     run: Run
@@ -60,8 +58,6 @@ class Calibration(Result):
     certified: Certified | None
     refuted: Refuted | None
     queries: int
-    seconds: float
-    reason: str | None
 
     @property
     def meaning(self) -> str:
@@ -80,10 +76,9 @@ class Calibration(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `calibrate --json`; the ends are exact decimals, or null."""
         certified, refuted = self.certified, self.refuted
-        fields = self.run.subject()
-        del fields["eps"]
+        witness = None if refuted is None else refuted.witness
         return {
-            **fields,
+            **self.run.header(),
             "eps_prv": str(self.eps_prv),
             "delta": str(self.delta),
             "eps_enclosure": [
@@ -92,13 +87,12 @@ class Calibration(Result):
             ],
             "eps_prv_at_certified": None if certified is None else certified.needed.ends(),
             "eps_prv_at_refuted": None if refuted is None else refuted.needed.ends(),
-            "witness": None if refuted is None else self.run.witness_fields(refuted.witness),
+            "witness": None if witness is None else witness.fields(self.inputs, self.output_cells),
             "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
-            **self.run.to_dict(),
-            "seconds": round(self.seconds, 6),
-            "reason": self.reason,
+            **self.run.extent(),
+            **self.run.footer(),
         }
 
     def describe(self) -> Description:
@@ -110,15 +104,15 @@ class Calibration(Result):
                 text = f"ε = {exact_decimal(end.eps)} (needs ε_prv {_rough(end.needed)})"
             facts.append((f"{name} at", text))
         if self.refuted is not None and self.refuted.witness is not None:
-            first, second = self.run.witness_text(self.refuted.witness)
+            first, second = self.refuted.witness.pair_text(self.inputs)
             facts += [("refuted for input", first), ("and adjacent", second)]
         tried = f"{self.queries} values of ε tried, {seconds_text(self.seconds)}"
         return Description(
-            headline=f"{self.run.program}: calibration{self.run.scope.restriction}",
+            headline=f"{self.program}: calibration{self.scope.restriction}",
             label="calibrate",
             tone=Tone.PLAIN,
             facts=known(
-                *self.run.scope.rows(),
+                *self.scope.rows(),
                 *facts,
                 ("meaning", self.meaning),
                 ("reason", self.reason),

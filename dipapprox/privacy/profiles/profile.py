@@ -43,7 +43,6 @@ from dipapprox.privacy.profiles.profile_result import (
     PrivacyCurve,
     ProfileAnswer,
     RenyiProfile,
-    Run,
 )
 from dipapprox.privacy.profiles.question import (
     AtDelta,
@@ -54,6 +53,7 @@ from dipapprox.privacy.profiles.question import (
     Question,
 )
 from dipapprox.privacy.profiles.renyi import largest_divergence
+from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.privacy.verdict import Witness
@@ -90,7 +90,7 @@ class Profiler:
         options: Options,
         progress: Progress = silent,
     ) -> None:
-        self._options = options
+        self._options, self._eps = options, epsilon
         self._selection = selection
         program = executed.program
         ladder = precisions(options.precision, options.max_precision)
@@ -117,7 +117,6 @@ class Profiler:
         self._run = Run(
             program=program.name,
             parameters=program.parameters,
-            eps=epsilon,
             inputs=program.inputs,
             output_cells=program.outputs,
             scope=scope_of(program, selection),
@@ -145,7 +144,7 @@ class Profiler:
         if found.pair is not None and found.delta.upper > 0:
             witness = self._witness(found.pair, question.growth.bounds(_WITNESS_BITS))
         run = self._finished(found.bits, reached)
-        return LeastDelta(run, question.eps_prv, found.delta, witness)
+        return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
 
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
         """Enclose the least eps_prv for a delta."""
@@ -159,7 +158,7 @@ class Profiler:
                 factor = Factor(found.factor, found.factor)
             witness = self._witness(found.pair, factor, found.outputs)
         run = self._finished(found.bits, width is not None and width <= question.width)
-        return LeastEpsPrv(run, question.delta, found.eps_prv, witness)
+        return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
@@ -168,7 +167,7 @@ class Profiler:
             return found
         if self._states is None:
             return found
-        possible = PossibleOutputs(self._states, self._run.eps, self._options.limits)
+        possible = PossibleOutputs(self._states, self._eps, self._options.limits)
         for pair in select_pairs(self._program, self._selection):
             outputs = possible.only_first(pair)
             if outputs:
@@ -185,7 +184,7 @@ class Profiler:
         if first.pair is not None and first.delta.upper > 0:
             witness = self._witness(first.pair, first.factor)
         widest = max(point.delta.width for point in envelope.points)
-        return PrivacyCurve(self._finished(0, widest <= _WIDE), envelope, witness)
+        return PrivacyCurve(self._finished(0, widest <= _WIDE), self._eps, envelope, witness)
 
     def renyi(self, question: AtOrders) -> RenyiProfile:
         """Enclose the largest Rényi divergences, and rho."""
@@ -202,7 +201,7 @@ class Profiler:
         # A search that could not climb the ladder does not speak of its precision.
         limit = next((limit for _, _, limit in searched if limit is not None), None)
         rho = concentrated(results, is_symmetric(self._program, self._selection))
-        return RenyiProfile(self._finished(bits, reached, limit), tuple(results), rho)
+        return RenyiProfile(self._finished(bits, reached, limit), self._eps, tuple(results), rho)
 
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
         """Search one order; also return the most bits that were asked for, and what limited it."""

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell
 from dipapprox.numerics.decimals import rounded_up, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.description import (
     Description,
     Fact,
     Table,
-    Tone,
     interval,
-    known,
-    seconds_text,
 )
 from dipapprox.privacy.notation import (
     ends,
-    parameter_fields,
-    parameters_text,
     valuation,
     valuation_text,
 )
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
-from dipapprox.privacy.result import Result
-from dipapprox.privacy.scope import Scope
+from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import Witness
 
 _PLACES = 20
@@ -39,101 +32,51 @@ _MOST_OUTPUTS = 8
 """Of a curve and of a witness, that are shown to people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What was looked at, and how.
+def _witness_fields(run: Run, witness: Witness | None) -> dict[str, object] | None:
+    return None if witness is None else witness.fields(run.inputs, run.output_cells)
 
-    Attributes:
-        scope: The domains and pairs that the answer is about.
-        pairs: Ordered pairs looked at; None if they are too many to count.
-        outputs: How many outputs there are.
-        precision: Most bits asked for.
-        seconds: From parsed arguments to the answer.
-        reason: Why an enclosure is wider than asked for; None if none is.
-    """
 
-    program: str
-    parameters: Mapping[str, Fraction]
+def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
+    """Write the pair that attains an answer, and its outputs, for people."""
+    if witness is None:
+        return ()
+    first, second = witness.pair_text(run.inputs)
+    shown = [valuation_text(run.output_cells, row.output) for row in witness.rows]
+    more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
+    return (
+        ("attained by", f"input {first}; adjacent {second}"),
+        ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
+    )
+
+
+class _AtOneEps(RunResult):
+    """What the answers of `profile` share."""
+
+    __slots__ = ()
+
     eps: Fraction
-    inputs: tuple[Cell, ...]
-    output_cells: tuple[Cell, ...]
-    scope: Scope
-    pairs: int | None
-    outputs: int
-    final_states: int
-    precision: int
-    engine: str
-    seconds: float
-    reason: str | None
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields that every answer's JSON has."""
-        return {
-            "pairs": self.pairs,
-            "outputs": self.outputs,
-            "final_states": self.final_states,
-            "precision": self.precision,
-            "engine": self.engine,
-            "seconds": round(self.seconds, 6),
-            "reason": self.reason,
-        }
+    def _header(self) -> dict[str, object]:
+        return {**self.run.header(), "eps": str(self.eps)}
 
-    def subject(self) -> dict[str, object]:
-        """Return the fields that every answer's JSON begins with."""
-        return {
-            "program": self.program,
-            "params": parameter_fields(self.parameters),
-            **self.scope.fields(),
-            "eps": str(self.eps),
-        }
-
-    def witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
-        """Return a witness as plain data."""
-        return None if witness is None else witness.fields(self.inputs, self.output_cells)
-
-    def describe(
+    def _described(
         self, headline: str, facts: Iterable[Fact], below: tuple[Table, ...] = ()
     ) -> Description:
-        """Return what people see of an answer: what is certain, and how it was found."""
         pairs = "too many to count" if self.pairs is None else str(self.pairs)
-        spent = seconds_text(self.seconds)
-        return Description(
-            headline=f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
+        return self.run.describe(
+            f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
             label="profile",
-            tone=Tone.PLAIN,
-            facts=known(
-                *self.scope.rows(),
-                ("parameters", parameters_text(self.parameters)),
+            found=(
                 *facts,
                 ("reason", self.reason),
                 ("pairs", f"{pairs} ordered pairs, {self.outputs} outputs"),
-                ("computed", f"{self.engine}, {self.precision} bits, {spent}"),
             ),
             below=below,
         )
 
-    def witness_facts(self, witness: Witness | None) -> tuple[Fact, ...]:
-        """Write the pair that attains an answer, and its outputs, for people."""
-        if witness is None:
-            return ()
-        first, second = self.witness_text(witness)
-        shown = [valuation_text(self.output_cells, row.output) for row in witness.rows]
-        more = f"; … {len(shown) - _MOST_OUTPUTS} more" if len(shown) > _MOST_OUTPUTS else ""
-        return (
-            ("attained by", f"input {first}; adjacent {second}"),
-            ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
-        )
-
-    def witness_text(self, witness: Witness) -> tuple[str, str]:
-        """Write the two inputs of a witness for people."""
-        return (
-            valuation_text(self.inputs, witness.input),
-            valuation_text(self.inputs, witness.adjacent),
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class LeastDelta(Result):
+class LeastDelta(_AtOneEps):
     """The least delta for an eps_prv: the largest delta_{u,u'} of all pairs.
 
     Attributes:
@@ -141,6 +84,7 @@ class LeastDelta(Result):
     """
 
     run: Run
+    eps: Fraction
     eps_prv: Fraction | str
     delta_enclosure: Enclosure
     witness: Witness | None
@@ -148,21 +92,22 @@ class LeastDelta(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `profile --eps-prv … --json`."""
         return {
-            **self.run.subject(),
+            **self._header(),
             "eps_prv": str(self.eps_prv),
             "delta_enclosure": ends(self.delta_enclosure),
-            "witness": self.run.witness_fields(self.witness),
-            **self.run.to_dict(),
+            "witness": _witness_fields(self.run, self.witness),
+            **self.run.extent(),
+            **self.run.footer(),
         }
 
     def describe(self) -> Description:
         """Return what people see of it."""
         headline = f"least δ for ε_prv = {self.eps_prv}: {interval(self.delta_enclosure)}"
-        return self.run.describe(headline, self.run.witness_facts(self.witness))
+        return self._described(headline, _witness_facts(self.run, self.witness))
 
 
 @dataclass(frozen=True, slots=True)
-class LeastEpsPrv(Result):
+class LeastEpsPrv(_AtOneEps):
     """The least eps_prv for a delta; infinite if no eps_prv is enough.
 
     Attributes:
@@ -171,6 +116,7 @@ class LeastEpsPrv(Result):
     """
 
     run: Run
+    eps: Fraction
     delta: Fraction
     eps_prv_enclosure: Extended
     witness: Witness | None
@@ -178,11 +124,12 @@ class LeastEpsPrv(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `profile --delta … --json`."""
         return {
-            **self.run.subject(),
+            **self._header(),
             "delta": str(self.delta),
             "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
-            "witness": self.run.witness_fields(self.witness),
-            **self.run.to_dict(),
+            "witness": _witness_fields(self.run, self.witness),
+            **self.run.extent(),
+            **self.run.footer(),
         }
 
     def describe(self) -> Description:
@@ -190,11 +137,11 @@ class LeastEpsPrv(Result):
         headline = f"least ε_prv for δ = {self.delta}: {self.eps_prv_enclosure.text()}"
         if self.eps_prv_enclosure.infinite:
             headline += " (no ε_prv is enough)"
-        return self.run.describe(headline, self.run.witness_facts(self.witness))
+        return self._described(headline, _witness_facts(self.run, self.witness))
 
 
 @dataclass(frozen=True, slots=True)
-class PrivacyCurve(Result):
+class PrivacyCurve(_AtOneEps):
     """The privacy profile on a range of budgets.
 
     Attributes:
@@ -203,6 +150,7 @@ class PrivacyCurve(Result):
     """
 
     run: Run
+    eps: Fraction
     envelope: Envelope
     witness: Witness | None
 
@@ -214,11 +162,12 @@ class PrivacyCurve(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `profile --curve … --json`."""
         return {
-            **self.run.subject(),
+            **self._header(),
             "curve": [self._point(point) for point in self.envelope.points],
             "largest_gap": rounded_up(self.largest_gap, _PLACES),
-            "witness": self.run.witness_fields(self.witness),
-            **self.run.to_dict(),
+            "witness": _witness_fields(self.run, self.witness),
+            **self.run.extent(),
+            **self.run.footer(),
         }
 
     def describe(self) -> Description:
@@ -227,7 +176,7 @@ class PrivacyCurve(Result):
         gap = short(Enclosure(self.largest_gap, self.largest_gap), 3)[1]
         facts = (
             ("certified", f"at {len(points)} points; between them to within {gap}"),
-            *self.run.witness_facts(self.witness),
+            *_witness_facts(self.run, self.witness),
         )
         rows = min(len(points), _MOST_POINTS)
         shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
@@ -241,15 +190,15 @@ class PrivacyCurve(Result):
             right=(0,),
         )
         headline = f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
-        return self.run.describe(headline, facts, (table,))
+        return self._described(headline, facts, (table,))
 
     def _point(self, point: CurvePoint) -> dict[str, object]:
         pair: dict[str, object] | None = None
         if point.pair is not None:
             pair = {
-                "input": valuation(self.run.inputs, point.pair[0]),
-                "adjacent": valuation(self.run.inputs, point.pair[1]),
-                "outputs": [valuation(self.run.output_cells, each) for each in point.outputs],
+                "input": valuation(self.inputs, point.pair[0]),
+                "adjacent": valuation(self.inputs, point.pair[1]),
+                "outputs": [valuation(self.output_cells, each) for each in point.outputs],
             }
             if point.at_least is not None:
                 pair["outputs_at_least"] = point.at_least
@@ -275,7 +224,7 @@ class OrderResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RenyiProfile(Result):
+class RenyiProfile(_AtOneEps):
     """Rényi divergences, and what they say about zero-concentrated differential privacy.
 
     Attributes:
@@ -286,30 +235,32 @@ class RenyiProfile(Result):
     """
 
     run: Run
+    eps: Fraction
     orders: tuple[OrderResult, ...]
     rho: Extended
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `profile --renyi … --json`."""
         return {
-            **self.run.subject(),
+            **self._header(),
             "renyi": [
                 {
                     "order": str(each.order),
                     "divergence_enclosure": each.divergence.ends(),
-                    "witness": self.run.witness_fields(each.witness),
+                    "witness": _witness_fields(self.run, each.witness),
                 }
                 for each in self.orders
             ],
             "zcdp": {"rho_enclosure": self.rho.ends()},
-            **self.run.to_dict(),
+            **self.run.extent(),
+            **self.run.footer(),
         }
 
     def describe(self) -> Description:
         """Return what people see of it."""
         facts = [(f"D_{each.order}", each.divergence.text()) for each in self.orders]
         facts.append(("zCDP ρ", f"{self.rho.text()} for all orders > 1"))
-        return self.run.describe("largest Rényi divergences, in nats", facts)
+        return self._described("largest Rényi divergences, in nats", facts)
 
 
 ProfileAnswer = LeastDelta | LeastEpsPrv | PrivacyCurve | RenyiProfile

@@ -129,7 +129,7 @@ def test_limits_are_unknown_with_what_was_looked_at() -> None:
     question = DecisionQuestion(Fraction(1), read_delta("0"))
     decision = decide(svt, question, AllPairs(), Options(limits=Limits(seconds=0.3, started=0.0)))
     assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIME_LIMIT)
-    assert "of 116920 pairs looked at" in decision.detail
+    assert "of 116920 pairs looked at" in (decision.reason or "")
 
 
 @pytest.mark.parametrize("budget", ["0", "1"])

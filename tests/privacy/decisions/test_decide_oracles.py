@@ -212,7 +212,7 @@ def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
     assert above.answer is Answer.DP  # proved on the compact interval
     unbounded = ask("hist2", interval="2..inf", N=1)
     assert (unbounded.answer, unbounded.cause) == (Answer.UNKNOWN, Cause.OUTSIDE_FRAGMENT)
-    assert "proved for all ε in [2, 4]" in unbounded.detail
+    assert "proved for all ε in [2, 4]" in (unbounded.reason or "")
 
 
 def test_randomised_response() -> None:

@@ -1,0 +1,172 @@
+"""What all answers about the pairs of a program have in common: what was looked at, and how."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Cell
+from dipapprox.privacy.description import Description, Fact, Table, Tone, known, seconds_text
+from dipapprox.privacy.notation import parameter_fields, parameters_text
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The header of an answer.
+
+    Attributes:
+        program: Its name.
+        inputs: Its input cells.
+        output_cells: Its output cells.
+        scope: The domains and pairs that the answer is about.
+        pairs: Ordered pairs looked at; None if they are too many to count.
+        outputs: How many distinct outputs the final states have.
+        final_states: How many final states were enumerated.
+        precision: Most bits that were asked for and needed; 0 where all is exact.
+        engine: What computed.
+        seconds: From parsed arguments to the answer.
+        reason: Why the answer is Unknown, or wider than asked for; None otherwise.
+    """
+
+    program: str
+    parameters: Mapping[str, Fraction]
+    inputs: tuple[Cell, ...]
+    output_cells: tuple[Cell, ...]
+    scope: Scope
+    pairs: int | None
+    outputs: int
+    final_states: int
+    precision: int
+    engine: str
+    seconds: float
+    reason: str | None
+
+    def header(self) -> dict[str, object]:
+        """Return the fields that the answer's JSON object begins with."""
+        return {
+            "program": self.program,
+            "params": parameter_fields(self.parameters),
+            **self.scope.fields(),
+        }
+
+    def extent(self) -> dict[str, object]:
+        """Return the fields that say how far it went, and why not further."""
+        return {
+            "reason": self.reason,
+            "pairs": self.pairs,
+            "outputs": self.outputs,
+            "final_states": self.final_states,
+        }
+
+    def footer(self) -> dict[str, object]:
+        """Return the fields that it ends with: how it was computed."""
+        precision = {"precision": self.precision} if self.precision else {}
+        return {**precision, "engine": self.engine, "seconds": round(self.seconds, 6)}
+
+    def describe(
+        self,
+        headline: str,
+        *,
+        label: str,
+        tone: Tone = Tone.PLAIN,
+        asked: tuple[Fact, ...] = (),
+        found: Iterable[tuple[str, str | None]] = (),
+        below: tuple[Table | str | Description, ...] = (),
+        computed: str = "",
+    ) -> Description:
+        """Describe an answer: what was asked, about what, what was found, and how.
+
+        Args:
+            headline: The answer.
+            label: The same in a word, or the command.
+            tone: What kind of answer it is.
+            asked: Facts that stand first.
+            found: Facts after scope and parameters; those without a value are left out.
+            below: Tables and lines.
+            computed: What comes before engine, precision and time.
+        """
+        bits = (f"{self.precision} bits",) if self.precision else ()
+        how = [computed, self.engine, *bits, seconds_text(self.seconds)]
+        facts = known(
+            *asked,
+            *self.scope.rows(),
+            ("parameters", parameters_text(self.parameters)),
+            *found,
+            ("computed", ", ".join(filter(None, how))),
+        )
+        return Description(headline, label, tone, facts, below)
+
+
+class RunResult(Result):
+    """An answer with a header, whose fields are its own."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def run(self) -> Run:
+        """What was looked at, and how."""
+
+    @property
+    def program(self) -> str:
+        """The name of the program."""
+        return self.run.program
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """The program's parameters."""
+        return self.run.parameters
+
+    @property
+    def inputs(self) -> tuple[Cell, ...]:
+        """The program's input cells."""
+        return self.run.inputs
+
+    @property
+    def output_cells(self) -> tuple[Cell, ...]:
+        """The program's output cells."""
+        return self.run.output_cells
+
+    @property
+    def scope(self) -> Scope:
+        """The domains and pairs that the answer is about."""
+        return self.run.scope
+
+    @property
+    def pairs(self) -> int | None:
+        """Ordered pairs looked at; None if they are too many to count."""
+        return self.run.pairs
+
+    @property
+    def outputs(self) -> int:
+        """How many distinct outputs there are."""
+        return self.run.outputs
+
+    @property
+    def final_states(self) -> int:
+        """How many final states there are."""
+        return self.run.final_states
+
+    @property
+    def precision(self) -> int:
+        """Most bits asked for; 0 where all is exact."""
+        return self.run.precision
+
+    @property
+    def engine(self) -> str:
+        """What computed."""
+        return self.run.engine
+
+    @property
+    def seconds(self) -> float:
+        """From parsed arguments to the answer."""
+        return self.run.seconds
+
+    @property
+    def reason(self) -> str | None:
+        """Why the answer is Unknown, or wider than asked for; None otherwise."""
+        return self.run.reason
