@@ -13,6 +13,7 @@ Wherever a limit ends a step, the bounds so far stand.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -31,12 +32,13 @@ from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycle
 from dipapprox.automata.taints import tainted_walk
-from dipapprox.automata.unfolding import Quotient, augment, quotient
+from dipapprox.automata.unfolding import Quotient, Unfolding, augment, augment_part, quotient
+from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.weights import Weight, fallback_weight, published_weight
 from dipapprox.automata.word_search import bounds_of_run
 from dipapprox.automata.words import WordBound
-from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import BrokenInvariant, EarlyEnd
+from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.limits import Limits
 
 
@@ -89,8 +91,8 @@ class Analysis:
             by shifts alone.
         published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
         is_tainted: Whether WF⁺ fails; None if unknown, or of no interest.
-        states: Nodes of the augmented automaton.
-        quotient_states: Nodes of its quotient.
+        quotient: The unfolded and merged automaton, of which all this speaks; None if there was
+            no room for it.
         reason: Why the answer is not exact; None if it is.
     """
 
@@ -104,8 +106,7 @@ class Analysis:
     dearest: Candidate | None = None
     published: Fraction | None = None
     is_tainted: bool | None = None
-    states: int | None = None
-    quotient_states: int | None = None
+    quotient: Quotient | None = field(default=None, compare=False, repr=False)
     reason: str | None = None
 
     @property
@@ -142,18 +143,14 @@ class _Progress:
     def run(self) -> Analysis:
         """Take all steps; where a limit ends one, those that can do without it still come."""
         with EarlyEnd() as end:
-            whole = augment(self.automaton, self.limits)
-            self._learn(states=len(whole.states))
-            merged = quotient(whole, self.limits)
-            self._learn(
-                quotient_states=len(merged.graph.states),
-                determined=outputs_determine_runs(merged.graph),
-            )
-            self._classify(merged)
-            if self.now.structure is not None:
-                self._spread(merged, self.now.structure)
+            try:
+                whole = augment(self.automaton, self.limits)
+            except LimitReached as limit:
+                self.limits.check()  # is it more than the number of nodes?
+                self.reason = limit.reason
+                self._look_at_part()
             else:
-                self._bound(merged)
+                self._look_at_all(whole)
         reason = end.reason or self.reason
         return replace(self.now, reason=None if self._is_settled() else reason)
 
@@ -162,6 +159,40 @@ class _Progress:
 
     def _is_settled(self) -> bool:
         return self.now.unbounded or self.now.is_exact
+
+    def _look_at_all(self, whole: Unfolding) -> None:
+        merged = quotient(whole, self.limits)
+        determined = outputs_determine_runs(merged.graph)
+        self._learn(quotient=merged, determined=determined)
+        self._classify(merged)
+        if self.now.structure is not None:
+            self._spread(merged, self.now.structure)
+        else:
+            self._bound(merged)
+
+    def _look_at_part(self) -> None:
+        """Find a structure or a dear run in a part of what is too large."""
+        if not outputs_distinguish(self.automaton):
+            return
+        self._learn(determined=True)
+        part = augment_part(self.automaton, min(_PART, self.limits.states))
+        merged = quotient(part, self.limits)
+        found: Structure | None = leaking_cycle(part) or disclosing_cycle(part)
+        if found is None:
+            with suppress(LimitReached):  # it goes on without an answer
+                walk = tainted_walk(merged, self.limits)
+                found = None if walk is None else lifted_structure(merged, walk)
+        if found is not None:
+            self._learn(structure=found, well_formed=False)
+            self._spread(merged, found)
+            return
+        result = search(merged.graph, fallback_weight(merged.graph).value, self.limits)
+        if result.vectors:
+            self._improve(merged, self._candidate(merged, result))
+
+    def _candidate(self, merged: Quotient, result: Search) -> Candidate:
+        run = run_of(merged.whole, merged.lift(result.walk))
+        return Candidate(run, result.changes, run_cost(self.automaton, run, result.changes))
 
     def _classify(self, merged: Quotient) -> None:
         """Find a structure, or that there is none."""
@@ -178,10 +209,10 @@ class _Progress:
             return
         found = lifted_structure(merged, walk)
         if found is None:
-            with EarlyEnd() as end:
+            try:
                 found = exact_structure(merged.whole, self.limits)
-            if end.reason is not None:
-                self.reason = end.reason
+            except LimitReached as limit:
+                self.reason = limit.reason
                 return
         self._learn(well_formed=found is None, structure=found)
         if found is None:
@@ -217,9 +248,7 @@ class _Progress:
         weight = cap.weight if cap is not None else fallback_weight(merged.graph)
         result = search(merged.graph, weight.value, self.limits)
         if result.vectors:
-            run = run_of(merged.whole, merged.lift(result.walk))
-            cost = run_cost(self.automaton, run, result.changes)
-            self._improve(merged, Candidate(run, result.changes, cost))
+            self._improve(merged, self._candidate(merged, result))
         if result.passed_cap and not result.is_pinned:
             self._pass(merged, result, weight.value)
             return
@@ -281,6 +310,9 @@ class _Progress:
             if self._is_settled():
                 return
 
+
+_PART = 2000
+"""Nodes of a part that is looked at."""
 
 _ALIKE = "several runs look alike"
 _PINNED = "many values are live at once: some have a fixed shift"

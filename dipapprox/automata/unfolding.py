@@ -178,6 +178,40 @@ def augment(automaton: Automaton, limits: Limits) -> Unfolding:
     return unfolding(automaton, nodes, edges)
 
 
+def augment_part(automaton: Automaton, most: int) -> Unfolding:
+    """Build a part of the augmented automaton: its walks are feasible runs, but not all of them.
+
+    Depth first, so that cycles come soon: what is found in the part is true of the automaton, what
+    is not found says nothing.
+
+    Args:
+        automaton: The automaton.
+        most: How many nodes the part may have, at least 1.
+    """
+    leaving = automaton.leaving()
+    start: Node = (0, unordered(len(automaton.variables)))
+    found = {start: 0}
+    nodes = [start]
+    edges: list[Edge] = []
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        state, order = nodes[node]
+        for index in leaving[state]:
+            transition = automaton.transitions[index]
+            after = order.after(transition.above, transition.below, transition.assigned)
+            if after is None:
+                continue
+            reached = (transition.target, after)
+            if reached not in found and len(nodes) < most:
+                found[reached] = len(nodes)
+                waiting.append(len(nodes))
+                nodes.append(reached)
+            if reached in found:
+                edges.append(Edge(node, index, found[reached]))
+    return unfolding(automaton, nodes, edges)
+
+
 @dataclass(frozen=True, slots=True)
 class Quotient:
     """The coarsest bisimulation of an unfolding.

@@ -379,11 +379,30 @@ def test_rates_of_real_outputs() -> None:
 # --- limits -------------------------------------------------------------------------------------
 
 
+def test_a_structure_may_be_found_in_a_part() -> None:
+    found = check(analyse(automaton(examples.all_pairs(5)), Limits(states=1000)))
+    assert found.unbounded
+    assert found.structure is not None
+    assert found.structure.code == "LP"
+    assert found.quotient is None
+
+
 def test_limits_end_with_the_bounds_known_so_far() -> None:
-    found = analyse(automaton(examples.all_pairs(4)), Limits(states=1000))
+    """All pairs of thresholds, compared once: many nodes, none of them on a cycle."""
+    *lines, last = examples.all_pairs(4).splitlines()
+    text = "\n".join([*lines, last.replace("goto qp0", "goto qz")])
+    found = check(analyse(automaton(text), Limits(states=300)))
     assert found.well_formed is None
-    assert (found.least, found.upper) == (0, None)
-    assert found.reason == "path limit: more than 1000 symbolic states"
+    assert found.upper is None
+    assert found.least > 2
+    assert found.reason == "path limit: more than 300 symbolic states"
+    whole = check(analyse(automaton(text), Limits()))
+    assert whole.is_exact
+    assert found.least <= whole.least
+    alike = automaton(text.replace("output oa", "output ob"))
+    blind = check(analyse(alike, Limits(states=300)))
+    assert (blind.least, blind.upper, blind.determined) == (0, None, None)
+    assert blind.reason == "path limit: more than 300 symbolic states"
 
 
 def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
