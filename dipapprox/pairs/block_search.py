@@ -7,7 +7,7 @@ import numpy as np
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.arrays import PairArrays
-from dipapprox.pairs.hockey_stick import discounted_doubles, enclosure, rounding_factor
+from dipapprox.pairs.hockey_stick import bounds_in_doubles, enclosure, rounding_factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import Progress, Search
 
@@ -25,7 +25,7 @@ def search_blocks(
     harmless = rounding.below(search.delta / rounding_factor(arrays.outputs))
     largest = least = -1.0  # of the pairs decided here: the largest upper bound, its lower bound
     for tabled in arrays:
-        bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+        bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
         for block in tabled.blocks():
             search.limits.check()
             upper = bounds.above(block)

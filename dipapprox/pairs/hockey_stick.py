@@ -1,10 +1,10 @@
 """The hockey-stick divergence over arrays: Lemma 2's sum for many pairs, all roundings counted.
 
-A term max(p_u(o) - e^budget p_u'(o), 0) needs p_u(o) from u and e^budget p_u'(o), the *discount*,
-from u'. Discounts are formed once for each row, rounded outward; a pair then costs subtractions,
-maxima and sums only. There are two arithmetics with the same operations:
+A term max(p_u(o) - e^budget p_u'(o), 0) needs p_u(o) from u and the *scaled* e^budget p_u'(o)
+from u'. Scaled probabilities are formed once for each row, rounded outward; a pair then costs
+subtractions, maxima and sums only. There are two arithmetics with the same operations:
 
-Doubles. Let u = 2^-53. The inputs are certified: L <= p <= U, and so are the discounts, products
+Doubles. Let u = 2^-53. The inputs are certified: L <= p <= U, and so are the scaled ones, products
 rounded outward; all are 0 or at least 2^-900 (`rounding`), or infinite. Addition and subtraction
 have a relative error of at most u, results are 0 or at least 2^-952, whether or not subnormal
 numbers are flushed, and a difference is <= 0 after rounding only if it was before. So every
@@ -14,7 +14,7 @@ of k terms, in any order and any grouping, has a relative error of at most k u /
 additions the true value is within a factor 1 +- (additions + 2) 2^-52 of the computed one, and
 that factor is applied exactly, on rationals, in `enclosure`.
 
-Integers. Probabilities and discounts are rounded outward to multiples of 2^-scale; differences,
+Integers. Probabilities, scaled or not, are rounded outward to multiples of 2^-scale; differences,
 maxima and sums are exact. For precisions beyond doubles; arrays of Python integers.
 """
 
@@ -50,7 +50,7 @@ _GUARD_BITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Discounted:
+class HockeyStickBounds:
     """Probabilities, as they enter terms from the side of u and from the side of u'.
 
     Arrays of one shape (rows x outputs, or a list of cells).
@@ -58,24 +58,24 @@ class Discounted:
     Attributes:
         lower: At most p.
         upper: At least p.
-        low_discount: At most e^budget p.
-        high_discount: At least e^budget p; doubles may be infinite.
+        low_scaled: At most e^budget p.
+        high_scaled: At least e^budget p; doubles may be infinite.
         scale: Numbers are integers in units of 2**-scale; None for doubles.
     """
 
     lower: Numbers
     upper: Numbers
-    low_discount: Numbers
-    high_discount: Numbers
+    low_scaled: Numbers
+    high_scaled: Numbers
     scale: int | None
 
-    def take(self, places: NDArray[np.intp]) -> Discounted:
+    def take(self, places: NDArray[np.intp]) -> HockeyStickBounds:
         """Return the bounds at some places of the first axis."""
-        return Discounted(
+        return HockeyStickBounds(
             self.lower[places],
             self.upper[places],
-            self.low_discount[places],
-            self.high_discount[places],
+            self.low_scaled[places],
+            self.high_scaled[places],
             self.scale,
         )
 
@@ -86,11 +86,11 @@ class Discounted:
             first: Places of u on the first axis.
             second: Places of u', the same shape.
         """
-        return _positive_differences(self.lower, first, self.high_discount, second)
+        return _positive_differences(self.lower, first, self.high_scaled, second)
 
     def most(self, first: Places, second: Places) -> Numbers:
         """Return upper bounds likewise."""
-        return _positive_differences(self.upper, first, self.low_discount, second)
+        return _positive_differences(self.upper, first, self.low_scaled, second)
 
     def below(self, block: Block) -> Numbers:
         """Return lower bounds of the sums of the pairs of a block, for a table of rows."""
@@ -114,10 +114,10 @@ def enclosure(
     """Turn two sums of terms into an enclosure inside [0, 1].
 
     Args:
-        lower: A sum of positive parts of `lower` - `high_discount`.
-        upper: A sum of positive parts of `upper` - `low_discount`.
+        lower: A sum of positive parts of `lower` - `high_scaled`.
+        upper: A sum of positive parts of `upper` - `low_scaled`.
         additions: At least the number of terms in the sums, at most `MOST_ADDITIONS`.
-        scale: As in `Discounted`.
+        scale: As in `HockeyStickBounds`.
 
     Raises:
         BrokenInvariant: If the probabilities were not those of distributions: a bug.
@@ -136,23 +136,25 @@ def enclosure(
     return Enclosure(low, min(high, _ONE))
 
 
-def discounted_doubles(
+def bounds_in_doubles(
     lower: NDArray[np.float64], upper: NDArray[np.float64], factor: Factor
-) -> Discounted:
-    """Form discounts of certified doubles 0 <= lower <= p <= upper."""
+) -> HockeyStickBounds:
+    """Scale certified doubles 0 <= lower <= p <= upper."""
     least = rounding.below(factor.lower)
     most = inf if factor.upper is None else rounding.above(factor.upper)
-    # An output that cannot occur under u' is not discounted, however large the factor.
+    # An output that cannot occur under u' stays so, however large the factor.
     low = rounding.product_below(lower, least)
     high = rounding.product_above(upper, most)
-    return Discounted(lower, upper, low, high, None)
+    return HockeyStickBounds(lower, upper, low, high, None)
 
 
-def discounted_integers(enclosures: Sequence[Enclosure], factor: Factor, bits: int) -> Discounted:
-    """Round enclosures and their discounts outward to integers in units of 2**-(bits + 16)."""
+def bounds_in_integers(
+    enclosures: Sequence[Enclosure], factor: Factor, bits: int
+) -> HockeyStickBounds:
+    """Round enclosures, scaled or not, outward to integers in units of 2**-(bits + 16)."""
     scale = bits + _GUARD_BITS
     unit = 2**scale
-    never = 2 * unit  # above every probability: what an infinite discount amounts to
+    never = 2 * unit  # above every probability: what an infinite factor amounts to
     size = len(enclosures)
     columns = np.empty((4, size), dtype=object)
     for k, p in enumerate(enclosures):
@@ -165,15 +167,13 @@ def discounted_integers(enclosures: Sequence[Enclosure], factor: Factor, bits: i
             columns[3, k] = never
         else:
             columns[3, k] = (factor.upper * p.upper * unit).__ceil__()
-    return Discounted(columns[0], columns[1], columns[2], columns[3], scale)
+    return HockeyStickBounds(columns[0], columns[1], columns[2], columns[3], scale)
 
 
-def _positive_differences(
-    own: Numbers, first: Places, discounts: Numbers, second: Places
-) -> Numbers:
+def _positive_differences(own: Numbers, first: Places, scaled: Numbers, second: Places) -> Numbers:
     # `take` gathers short rows several times as fast as an index does.
     terms: Numbers = own.take(first, axis=0)
-    terms -= discounts.take(second, axis=0)
+    terms -= scaled.take(second, axis=0)
     return positive_part(terms)
 
 

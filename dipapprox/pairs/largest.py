@@ -26,11 +26,11 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.counters import CounterPlan, Stage, Weights
-from dipapprox.pairs.hockey_stick import Discounted, Numbers, enclosure
+from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.pairs.walk import Integers
 
-Ask = Callable[[Sequence[int], Sequence[InputRow]], Discounted]
+Ask = Callable[[Sequence[int], Sequence[InputRow]], HockeyStickBounds]
 """Bound the probability of outputs[k] under rows[k], for every k."""
 
 MOST_EXPANSIONS = 1_200_000
@@ -69,7 +69,7 @@ class _Values:
 
     codes: Integers
     rows: Sequence[InputRow]
-    bounds: Discounted
+    bounds: HockeyStickBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _evaluated(
     """Ask for the probabilities of all outputs at all their arguments, together.
 
     Returns:
-        What was found for every output, and the unit of the numbers (`Discounted.scale`).
+        What was found for every output, and the unit of the numbers (`HockeyStickBounds.scale`).
     """
     outputs: list[int] = []
     rows: list[InputRow] = []

@@ -25,7 +25,12 @@ from dipapprox.pairs.arrays import PairArrays, TabledPairs
 from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.divergence import Factor, divergence
-from dipapprox.pairs.hockey_stick import DOUBLE_BITS, Discounted, discounted_doubles, enclosure
+from dipapprox.pairs.hockey_stick import (
+    DOUBLE_BITS,
+    HockeyStickBounds,
+    bounds_in_doubles,
+    enclosure,
+)
 from dipapprox.pairs.maximum import FACTOR_BITS, Budget, Maximum, Together, improved
 from dipapprox.pairs.refinement import refined
 from dipapprox.pairs.remembered import RememberedRows
@@ -146,7 +151,7 @@ class Maxima:
         best = [_Best() for _ in factors]
         for tabled in arrays:
             for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
-                bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+                bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
                 for block in tabled.blocks():
                     self._limits.check()
                     record.take(tabled, block, bounds)
@@ -218,7 +223,7 @@ class Maxima:
         # Sums in doubles are within this of the true ones: see `hockey_stick`.
         harmless = rounding.below(least * (1 - Fraction(arrays.outputs + 4, 2**52)))
         for tabled in arrays:
-            bounds = discounted_doubles(tabled.lower, tabled.upper, factor)
+            bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
             for block in tabled.blocks():
                 self._limits.check()
                 upper = bounds.above(block)
@@ -237,7 +242,7 @@ class _Best:
     upper: float = -1.0
     pair: Pair | None = None
 
-    def take(self, tabled: TabledPairs, block: Block, bounds: Discounted) -> None:
+    def take(self, tabled: TabledPairs, block: Block, bounds: HockeyStickBounds) -> None:
         upper = bounds.above(block)
         self.upper = max(self.upper, float(upper.max()))
         places = np.flatnonzero(upper > self.lower)

@@ -5,7 +5,7 @@ With t_o(u, u') = max(p_u(o) - e^budget p_u'(o), 0), Lemma 2's sum over outputs 
     max_o max over pairs of t_o   <=   largest delta   <=   sum over o of max over pairs of t_o.
 
 Both ends are 0 together: so this decides pure privacy, and other claims that are not tight. For one
-output only its cells matter, and u is best compared with the adjacent u' of the least discounted
+output only its cells matter, and u is best compared with the adjacent u' of the least scaled
 probability. Adjacent rows take steps cell by cell, so these minima are formed cell by cell, too:
 
     m_0(u') = e^budget p_u'(o),   m_k(u) = min over steps of cell k from the value of u of m_{k-1}
@@ -32,9 +32,9 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
-    Discounted,
+    HockeyStickBounds,
     Numbers,
-    discounted_doubles,
+    bounds_in_doubles,
     enclosure,
 )
 from dipapprox.pairs.maximum import Maximum
@@ -111,7 +111,7 @@ class OutputByOutput:
         self._total = total
         self._limits = limits
         self._orbits = symmetry.orbits()
-        self._known: list[tuple[_Output, Discounted]] = []  # of the first orbits
+        self._known: list[tuple[_Output, HockeyStickBounds]] = []  # of the first orbits
 
     @staticmethod
     def is_affordable(symmetry: CellSymmetry, cells: Sequence[Cell], walk: Walk) -> bool:
@@ -146,7 +146,7 @@ class OutputByOutput:
             self._limits.check()
             if place < len(self._known):
                 output, known = self._known[place]
-                bounds = discounted_doubles(known.lower, known.upper, factor)
+                bounds = bounds_in_doubles(known.lower, known.upper, factor)
                 self._known[place] = output, bounds
             else:
                 output, bounds = self._asked(orbit[0], bits, factor)
@@ -183,24 +183,24 @@ class OutputByOutput:
         """Leave the pairs to another road: what is known of them together is not tight."""
         return False
 
-    def _asked(self, number: int, bits: int, factor: Factor) -> tuple[_Output, Discounted]:
+    def _asked(self, number: int, bits: int, factor: Factor) -> tuple[_Output, HockeyStickBounds]:
         """Bound the probabilities of an output at all its arguments."""
         output = _output(number, self._symmetry.classes(number), self._cells)
         rows = [self._row(output, values) for values in output.arguments]
         return output, self._tables.cells([number] * len(rows), rows, bits, factor)
 
-    def _term(self, output: _Output, bounds: Discounted) -> _Term:
+    def _term(self, output: _Output, bounds: HockeyStickBounds) -> _Term:
         """Bound the largest term of an output."""
-        least = self._least(output, bounds.low_discount)
+        least = self._least(output, bounds.low_scaled)
         above = (bounds.upper[output.argument] - least).ravel()
         high = int(np.argmax(above))
-        likely = high, self._partner(output, high, bounds.low_discount)
+        likely = high, self._partner(output, high, bounds.low_scaled)
         if above[high] <= 0:
             return _Term(output, 0.0, 0.0, likely, likely)
-        most = self._least(output, bounds.high_discount)
+        most = self._least(output, bounds.high_scaled)
         below = (bounds.lower[output.argument] - most).ravel()
         low = int(np.argmax(below))
-        certain = low, self._partner(output, low, bounds.high_discount)
+        certain = low, self._partner(output, low, bounds.high_scaled)
         return _Term(output, max(float(below[low]), 0.0), float(above[high]), certain, likely)
 
     def _least(self, output: _Output, values: Numbers) -> Numbers:
@@ -246,21 +246,21 @@ class OutputByOutput:
                 places, spent = places[kept], spent[kept]
         return places
 
-    def _partner(self, output: _Output, place: int, discount: Numbers) -> int:
-        """Return the place of the adjacent row with the least discounted probability."""
+    def _partner(self, output: _Output, place: int, scaled: Numbers) -> int:
+        """Return the place of the adjacent row with the least scaled probability."""
         places = self._neighbours(output, place)
-        return int(places[np.argmin(discount[output.argument.ravel()[places]])])
+        return int(places[np.argmin(scaled[output.argument.ravel()[places]])])
 
-    def _doubtful(self, output: _Output, bounds: Discounted) -> Iterator[Pair]:
+    def _doubtful(self, output: _Output, bounds: HockeyStickBounds) -> Iterator[Pair]:
         """Yield a pair for every term of an output that may be positive."""
         argument = output.argument.ravel()
-        least = self._least(output, bounds.low_discount).ravel()
+        least = self._least(output, bounds.low_scaled).ravel()
         # Rows with one argument have neighbours with the same arguments: one of them will do.
         arguments, places = np.unique(argument, return_index=True)
         doubtful = bounds.upper[arguments] > least[places]
         for own, place in zip(arguments[doubtful].tolist(), places[doubtful].tolist(), strict=True):
             others = np.unique(argument[self._neighbours(output, place)])
-            for other in others[bounds.low_discount[others] < bounds.upper[own]].tolist():
+            for other in others[bounds.low_scaled[others] < bounds.upper[own]].tolist():
                 if other != own:
                     yield (
                         self._row(output, output.arguments[own]),

@@ -45,12 +45,12 @@ class PairList:
         """Return one pair."""
         return self.rows[self.first[index]], self.rows[self.second[index]]
 
-    def sums(self, raised: Array, discount: Array, limits: Limits) -> Array:
-        """Return Σ_o max(raised[u, o] - discount[u', o], 0) for every pair, rounded.
+    def sums(self, raised: Array, scaled: Array, limits: Limits) -> Array:
+        """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded.
 
         Args:
             raised: Per row and output, >= 0.
-            discount: The same.
+            scaled: The same.
             limits: Asked between blocks.
         """
         sums = np.empty(len(self.first))
@@ -58,7 +58,7 @@ class PairList:
         for start in range(0, len(sums), step):
             limits.check()
             part = slice(start, start + step)
-            terms = positive_part(raised[self.first[part]] - discount[self.second[part]])
+            terms = positive_part(raised[self.first[part]] - scaled[self.second[part]])
             sums[part] = terms.sum(axis=1)
         return sums
 

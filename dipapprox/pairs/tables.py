@@ -10,9 +10,9 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
-    Discounted,
-    discounted_doubles,
-    discounted_integers,
+    HockeyStickBounds,
+    bounds_in_doubles,
+    bounds_in_integers,
 )
 from dipapprox.pairs.search import ProbabilitySource
 
@@ -36,13 +36,13 @@ class Tables:
         self.outputs = outputs
         self.obstacle: str | None = None
 
-    def table(self, rows: Sequence[InputRow], bits: int, factor: Factor) -> Discounted:
+    def table(self, rows: Sequence[InputRow], bits: int, factor: Factor) -> HockeyStickBounds:
         """Bound all outputs' probabilities in doubles: arrays (rows x outputs)."""
         return self._doubles(self._bulk.table(rows, bits), factor)
 
     def cells(
         self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int, factor: Factor
-    ) -> Discounted:
+    ) -> HockeyStickBounds:
         """Bound the probability of outputs[k] under rows[k] for every k.
 
         In doubles if they carry `bits` bits, else in integers.
@@ -52,11 +52,11 @@ class Tables:
         distinct = list(dict.fromkeys(rows))
         distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
         found = [distributions[row][output] for output, row in zip(outputs, rows, strict=True)]
-        return discounted_integers(found, factor, bits)
+        return bounds_in_integers(found, factor, bits)
 
-    def _doubles(self, bounds: Bounds, factor: Factor) -> Discounted:
+    def _doubles(self, bounds: Bounds, factor: Factor) -> HockeyStickBounds:
         self.obstacle = self.obstacle or bounds.obstacle
-        return discounted_doubles(bounds.lower, bounds.upper, factor)
+        return bounds_in_doubles(bounds.lower, bounds.upper, factor)
 
     def _distributions(self, rows: Sequence[InputRow], bits: int) -> list[Sequence[Enclosure]]:
         found: list[Sequence[Enclosure]] = []

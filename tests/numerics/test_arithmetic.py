@@ -32,7 +32,7 @@ from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
 from dipapprox.pairs.divergence import Factor
-from dipapprox.pairs.hockey_stick import discounted_doubles, positive_part
+from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.numerics.alone import alone
 
 SOURCE = """
@@ -207,9 +207,9 @@ def test_bounds_are_bounds_where_subnormals_are_flushed(control: ctypes.CDLL, bi
             "product": (rounding.product_below(left, right), rounding.product_above(left, right)),
             "sum": (rounding.sum_below(left, right), rounding.sum_above(left, right)),
         }
-        discounted = discounted_doubles(left, left, Factor(least, most))
-        high = positive_part(discounted.upper - discounted.low_discount[::-1])
-        low = positive_part(discounted.lower - discounted.high_discount[::-1])
+        bounds = bounds_in_doubles(left, left, Factor(least, most))
+        high = positive_part(bounds.upper - bounds.low_scaled[::-1])
+        low = positive_part(bounds.lower - bounds.high_scaled[::-1])
         conversions = [(rounding.below(each), rounding.above(each)) for each in tiny]
         tightened = rounding.tightened(np.array([1.0, 0.0]), np.array([1.0, 0.5]))
         power = powers(left, left, Fraction(3))
@@ -219,8 +219,8 @@ def test_bounds_are_bounds_where_subnormals_are_flushed(control: ctypes.CDLL, bi
         assert contains(*ends, exact[name]), name
     firsts = [a for a, _ in pairs]
     nothing, everything = np.zeros(len(firsts)), np.full(len(firsts), np.inf)
-    assert contains(discounted.low_discount, everything, [least * a for a in firsts])
-    assert contains(nothing, discounted.high_discount, [most * a for a in firsts])
+    assert contains(bounds.low_scaled, everything, [least * a for a in firsts])
+    assert contains(nothing, bounds.high_scaled, [most * a for a in firsts])
     differences = list(zip(firsts, reversed(firsts), strict=True))
     slack = 1 + 2.0**-50
     assert contains(nothing, high * slack, [a - least * b for a, b in differences])

@@ -15,9 +15,9 @@ from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.divergence import Factor, budget_factor, divergence
 from dipapprox.pairs.hockey_stick import (
-    Discounted,
-    discounted_doubles,
-    discounted_integers,
+    HockeyStickBounds,
+    bounds_in_doubles,
+    bounds_in_integers,
     enclosure,
     positive_part,
     rounding_factor,
@@ -39,9 +39,9 @@ BUDGETS = st.one_of(
 CELLS = st.tuples(DOUBLES, WIDTHS).map(lambda c: (c[0], min(c[0] + c[1], 1.0)))
 
 
-def summed(first: Discounted, second: Discounted) -> Enclosure:
-    lower = positive_part(first.lower - second.high_discount).sum()
-    upper = positive_part(first.upper - second.low_discount).sum()
+def summed(first: HockeyStickBounds, second: HockeyStickBounds) -> Enclosure:
+    lower = positive_part(first.lower - second.high_scaled).sum()
+    upper = positive_part(first.upper - second.low_scaled).sum()
     return enclosure(lower, upper, len(first.lower), first.scale)
 
 
@@ -55,9 +55,9 @@ def shared(cell: tuple[float, float], number: int) -> tuple[float, float]:
     return rounding.below(low), rounding.above(high)
 
 
-def doubles(cells: list[tuple[float, float]], factor: Factor) -> Discounted:
+def doubles(cells: list[tuple[float, float]], factor: Factor) -> HockeyStickBounds:
     lower, upper = (np.array(column, dtype=np.float64) for column in zip(*cells, strict=True))
-    return discounted_doubles(lower, upper, factor)
+    return bounds_in_doubles(lower, upper, factor)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=40), BUDGETS)
@@ -73,7 +73,7 @@ def test_doubles_contain_the_exact_bounds(
     assert sum_of.upper >= true.upper
     if budget > 700:
         return  # the factor has no double: tiny probabilities are not told from 0
-    # Not much is lost: a rounding of e^budget, of the discounts, of the sums, and tiny discounts.
+    # Not much is lost: a rounding of e^budget, of scaling, of the sums, and tiny numbers.
     slack = Fraction(len(cells) + 8, 2**51)
     scale = sum(Fraction(c[1]) for c in first)
     tiny = len(cells) * 2 * Fraction(rounding.FLOOR)
@@ -90,7 +90,7 @@ def test_integers_contain_the_exact_bounds(
     bits = 90
     factor = budget_factor(budget, bits)
     sum_of = summed(
-        discounted_integers(first, factor, bits), discounted_integers(second, factor, bits)
+        bounds_in_integers(first, factor, bits), bounds_in_integers(second, factor, bits)
     )
     true = divergence(first, second, factor)
     assert sum_of.lower <= true.lower <= true.upper <= sum_of.upper
@@ -98,7 +98,7 @@ def test_integers_contain_the_exact_bounds(
 
 
 @given(st.lists(CELLS, min_size=1, max_size=10), st.fractions(0, 3, max_denominator=7))
-def test_what_is_discounted_away_is_exactly_zero(
+def test_what_is_scaled_away_is_exactly_zero(
     cells: list[tuple[float, float]], budget: Fraction
 ) -> None:
     """Pure privacy (delta = 0) can be proved: nothing is added to a sum of no positive terms."""
@@ -133,7 +133,7 @@ def test_rationals_to_doubles(value: Fraction, exponent: int) -> None:
     assert above <= np.nextafter(below, inf) or (below, above) == (0.0, rounding.FLOOR)
 
 
-def test_an_output_that_cannot_occur_is_not_discounted() -> None:
+def test_an_output_that_cannot_occur_stays_impossible() -> None:
     infinite = Factor(Fraction(2) ** 20000, None)
     never, rare = doubles([(0.0, 0.0)], infinite), doubles([(0.0, TINY)], infinite)
     some = doubles([(0.25, 0.5)], infinite)

@@ -22,7 +22,7 @@ from dipapprox.privacy.intervals.derivative_bounds import (
     Rates,
     root_above,
 )
-from dipapprox.privacy.intervals.tube import Minorant, affine_discounts, ends, radii
+from dipapprox.privacy.intervals.tube import Minorant, affine_scaled, ends, radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
@@ -176,7 +176,7 @@ def test_roots_from_above(square: Fraction) -> None:
     st.fractions(0, 1, max_denominator=20),
 )
 @settings(deadline=None, max_examples=20)
-def test_discounts_stay_below_inside_the_cell(
+def test_scaled_probabilities_stay_below_inside_the_cell(
     at_lower: Fraction, at_upper: Fraction, place: Fraction
 ) -> None:
     lower, width = Fraction(1, 2), Fraction(1, 4)
@@ -186,8 +186,8 @@ def test_discounts_stay_below_inside_the_cell(
     t = float(place)
     middle = value(table("mixed", lower + place * width))
     factor = (1 - t) * float(at_lower) + t * float(at_upper)
-    discount = (1 - t) * start.discount + t * end.discount
-    assert np.all(discount <= factor * middle + TOLERANCE)
+    scaled = (1 - t) * start.scaled + t * end.scaled
+    assert np.all(scaled <= factor * middle + TOLERANCE)
     raised = (1 - t) * start.upper + t * end.upper
     assert np.all(raised >= middle - TOLERANCE)
 
@@ -198,20 +198,20 @@ def test_discounts_stay_below_inside_the_cell(
     st.floats(0, 1),
 )
 @settings(deadline=None, max_examples=300)
-def test_affine_discounts_stay_below_the_proved_bound(
+def test_affine_bounds_stay_below_the_proved_bound(
     values: list[float], share: float, place: float
 ) -> None:
-    """(1 - t) A + t B - 4 t (1 - t) c bounds the discount from below, and so does 0."""
+    """(1 - t) A + t B - 4 t (1 - t) c bounds the scaled probability from below, and so does 0."""
     a, b, most = values
     correction = most * share
-    start, end = affine_discounts(np.array([a]), np.array([b]), np.array([correction]))
+    start, end = affine_scaled(np.array([a]), np.array([b]), np.array([correction]))
     proved = (1 - place) * a + place * b - 4 * place * (1 - place) * correction
     used = (1 - place) * float(start[0]) + place * float(end[0])
     assert used <= max(proved, 0.0) + 1e-15
 
 
 def test_the_end_sums_bound_what_is_between_them() -> None:
-    """Functions at the very limit of their rates, with a discount that starts at nothing."""
+    """Functions at the very limit of their rates; the scaled probability starts at nothing."""
     width, raised = 0.5, 1e-9
 
     def probabilities(t: float) -> Bounds:
@@ -223,7 +223,7 @@ def test_the_end_sums_bound_what_is_between_them() -> None:
     lower, upper = probabilities(0.0), probabilities(width)
     radius = radii(lower, upper, Fraction(1, 2), Rates((unit,), (unit,)))
     sums = [
-        np.maximum(each.upper[0] - each.discount[1], 0.0).sum()
+        np.maximum(each.upper[0] - each.scaled[1], 0.0).sum()
         for each in ends(lower, upper, radius, Minorant(Fraction(1), Fraction(1)))
     ]
     for t in np.linspace(0.0, width, 101):

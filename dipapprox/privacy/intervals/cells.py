@@ -20,7 +20,7 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined
 from dipapprox.pairs.divergence import Factor, budget_factor
-from dipapprox.pairs.hockey_stick import discounted_doubles, rounding_factor
+from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
@@ -31,7 +31,7 @@ _EIGHTH = Fraction(1, 8)
 _RESOLVED = 2.0**-40
 
 _LARGEST_FACTOR = Fraction(2**900)
-"""Any minorant of e^eps_prv will do; this one discounts everything and stays within doubles."""
+"""Any minorant of e^eps_prv will do; this one scales everything and stays within doubles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +99,9 @@ def make_point(
     factor = _factor(eps_prv)
     if not len(pairs):
         return Point(eps, table, factor, delta, Enclosure.exact(0), 0)
-    formed = discounted_doubles(table.lower, table.upper, factor)
-    lower = pairs.sums(table.lower, formed.high_discount, limits)
-    upper = pairs.sums(table.upper, formed.low_discount, limits)
+    formed = bounds_in_doubles(table.lower, table.upper, factor)
+    lower = pairs.sums(table.lower, formed.high_scaled, limits)
+    upper = pairs.sums(table.upper, formed.low_scaled, limits)
     worst = int(np.argmax(lower))
     error = rounding_factor(table.lower.shape[1])
     least = Fraction(float(lower[worst])) * (2 - error)
@@ -136,8 +136,7 @@ def make_cell(
     for factor in _factors(lower, upper, eps_prv, width):
         tube = ends(lower.table, upper.table, radius, factor)
         most = [
-            Fraction(float(pairs.sums(end.upper, end.discount, limits).max())) * error
-            for end in tube
+            Fraction(float(pairs.sums(end.upper, end.scaled, limits).max())) * error for end in tube
         ]
         excess = max(found - limit for found, limit in zip(most, allowed, strict=True))
         if excess < best.excess:

@@ -19,21 +19,22 @@ Now let E >= L for a function L >= 0 that is affine in eps, E = e^budget. For on
 since the chord of a product of affine functions exceeds it by t (1 - t) dL dp_u', the differences
 d being those from lo to hi. The right-hand side is affine in eps, so the sum of the positive parts
 over all outputs is convex, and below an affine minorant of delta if it is so at both ends. There
-it is Lemma 2's sum, with p_u raised by r_u and the discount L p_u' lowered by the last two terms.
+it is Lemma 2's sum, with p_u raised by r_u and the scaled L p_u' lowered by the last two terms.
 Everything is second order in w as long as L and delta are.
 
-A discount is never negative, which may be used, but not at one end alone: the minorant has to stay
-affine. All corrections are in truth 4 t (1 - t) c, with c their sum at t = 1/2 that is used above.
-With A, B >= 0 the values of L p_u' at the ends:
+A scaled probability is never negative, which may be used, but not at one end alone: the minorant
+has to stay affine. All corrections are in truth 4 t (1 - t) c, with c their sum at t = 1/2 that is
+used above. With A, B >= 0 the values of L p_u' at the ends:
 
     A >= c, B >= c   (1 - t) (A - c) + t (B - c)
     A < c, B < c     0
     A < c <= B       t max(B - 4 c, 0), since (1 - t) A + t B - 4 t (1 - t) c >= t (B - 4 c)
     B < c <= A       the same from the other end
 
-Doubles: probabilities and discounts are certified bounds as in `bounds`, 0 or at least the floor of
-`rounding`; r is a sum of products of non-negative numbers with a relative error far below the 2^-40
-it is raised by, and few that underflow, each by 2^-1022 at most, far below the 2^-1000 added to it.
+Doubles: probabilities, scaled or not, are certified bounds as in `bounds`, 0 or at least the floor
+of `rounding`; r is a sum of products of non-negative numbers with a relative error far below the
+2^-40 it is raised by, and few that underflow, each by 2^-1022 at most, far below the 2^-1000 added
+to it.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ class End:
 
     Attributes:
         upper: p_u + r_u, at least.
-        discount: L p_u' less the corrections, at most; never negative.
+        scaled: L p_u' less the corrections, at most; never negative.
     """
 
     upper: Array
-    discount: Array
+    scaled: Array
 
 
 def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
@@ -136,12 +137,12 @@ def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple
         raised = np.maximum(np.nextafter(table.upper + radius, np.inf), rounding.FLOOR)
         highs.append(np.where(possible, raised, 0.0))
         values.append(rounding.product_below(table.lower, rounding.below(value)))
-    discounts = affine_discounts(values[0], values[1], correction)
-    return End(highs[0], discounts[0]), End(highs[1], discounts[1])
+    scaled = affine_scaled(values[0], values[1], correction)
+    return End(highs[0], scaled[0]), End(highs[1], scaled[1])
 
 
-def affine_discounts(start: Array, end: Array, correction: Array) -> tuple[Array, Array]:
-    """Return the ends of an affine function below the discount, >= 0 throughout.
+def affine_scaled(start: Array, end: Array, correction: Array) -> tuple[Array, Array]:
+    """Return the ends of an affine function below the scaled probability, >= 0 throughout.
 
     Args:
         start: At most L p_u' at the lower end, >= 0.
@@ -149,7 +150,7 @@ def affine_discounts(start: Array, end: Array, correction: Array) -> tuple[Array
         correction: At least c.
     """
     lowered = [np.nextafter(value - correction, -np.inf) for value in (start, end)]
-    # Four times a double is exact; where it overflows, the discount is 0.
+    # Four times a double is exact; where it overflows, the bound is 0.
     steep = [np.nextafter(value - 4 * correction, -np.inf) for value in (start, end)]
     reached = [value >= correction for value in (start, end)]
     found = []
