@@ -42,7 +42,7 @@ from dipapprox.semantics.state import FinalStates
 MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
 
-_MOST_CANDIDATES = 5_000
+MOST_CANDIDATES = 5_000
 """Pairs that are compared exactly, at most."""
 
 Enough = Callable[[Enclosure], bool]
@@ -228,7 +228,7 @@ class Maxima:
                 self._limits.check()
                 upper = bounds.above(block)
                 places = np.flatnonzero((upper >= harmless) & (upper > 0))
-                if len(found) + len(places) > _MOST_CANDIDATES:
+                if len(found) + len(places) > MOST_CANDIDATES:
                     return None
                 found += (tabled.pair(block, place) for place in places.tolist())
         return found

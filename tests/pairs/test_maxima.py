@@ -66,8 +66,8 @@ def test_too_many_candidates_cost_width_and_nothing_else(
     assert isinstance(usual, LeastDelta)
     assert usual.reason is None
     ends = renyi_ends()
-    monkeypatch.setattr(maxima, "_MOST_CANDIDATES", 1)
-    monkeypatch.setattr(renyi, "_MOST_CANDIDATES", 1)
+    monkeypatch.setattr(maxima, "MOST_CANDIDATES", 1)
+    monkeypatch.setattr(renyi, "MOST_CANDIDATES", 1)
     found = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
     assert isinstance(found, LeastDelta)
     assert found.reason is not None

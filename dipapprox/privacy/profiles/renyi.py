@@ -26,11 +26,9 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.divergence import Probabilities
-from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
 from dipapprox.pairs.refinement import refined
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
-
-_MOST_CANDIDATES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
                 lower, attaining = float(low[place]), tabled.pair(block, place)
                 candidates = [each for each in candidates if each[0] >= lower]
             places = np.flatnonzero(high >= lower)
-            if len(places) + len(candidates) > _MOST_CANDIDATES:
+            if len(places) + len(candidates) > MOST_CANDIDATES:
                 # Too many to compare one by one: from here on only the largest bound counts.
                 overflow = True
                 places = places[[int(np.argmax(high[places]))]]
@@ -84,7 +82,7 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
         highest = max(high for high, _ in candidates)
         upper = None if highest == inf else _divergence(Fraction(highest), order)[1]
         divergence = Extended(_divergence(Fraction(lower), order)[0], upper)
-        limit = f"more than {_MOST_CANDIDATES} pairs may be the largest of order {order}"
+        limit = f"more than {MOST_CANDIDATES} pairs may be the largest of order {order}"
         return OrderBounds(divergence, attaining, maxima.ladder[0], limit)
     return _sharpened(maxima, [pair for _, pair in candidates], order, width)
 
