@@ -266,11 +266,10 @@ class _Progress:
     def _construct(self, merged: Quotient, weight: Weight) -> None:
         if self._is_settled():
             return
-        for candidate in dear_runs(merged, weight):
+        for candidate in dear_runs(merged, weight, self.limits):
             self._improve(merged, candidate)
             if self._is_settled():
                 return
-            self.limits.check()
 
     def _pass(self, merged: Quotient, result: Search, cap: Fraction) -> None:
         """A run costs more than every well-formed automaton could."""

@@ -16,11 +16,12 @@ from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
 from dipapprox.automata.weights import Weight
 from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
 
 LONGEST = 3000
 """Steps of a run that is tried."""
 
-_ROUNDS = (2, 4, 8)
+_ROUNDS = (0, 2, 4, 8)
 _MOST_TURNS = 60
 
 
@@ -33,16 +34,20 @@ class Candidate:
     cost: RunCost
 
 
-def dear_runs(quotient: Quotient, weight: Weight) -> Iterator[Candidate]:
+def dear_runs(quotient: Quotient, weight: Weight, limits: Limits) -> Iterator[Candidate]:
     """Yield dearer and dearer runs; none if the shortest that is constructed is too long.
 
     Args:
         quotient: The automaton.
         weight: Whose path is followed.
+        limits: Checked between runs.
+
+    Raises:
+        LimitReached: If time is up.
     """
     automaton = quotient.whole.automaton
     best: Candidate | None = None
-    for walk in _walks(quotient.graph, weight):
+    for walk in _walks(quotient.graph, weight, limits):
         run = run_of(quotient.whole, quotient.lift(walk))
         changes = first_changes(quotient.graph, walk)
         found = Candidate(run, changes, run_cost(automaton, run, changes))
@@ -50,22 +55,22 @@ def dear_runs(quotient: Quotient, weight: Weight) -> Iterator[Candidate]:
             best = found
             yield best
     if best is not None:
-        yield from _turned(automaton, best)
+        yield from _turned(automaton, best, limits)
 
 
-def _walks(graph: Unfolding, weight: Weight) -> Iterator[tuple[int, ...]]:
+def _walks(graph: Unfolding, weight: Weight, limits: Limits) -> Iterator[tuple[int, ...]]:
     for rounds in _ROUNDS:
-        walk = _covering(graph, weight, rounds)
+        walk = _covering(graph, weight, rounds, limits)
         if len(walk) > LONGEST:
             return
         yield walk
 
 
-def _covering(graph: Unfolding, weight: Weight, rounds: int) -> tuple[int, ...]:
+def _covering(graph: Unfolding, weight: Weight, rounds: int, limits: Limits) -> tuple[int, ...]:
     walk: list[int] = []
     node = 0
     for bridge in (*weight.bridges, None):
-        tour = _tour(graph, node)
+        tour = _tour(graph, node, limits)
         walk += tour * rounds
         if bridge is None or len(walk) > LONGEST:
             break
@@ -75,27 +80,30 @@ def _covering(graph: Unfolding, weight: Weight, rounds: int) -> tuple[int, ...]:
     return tuple(walk)
 
 
-def _tour(graph: Unfolding, node: int) -> list[int]:
-    """Return a closed walk from a node through all edges of its component; empty if none."""
+def _tour(graph: Unfolding, node: int, limits: Limits) -> list[int]:
+    """Return a closed walk from a node through all edges of its component; empty if none.
+
+    It stops short where the walk would be too long to be of use.
+    """
     component = graph.components[node]
-    left = {
-        edge
-        for edge in range(len(graph.edges))
-        if graph.is_internal(edge) and graph.components[graph.edges[edge].source] == component
-    }
+    left: dict[int, list[int]] = {}
+    for edge in range(len(graph.edges)):
+        source = graph.edges[edge].source
+        if graph.components[source] == component and graph.is_internal(edge):
+            left.setdefault(source, []).append(edge)
     tour: list[int] = []
     here = node
     while left and len(tour) <= LONGEST:
-        sources = {graph.edges[edge].source for edge in left}
-        walk = shortest_walk(graph, here, sources.__contains__, component)
+        limits.check()
+        walk = shortest_walk(graph, here, left.__contains__, component)
         if walk is None:
             break
-        tour += walk
         here = graph.edges[walk[-1]].target if walk else here
-        edge = min(edge for edge in left if graph.edges[edge].source == here)
-        tour.append(edge)
+        edge = left[here].pop()
+        if not left[here]:
+            del left[here]
+        tour += [*walk, edge]
         here = graph.edges[edge].target
-        left.difference_update(tour)
     return [*tour, *_to(graph, here, node)] if tour else []
 
 
@@ -119,12 +127,13 @@ def first_changes(graph: Unfolding, walk: tuple[int, ...]) -> Changes:
     return tuple(changes)
 
 
-def _turned(automaton: Automaton, best: Candidate) -> Iterator[Candidate]:
+def _turned(automaton: Automaton, best: Candidate, limits: Limits) -> Iterator[Candidate]:
     """Turn single changes round, the dearest positions first, and keep what costs more."""
     rates = [automaton.rate(automaton.transitions[index]) for index in best.run]
     inputs = [place for place, change in enumerate(best.changes) if change]
     inputs.sort(key=lambda place: -rates[place])
     for place in inputs[:_MOST_TURNS]:
+        limits.check()
         turned = list(best.changes)
         turned[place] = -turned[place]
         cost = run_cost(automaton, best.run, tuple(turned))

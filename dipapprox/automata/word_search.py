@@ -27,7 +27,7 @@ from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
 _SPREADS = ((3, 2, 9, 6, 12), (2, 6, 3, 12, 9), (3, 1, 4, 1, 5, 9, 2, 6), (6, 3, 2, 9))
-_MOST_WORK = 500_000
+_MOST_WORK = 200_000
 """Values that are looked at for one run's word."""
 
 

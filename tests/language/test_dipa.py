@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -148,3 +149,35 @@ def test_every_block_reports_its_error() -> None:
 def test_very_long_texts_are_refused() -> None:
     with pytest.raises(SourceError, match="more than 100000 symbols"):
         parse_dipa(f"{GOOD}\n" * 7000)
+
+
+_PIECES = (
+    "(q1, 1/4, 0)", "(q2:non-input", ":", "x", ":= insample", ";", "output oa", "goto q2", "if (",
+    "insample < x", "&&", ") then", "elseif (", "insampleprime", ",", "d = 1", "#", "\n", "0", "-",
+    "/", "=", "é", "(", ")",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=25).map(" ".join))
+def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
+    try:
+        automaton = parse_dipa(text, "f.dipa")
+    except SourceError as error:
+        assert all(d.span is not None for d in error.diagnostics)
+        assert error.render().startswith("f.dipa:")
+    else:
+        assert parse_dipa(print_dipa(automaton)) == automaton
+
+
+@given(st.data())
+def test_a_damaged_file_is_read_or_refused_with_a_place(data: st.DataObject) -> None:
+    text = (
+        "(q1:non-input, 1/4, 0): x := insample, y := insample; output oin; goto q2\n"
+        "(q2, 1/2, 0, 1/2, 0): if (insample < x) then output obot; goto q2 "
+        "elseif (insample >= x && insample < y) then output insampleprime; goto q3\n"
+    )
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 12)))
+    with suppress(SourceError):
+        automaton = parse_dipa(text[:start] + text[end:], "f.dipa")
+        assert parse_dipa(print_dipa(automaton)) == automaton
