@@ -180,7 +180,7 @@ class OutputByOutput:
         check_alone(search, found, self._total)
 
     def give_up(self, search: Search, found: Maximum) -> bool:
-        """Leave the pairs to another road: what is known of them together is not tight."""
+        """Leave the pairs to another way: what is known of them together is not tight."""
         return False
 
     def _asked(self, number: int, bits: int, factor: Factor) -> tuple[_Output, HockeyStickBounds]:

@@ -7,7 +7,7 @@ bound the largest delta  --- <= claimed ----> DP
     |      |
     |      +--- the first time: exact forms, as far as they are for all pairs together
     |      |
-    |      +--- exact forms for single pairs, and `elsewhere` ------> another road
+    |      +--- exact forms for single pairs, and `elsewhere` ------> another way
     |      |
     +- bits left? -- no --------------------> the pairs that may attain the upper bound: Unknown
 """
@@ -47,7 +47,7 @@ def search_together(
         elsewhere: Whether pairs can be gone through one by one instead, where that may decide.
 
     Returns:
-        False if another road is better: if it takes too much after all, or if the claimed delta
+        False if another way is better: if it takes too much after all, or if the claimed delta
         may be attained, which exact forms decide pair by pair.
 
     Raises:

@@ -16,7 +16,6 @@ from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedRows
-from dipapprox.pairs.roads import check_pairs
 from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
@@ -24,6 +23,7 @@ from dipapprox.pairs.search import (
     Search,
     silent,
 )
+from dipapprox.pairs.search_strategy import check_pairs
 from dipapprox.pairs.search_together import search_together
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
@@ -145,7 +145,7 @@ class _Run:
         search_together(search, together, self.total or 0)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
-        """Open the search that all roads end in."""
+        """Open the search that all strategies end in."""
         options = self.options
         ladder = precisions(options.precision, options.max_precision)
         self.search = Search(

@@ -13,8 +13,8 @@ from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, UserError
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.roads import check_pairs
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.search_strategy import check_pairs
 
 HALF = Fraction(1, 2)
 TEXT = """

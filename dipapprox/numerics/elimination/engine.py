@@ -54,7 +54,7 @@ _TOGETHER = 128
 """Most events in a batch."""
 
 _MANY = 16
-"""Stars that are worth a road of their own."""
+"""Stars that are worth a way of their own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,8 +35,8 @@ from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedRows
-from dipapprox.pairs.roads import check_pairs
 from dipapprox.pairs.search import Search, silent
+from dipapprox.pairs.search_strategy import check_pairs
 from dipapprox.pairs.search_together import search_together
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry
@@ -159,18 +159,18 @@ def in_blocks(of: Opened, search: Search) -> None:
     search_blocks(search, arrays, pairs.total, silent)
 
 
-Road = Callable[[Opened, Search], None]
+Searching = Callable[[Opened, Search], None]
 
 
-@pytest.mark.parametrize("road", [by_counters, in_blocks])
+@pytest.mark.parametrize("strategy", [by_counters, in_blocks])
 @pytest.mark.parametrize("name", NAMES)
-def test_roads_decide_on_either_side(name: str, road: Road) -> None:
+def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> None:
     budget = Fraction(1, 5)
     of, largest = opened(name), truth(name, budget)
     near = Fraction(1, 2**50)
     outputs = of.states.outputs()
     search = of.search(min(largest.upper + near, Fraction(1)), budget)
-    road(of, search)
+    strategy(of, search)
     conclusion = conclude(search, outputs, None, None)
     assert conclusion.answer is Answer.DP
     assert search.checked == len(of.pairs())
@@ -179,7 +179,7 @@ def test_roads_decide_on_either_side(name: str, road: Road) -> None:
     assert conclusion.delta_enclosure.width < Fraction(1, 2**34)
     if largest.lower > near:
         search = of.search(largest.lower - near, budget)
-        road(of, search)
+        strategy(of, search)
         conclusion = conclude(search, outputs, None, None)
         assert conclusion.answer is Answer.NOT_DP
         assert conclusion.witness is not None
@@ -187,15 +187,15 @@ def test_roads_decide_on_either_side(name: str, road: Road) -> None:
         assert (conclusion.witness.input, conclusion.witness.adjacent) in of.pairs()
 
 
-@pytest.mark.parametrize("road", [by_counters, in_blocks])
-def test_a_critical_delta_is_unknown(road: Road) -> None:
+@pytest.mark.parametrize("strategy", [by_counters, in_blocks])
+def test_a_critical_delta_is_unknown(strategy: Searching) -> None:
     of = opened("leaky 2, N = 4")
     # Nothing hides the queries: some output has probability 0 for one input alone.
     assert truth("leaky 2, N = 4", Fraction(0)).upper < 1
     pair = max(of.pairs(), key=lambda pair: of.delta(pair, Fraction(0)).lower)
     delta = of.delta(pair, Fraction(0), 300)
     search = of.search((delta.lower + delta.upper) / 2, Fraction(0))
-    road(of, search)
+    strategy(of, search)
     conclusion = conclude(search, of.states.outputs(), None, None)
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "critical" in conclusion.reason

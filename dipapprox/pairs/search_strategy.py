@@ -1,4 +1,4 @@
-"""Which way the pairs are checked: one by one, in blocks, or all at once. All end in `Search`.
+"""Pairs in, a finished `Search` out: one by one, in blocks, or all at once, whatever is quickest.
 
     few pairs, or many bits at once         one by one (`search`)
     outputs that depend on few counters     all at once, however many (`counted`)
