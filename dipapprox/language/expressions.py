@@ -142,12 +142,14 @@ class Expressions:
         """Elaborate a scalar or an array element; constant indices give its cell."""
         if isinstance(node, ast.Name):
             return core.Variable(node.name, span=node.span)
-        index = self.value(node.index)
         size = self.sizes.get(node.name)
-        if not isinstance(index, core.Constant):
-            return core.Element(node.name, size or 0, index, span=node.span)
-        value = index.value
-        assert isinstance(value, Fraction)
+        value = self._constant(node.index)
+        if value is None:
+            index = self.value(node.index)
+            if not isinstance(index, core.Constant):
+                return core.Element(node.name, size or 0, index, span=node.span)
+            assert isinstance(index.value, Fraction)
+            value = index.value
         if value.denominator != 1:
             raise Wrong(
                 "value error", f"an index must be a whole number, got {value}", node.index.span
@@ -163,6 +165,10 @@ class Expressions:
         if number > MOST_CELLS:
             raise Wrong("limit", f"arrays have at most {MOST_CELLS} elements", node.index.span)
         return core.Variable(f"{node.name}[{number}]", span=node.span)
+
+    def _constant(self, node: ast.Expression) -> Fraction | None:
+        """Return the value of a parameter or loop variable; None for anything else."""
+        return self.constants.get(node.name) if isinstance(node, ast.Name) else None
 
     def _sum(self, node: ast.Sum) -> core.Expression:
         constant = Fraction(0)

@@ -61,7 +61,7 @@ class Regions:
     """
 
     def __init__(self, program: core.Program, wanted: bool) -> None:
-        choices = (each for s in program.body for each in choices_in(s))
+        choices = (each for each in statements_in(program.body) if isinstance(each, core.Choose))
         next(choices, None)
         self._wanted = wanted and next(choices, None) is not None
         self._samples = tainted(program.body) if self._wanted else frozenset[str]()
