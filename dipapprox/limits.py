@@ -43,7 +43,7 @@ class Limits:
         now = time.monotonic()
         if self.seconds is not None and now - self.started > self.seconds:
             raise LimitReached(f"time limit: {self.seconds:g} s")
-        if self.memory is not None and now - self._looked[0] > _BETWEEN_LOOKS:
+        if self.memory is not None and not 0 <= now - self._looked[0] <= _BETWEEN_LOOKS:
             if peak_memory() > self.memory:
                 raise LimitReached(f"memory limit: {self.memory} MiB")
             self._looked[0] = now

@@ -62,6 +62,7 @@ class Expressions:
         self.constants = constants
         self.sizes = sizes
         self._take = take
+        self._kept: list[ast.Expression] = []
         self._fixed: dict[int, bool] = {}
         self._boolean: dict[int, bool] = {}
         self._values: dict[int, core.Expression] = {}
@@ -69,7 +70,7 @@ class Expressions:
         self._scales: dict[int, Scale] = {}
 
     # What mentions no loop variable is the same in every turn: it is elaborated once, and shared.
-    # By identity: the tree outlives this object.
+    # By identity: nodes of which something is known are kept alive.
 
     def is_fixed(self, node: ast.Expression) -> bool:
         """Whether a value is the same in every turn of every loop and emits no statements."""
@@ -85,6 +86,7 @@ class Expressions:
                 case _:
                     found = False
             self._fixed[id(node)] = found
+            self._kept.append(node)
         return found
 
     def scale(self, node: ast.Expression) -> Scale:
@@ -223,6 +225,7 @@ class Expressions:
         found = self._boolean.get(id(node))
         if found is None:
             found = self._boolean[id(node)] = kind_of(node, self.symbols) == Kind.TRUTH
+            self._kept.append(node)
         return found
 
     def is_array(self, name: str) -> bool:
@@ -238,6 +241,7 @@ class Expressions:
             found = self._condition(node, positive)
             if isinstance(node, ast.Comparison) and all(map(self.is_fixed, node.operands)):
                 self._conditions[id(node), positive] = found
+                self._kept.append(node)
         return found
 
     def _condition(self, node: ast.Expression, positive: bool) -> core.Condition:

@@ -47,7 +47,8 @@ class Evaluator:
 
     def __init__(self, inputs: Iterable[core.Cell]) -> None:
         self._constants: dict[core.Value, StoredValue] = {}
-        self._of_node: dict[int, StoredValue] = {}  # the program keeps its nodes alive
+        # By identity, with the node that is kept alive so.
+        self._of_node: dict[int, tuple[core.Constant, StoredValue]] = {}
         self._forms: dict[LinearForm, LinearForm] = {}
         self._inputs: dict[str, LinearForm | None] = {}
         for cell in inputs:
@@ -63,10 +64,11 @@ class Evaluator:
         """
         match expression:
             case core.Constant():
-                found = self._of_node.get(id(expression))
-                if found is None:
-                    found = self._of_node[id(expression)] = self.constant(expression.value)
-                return found
+                known = self._of_node.get(id(expression))
+                if known is None:
+                    known = expression, self.constant(expression.value)
+                    self._of_node[id(expression)] = known
+                return known[1]
             case core.Variable():
                 return self.read(expression.name, state, expression.span)
             case core.Element():

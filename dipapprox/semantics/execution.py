@@ -2,8 +2,9 @@
 
 Without merging these are the paper's states: every path over real comparisons, infeasible ones
 included. With merging, infeasible states are dropped and states are joined where paths meet again
-with equal live cells, so that programs with exponentially many paths stay small. Both are exact
-up to null sets, and exact for integer samples (`integers`).
+with equal live cells, or before a branch that overwrites all they differ in, so that programs with
+exponentially many paths stay small. Both are exact up to null sets, and exact for integer samples
+(`integers`).
 
 Random choices split a state into one for each outcome; several that follow one another, or are made
 in a loop, are a Markov chain and become one choice (`chains`). Other loops are unrolled.

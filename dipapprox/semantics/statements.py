@@ -56,7 +56,7 @@ class Statements:
         # The cells of an array have one domain.
         known = {id(cell.domain): {v: v for v in cell.domain} for cell in program.outputs}
         self._outputs = {cell.name: known[id(cell.domain)] for cell in program.outputs}
-        self._admitted: dict[tuple[int, int], core.Value] = {}
+        self._admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = {}
         self._samples: dict[tuple[object, ...], Sample] = {}
         self._drawn: dict[tuple[object, ...], LinearForm] = {}
         self._choices: dict[tuple[int, ChoiceLaw], int] = {}
@@ -86,16 +86,16 @@ class Statements:
         if name not in self._outputs:
             state.store[name] = self._evaluator.evaluate(statement.value, state)
             return [state]
-        # Constants by identity, which the program keeps: fractions hash slowly.
+        # Constants by identity, kept alive: fractions hash slowly.
         key = id(self._outputs[name]), id(statement.value)
         known = self._admitted.get(key)
         if known is not None:
-            state.set_output(name, known)
+            state.set_output(name, known[1])
             return [state]
         value = self._evaluator.concrete(statement.value, state)
         found = self._set_output(state, name, value, statement.span)
         if isinstance(statement.value, core.Constant):
-            self._admitted[key] = found
+            self._admitted[key] = statement.value, found
         return [state]
 
     def put(self, state: State, name: str, value: core.Value, span: Span | None) -> None:
