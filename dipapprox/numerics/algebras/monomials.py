@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _TINY = 2.0**-950
-_MOST_DOUBLES = 2**21
-"""In one table of powers: 16 MB."""
+_MOST_DOUBLES = 2**19
+"""In one table of powers: 4 MB."""
 
 _BLOCK = 2**16
 """Doubles that are multiplied at a time: they stay in the processor's cache."""
