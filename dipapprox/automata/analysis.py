@@ -110,14 +110,19 @@ class Analysis:
     reason: str | None = None
 
     @property
-    def least(self) -> Fraction:
+    def lower_bound(self) -> Fraction:
         """What no smaller budget can be; for a word's bound: not for all ε at once."""
         return Fraction(0) if self.lower is None else self.lower.value
 
     @property
+    def upper_bound(self) -> Fraction | None:
+        """A budget that is kept; None if none is known, or there is none."""
+        return None if self.upper is None else self.upper.value
+
+    @property
     def is_exact(self) -> bool:
         """Whether the least budget is known: both bounds agree."""
-        return self.upper is not None and self.upper.value == self.least
+        return self.upper_bound == self.lower_bound
 
 
 def analyse(automaton: Automaton, limits: Limits) -> Analysis:
@@ -290,7 +295,7 @@ class _Progress:
         dearest = self.now.dearest
         if dearest is None or candidate.cost.value > dearest.cost.value:
             self._learn(dearest=candidate)
-        if candidate.cost.value <= self.now.least:
+        if candidate.cost.value <= self.now.lower_bound:
             return
         if self.now.determined:
             self._learn(lower=RunBound(candidate))
@@ -304,7 +309,7 @@ class _Progress:
 
     def _try_words(self, candidate: Candidate) -> None:
         for bound in bounds_of_run(self.automaton, candidate.run, candidate.changes, self.limits):
-            if bound.value > self.now.least:
+            if bound.value > self.now.lower_bound:
                 self._learn(lower=bound)
             if self._is_settled():
                 return

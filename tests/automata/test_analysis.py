@@ -27,6 +27,7 @@ from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import augment
 from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.words import HalfLine, Symbol, WordBound, word_bound, word_rate
+from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton, chain
@@ -54,7 +55,7 @@ def check(found: Analysis) -> Analysis:
             assert (one is None) == (other is None)
             assert one is None or other is None or abs(one - other) <= 1
     if found.upper is not None:
-        assert found.least <= found.upper.value
+        assert found.lower_bound <= found.upper.value
     assert (found.reason is None) == (found.is_exact or found.unbounded)
     return found
 
@@ -79,7 +80,7 @@ def test_private_automata_have_their_least_budget(text: str, least: str) -> None
     found = check(analyse(automaton(text), Limits()))
     assert found.well_formed
     assert found.is_exact
-    assert found.least == Fraction(least)
+    assert found.lower_bound == Fraction(least)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_what_is_not_seen_is_unknown() -> None:
     found = check(analyse(automaton(examples.SILENT), Limits()))
     assert (found.well_formed, found.determined, found.unbounded) == (False, False, False)
     assert found.upper is None
-    assert found.least == 0
+    assert found.lower_bound == 0
     assert found.reason == "several runs look alike"
 
 
@@ -117,8 +118,8 @@ def test_bounds_of_automata_whose_runs_look_alike(k: int) -> None:
     found = check(analyse(automaton(examples.k_min_max(k)), Limits()))
     least = Fraction(1, 2) + Fraction(1, k)
     assert found.upper is not None
-    assert found.least <= least <= found.upper.value
-    assert found.least >= Fraction(1, 2)
+    assert found.lower_bound <= least <= found.upper.value
+    assert found.lower_bound >= Fraction(1, 2)
 
 
 CHAINS = [
@@ -174,7 +175,7 @@ def test_one_threshold_automata_have_the_budgets_of_their_couplings(text: str, l
     found = check(analyse(automaton(text), Limits()))
     assert found.is_exact
     assert isinstance(found.upper, ClosedFamily)
-    assert found.least == Fraction(least)
+    assert found.lower_bound == Fraction(least)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +297,7 @@ def test_a_later_output_may_tell_runs_apart() -> None:
     result = check(analyse(found, Limits()))
     assert result.is_exact
     assert isinstance(result.lower, RunBound)
-    assert result.least == 2
+    assert result.lower_bound == 2
 
 
 def test_repeated_parts_may_be_mistaken_for_others() -> None:
@@ -394,14 +395,14 @@ def test_limits_end_with_the_bounds_known_so_far() -> None:
     found = check(analyse(automaton(text), Limits(states=300)))
     assert found.well_formed is None
     assert found.upper is None
-    assert found.least > 2
+    assert found.lower_bound > 2
     assert found.reason == "path limit: more than 300 symbolic states"
     whole = check(analyse(automaton(text), Limits()))
     assert whole.is_exact
-    assert found.least <= whole.least
+    assert found.lower_bound <= whole.lower_bound
     alike = automaton(text.replace("output oa", "output ob"))
     blind = check(analyse(alike, Limits(states=300)))
-    assert (blind.least, blind.upper, blind.determined) == (0, None, None)
+    assert (blind.lower_bound, blind.upper, blind.determined) == (0, None, None)
     assert blind.reason == "path limit: more than 300 symbolic states"
 
 
@@ -410,7 +411,7 @@ def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.Monke
     found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
     assert isinstance(found.upper, WeightBound)
     assert found.upper.value == 1
-    assert 0 < found.least < 1
+    assert 0 < found.lower_bound < 1
     assert found.reason == "cost vectors of more than 10 entries"
 
 
@@ -426,3 +427,34 @@ def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
     assert isinstance(found.upper, WeightBound)
     assert isinstance(found.lower, RunBound)
     assert found.is_exact
+
+
+@pytest.mark.parametrize(
+    "text",
+    [examples.GAP_PV, examples.TWO_RANGE_2, examples.m_range(8), examples.TWO_RANGE_1, LATER],
+)
+def test_wherever_time_runs_out_what_is_said_is_true(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at the clock may be the last one."""
+    found = automaton(text)
+    whole = analyse(found, Limits())
+    for last in (*range(1, 40, 3), 60, 120, 500, 2000):
+        looks = 0
+
+        def look(_: Limits, last: int = last) -> None:
+            nonlocal looks
+            looks += 1
+            if looks > last:
+                raise LimitReached("time limit: 1 s")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Limits, "check", look)
+            part = analyse(found, Limits())
+        check(part)
+        assert part.reason in (None, "time limit: 1 s")
+        assert part.well_formed in (None, whole.well_formed)
+        assert whole.unbounded >= part.unbounded
+        if whole.upper is not None:
+            assert part.lower_bound <= whole.lower_bound
+            assert part.upper is None or part.upper.value >= whole.upper.value

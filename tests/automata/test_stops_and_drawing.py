@@ -74,10 +74,10 @@ def test_seen_stops_may_cost_more() -> None:
     hidden = automaton(TWO_WAYS)
     seen = with_visible_stops(hidden)
     assert len(seen.transitions) == len(hidden.transitions) + 2
-    assert analyse(hidden, Limits()).least == 2
+    assert analyse(hidden, Limits()).lower_bound == 2
     found = analyse(seen, Limits())
     assert found.is_exact
-    assert found.least == 4
+    assert found.lower_bound == 4
 
 
 def test_drawings_mark_transitions_and_escape_names() -> None:
