@@ -44,6 +44,7 @@ LAYERS = (
     "certificates",
     "pairs",
     "privacy",
+    "proofs",
     "questions",
     "experiments",
     "checking",

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from dipapprox.language import core
 from dipapprox.semantics.configuration import State, StoredValue
+from dipapprox.semantics.inputs import AllReals
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Span
 
@@ -182,6 +183,8 @@ class Evaluator:
 
 def _symbolic(cell: core.Cell) -> LinearForm | None:
     """The form that an input is, or None if some of its values have names."""
+    if isinstance(cell.domain, AllReals):
+        return LinearForm.symbol(cell.name)
     if not all(isinstance(value, Fraction) for value in cell.domain):
         return None
     if len(cell.domain) == 1 and isinstance(cell.domain[0], Fraction):

@@ -4,6 +4,9 @@ A `Knowledge` is immutable. Conditions on one cell are kept as the set of its po
 conditions on several cells as linear forms. Contradictions are found by interval reasoning and,
 where the domains are small, by enumeration.
 
+A domain may be all numbers. Then nothing is known of the cell, and what needs one of its values
+ends the execution.
+
 A random choice among finitely many outcomes is a cell, too: one that nobody names, whose values are
 the numbers of the outcomes. So paths that differ in outcomes only are merged as paths that differ
 in inputs are.
@@ -27,6 +30,26 @@ _CHOICE = "choice "  # begins the cells of choices; no name of a program has a b
 _ENUMERATED_ROWS = 4096  # above this many rows only interval reasoning is used
 
 
+class ValueOfAny(Exception):
+    """A value is needed of the input `cell`, which may be any number."""
+
+    def __init__(self, cell: str) -> None:
+        super().__init__(cell)
+        self.cell = cell
+
+
+class AllReals(tuple[Value, ...]):
+    """The domain of an input that may be any real number. It lists nothing."""
+
+    __slots__ = ()
+
+
+class AllIntegers(AllReals):
+    """The domain of an input that may be any integer."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
     """The rows and outcomes of choices that may take a path: domains, restricted cell by cell, and
@@ -48,10 +71,27 @@ class Knowledge:
         return cls({cell.name: cell.domain for cell in inputs}, {}, frozenset())
 
     def values(self, cell: str) -> tuple[Value, ...]:
-        """The values that `cell` may still have, in the order of its domain."""
+        """The values that `cell` may still have, in the order of its domain.
+
+        Raises:
+            ValueOfAny: If it may have any.
+        """
         left = self.allowed.get(cell)
         domain = self.domains[cell]
+        if isinstance(domain, AllReals):
+            raise ValueOfAny(cell)
         return domain if left is None else tuple(v for v in domain if v in left)
+
+    def is_integer(self, cell: str, factor: Fraction) -> bool:
+        """Whether `factor` times a numeric cell is an integer, whichever value it has."""
+        match self.domains[cell]:
+            case AllIntegers():
+                return factor.denominator == 1
+            case AllReals():
+                return False
+            case _:
+                values = (value for value in self.values(cell) if isinstance(value, Fraction))
+                return all((factor * value).denominator == 1 for value in values)
 
     def sole(self, cell: str) -> Value | None:
         """The value of `cell` if it is known, else None."""
@@ -96,6 +136,12 @@ class Knowledge:
             return None
         condition = InputCondition(form=form.normalised(), strict=strict)
         return self._with(self.allowed, self.linear | {condition})
+
+    def enclose(self, form: LinearForm) -> tuple[Fraction, Fraction] | None:
+        """Do the same as `range`; None if the form has no bounds, for it has cells of all reals."""
+        if any(isinstance(self.domains[cell], AllReals) for cell in form.inputs()):
+            return None
+        return self.range(form)
 
     def range(self, form: LinearForm) -> tuple[Fraction, Fraction]:
         """Enclose the values of a form over numeric input cells, cell by cell."""

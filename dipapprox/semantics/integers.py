@@ -58,10 +58,9 @@ def with_integer_inputs(form: LinearForm, knowledge: Knowledge) -> LinearForm:
     """
     known: dict[Symbol, Fraction] = {}
     for cell in form.inputs():
-        factor = form.coefficient(cell)
-        values = [value for value in knowledge.values(cell) if isinstance(value, Fraction)]
-        if all((factor * value).denominator == 1 for value in values):
+        if knowledge.is_integer(cell, form.coefficient(cell)):
             continue
+        values = [value for value in knowledge.values(cell) if isinstance(value, Fraction)]
         if len(values) > 1:
             raise NeedsValue(cell)
         known[cell] = values[0]

@@ -111,12 +111,14 @@ class Points:
 
     def _register(self, number: int, form: LinearForm) -> None:
         below = above = 0
-        lower, upper = self._knowledge.range(form)
-        for (low, high), mask in self._by_range.items():
-            if high <= lower:
-                below |= mask
-            elif upper <= low:
-                above |= mask
+        ends = self._knowledge.enclose(form)
+        if ends is not None:
+            lower, upper = ends
+            for (low, high), mask in self._by_range.items():
+                if high <= lower:
+                    below |= mask
+                elif upper <= low:
+                    above |= mask
         for other in bits(self._by_terms.get(form.terms, 0) & ~(below | above)):
             if self._form(other).constant < form.constant:
                 below |= 1 << other
@@ -128,7 +130,8 @@ class Points:
             self._known_above[other] |= bit
         for other in bits(above):
             self._known_below[other] |= bit
-        self._by_range[lower, upper] = self._by_range.get((lower, upper), 0) | bit
+        if ends is not None:
+            self._by_range[ends] = self._by_range.get(ends, 0) | bit
         self._by_terms[form.terms] = self._by_terms.get(form.terms, 0) | bit
         self.fixed |= bit
 

@@ -1,0 +1,80 @@
+"""Adjacency of real inputs: the changes Δ = q' - q that it allows, as boxes.
+
+What a change costs is convex and homogeneous in Δ (`worst_change`), so the worst change is a corner
+of the set of all changes:
+
+    linf r          the box [-r, r]^n           increasing r    [0, r]^n
+    decreasing r    [-r, 0]^n                   l1 r            the points ± r at one input
+
+For integer inputs r is rounded down. Where a change may be any number (l0 with at least one change,
+`all`) costs grow without bound unless they are 0; then r = 1 at one input stands for all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+from typing import assert_never
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Within
+from dipapprox.proofs.real_inputs import NotReal
+
+Box = tuple[tuple[int, int], ...]
+"""For every input the least and the greatest change, in multiples of the radius: -1, 0 or 1."""
+
+Change = tuple[int, ...]
+"""A change of every input, in multiples of the radius."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The changes between adjacent inputs: the convex hull of some boxes.
+
+    Attributes:
+        boxes: The boxes.
+        radius: What 1 stands for, >= 0.
+        is_bounded: If not, all multiples of the changes are allowed, too.
+    """
+
+    boxes: tuple[Box, ...]
+    radius: Fraction
+    is_bounded: bool = True
+
+
+def changes_of(adjacency: Adjacency, count: int, integers: bool) -> Changes:
+    """Return the changes that an adjacency allows to `count` real, or integer, inputs.
+
+    Raises:
+        NotReal: If adjacent inputs are listed.
+    """
+    match adjacency:
+        case Listed():
+            raise NotReal("a list of adjacent inputs does not speak of all real inputs")
+        case Everyone():
+            return Changes(_single(count), Fraction(1), is_bounded=False)
+        case Within(norm=norm, radius=radius):
+            if integers or norm is Norm.L0:
+                radius = Fraction(floor(radius))
+            match norm:
+                case Norm.LINF:
+                    return Changes((((-1, 1),) * count,), radius)
+                case Norm.INCREASING:
+                    return Changes((((0, 1),) * count,), radius)
+                case Norm.DECREASING:
+                    return Changes((((-1, 0),) * count,), radius)
+                case Norm.L1:
+                    return Changes(_single(count), radius)
+                case Norm.L0:
+                    return Changes(_single(count), min(radius, Fraction(1)), is_bounded=False)
+            assert_never(norm)
+    assert_never(adjacency)
+
+
+def _single(count: int) -> tuple[Box, ...]:
+    """Changes of one input at a time, in either direction."""
+    return tuple(
+        tuple((sign, sign) if k == cell else (0, 0) for k in range(count))
+        for cell in range(count)
+        for sign in (1, -1)
+    )

@@ -1,0 +1,196 @@
+"""Final states as cones: which shifts of the samples keep a state's guards.
+
+A sample is z_i = m_i·q + e_i + const with e_i centred, a guard Σ_i a_gi z_i + b_g·q + const <= 0.
+If the inputs change from q to q + Δ and the noise from e to e + x with
+
+    Σ_i a_gi x_i  <=  c_g·Δ         for every guard g,          c_g = -b_g - Σ_i a_gi m_i,
+
+then every guard stays as true as it was. One-sided noise adds x_i >= 0 or x_i <= 0. The constants
+play no part. What such a shift costs is Σ rate_i · |x_i|, in multiples of eps.
+
+A rate is 1/b for Laplace noise of scale b/eps, discrete or one-sided, too. It is infinite for
+Gaussian noise, of which no shift has a finite price, and for a scale that is no multiple of 1/eps:
+a price in multiples of eps is then unbounded, as eps goes to 0 or to infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from fractions import Fraction
+from math import ceil, gcd, lcm
+
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Family
+from dipapprox.errors import BrokenInvariant
+from dipapprox.proofs.linear_programme import Side
+from dipapprox.proofs.real_inputs import NotReal
+from dipapprox.semantics.feasibility import supports
+from dipapprox.semantics.integers import coprime
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.polyhedra import has_interior
+from dipapprox.semantics.state import FinalState, FinalStates, Guard, Sample, guards_of
+
+
+class Pricing(Enum):
+    """What a shift of a sample costs."""
+
+    LINEAR = "in proportion to the shift"
+    GAUSSIAN = "no finite budget"
+    SCALE = "no multiple of eps"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A sample as a source of shifts.
+
+    Attributes:
+        label: The variable that it was first assigned to.
+        line: Of the draw in the program's text.
+        pricing: What its shifts cost.
+        rate: What a shift by 1 costs in multiples of eps; None if that is infinite.
+        side: Where its shifts may lie.
+        mean: The inputs in its mean, by number, with their coefficients.
+        is_integer: Whether its shifts are integers.
+    """
+
+    label: str
+    line: int | None
+    pricing: Pricing
+    rate: Fraction | None
+    side: Side
+    mean: tuple[tuple[int, Fraction], ...]
+    is_integer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A guard without its constant: Σ noise · x <= Σ inputs · Δ.
+
+    Attributes:
+        noise: (place in `Cone.sources`, coefficient), ascending, no coefficient 0.
+        inputs: (number of the input, coefficient), ascending, no coefficient 0.
+    """
+
+    noise: tuple[tuple[int, int], ...]
+    inputs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """The shifts that keep a final state.
+
+    Attributes:
+        rows: What the shifts have to obey.
+        sources: The samples in the rows.
+    """
+
+    rows: tuple[Row, ...]
+    sources: tuple[Source, ...]
+
+
+class ConeBuilder:
+    """Makes the cones of final states.
+
+    Args:
+        states: Final states for all inputs.
+    """
+
+    def __init__(self, states: FinalStates) -> None:
+        self._samples = states.samples
+        self._inputs = {cell.name: k for k, cell in enumerate(states.program.inputs)}
+        self._sources = [_source(sample, self._inputs) for sample in states.samples]
+        # For feasibility every input is one more unknown number.
+        self._unknowns: dict[Symbol, LinearForm] = {
+            name: LinearForm.symbol(len(states.samples) + k) for name, k in self._inputs.items()
+        }
+
+    def cone(self, state: FinalState) -> Cone | None:
+        """Return the cone of a final state; None if the state is null for all inputs.
+
+        Raises:
+            NotReal: If integer samples are in a guard that is no bound of a sample or difference.
+        """
+        if state.conditions:
+            raise BrokenInvariant("a final state of real inputs has conditions on them")
+        guards = guards_of(state.path)
+        if not self._is_possible(guards):
+            return None
+        forms = [guard.form for guard in guards]
+        numbers = sorted({sample for form in forms for sample in form.samples()})
+        places = {number: place for place, number in enumerate(numbers)}
+        rows = dict.fromkeys(self._row(form, places) for form in forms)
+        kept = tuple(row for row in rows if row.noise or row.inputs)
+        return Cone(kept, tuple(self._sources[number] for number in numbers))
+
+    def _row(self, form: LinearForm, places: dict[int, int]) -> Row:
+        noise = {places[s]: c for s, c in form.terms if isinstance(s, int)}
+        change: dict[int, Fraction] = {}
+        for symbol, coefficient in form.terms:
+            if isinstance(symbol, str):
+                parts: Iterable[tuple[int, Fraction]] = ((self._inputs[symbol], Fraction(1)),)
+            else:
+                parts = self._sources[symbol].mean
+            for cell, factor in parts:
+                change[cell] = change.get(cell, Fraction(0)) - coefficient * factor
+        scale = _common_scale([*noise.values(), *change.values()])
+        return Row(_integers(noise, scale), _integers(change, scale))
+
+    def _is_possible(self, guards: Sequence[Guard]) -> bool:
+        """Whether some inputs give the state a positive probability."""
+        integer = [g for g in guards if self._samples[g.form.samples()[0]].family.is_discrete]
+        real = [g for g in guards if not self._samples[g.form.samples()[0]].family.is_discrete]
+        forms = [g.form for g in (*real, *supports(real, self._samples))]
+        whole = [form.substitute(self._unknowns) for form in forms]
+        return has_interior(whole) and self._has_integer_point(integer)
+
+    def _has_integer_point(self, guards: Sequence[Guard]) -> bool:
+        """Whether integers obey bounds of samples and of differences.
+
+        Such bounds are a totally unimodular system: with integer bounds it has an integer point if
+        it has any point. It has a point if all cycles of differences have weight >= 0, which is the
+        same for integer weights as > -1; and that is asked with an interior.
+        """
+        forms = [coprime(guard.form).substitute(self._unknowns) for guard in guards]
+        for form in forms:
+            coefficients = sorted(c for _, c in form.terms)
+            if coefficients not in ([-1], [1], [-1, 1]):
+                raise NotReal(
+                    "integer samples are compared otherwise than two with each other or one with "
+                    "a number or an input"
+                )
+        slack = Fraction(1, len(guards) + 2)
+        return has_interior(LinearForm(form.terms, ceil(form.constant) - slack) for form in forms)
+
+
+def _source(sample: Sample, inputs: dict[str, int]) -> Source:
+    side = Side.ANY
+    match sample.family:
+        case Family.EXPONENTIAL:
+            side = Side.AT_LEAST_ZERO
+        case Family.REFLECTED_EXPONENTIAL:
+            side = Side.AT_MOST_ZERO
+        case _:
+            pass
+    pricing = Pricing.LINEAR
+    if sample.family.is_gaussian:
+        pricing = Pricing.GAUSSIAN
+    elif sample.scale.power != -1:
+        pricing = Pricing.SCALE
+    rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
+    mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
+    is_integer = sample.family.is_discrete
+    return Source(sample.label, sample.line, pricing, rate, side, mean, is_integer)
+
+
+def _common_scale(numbers: Iterable[Fraction]) -> Fraction:
+    """The positive factor that makes numbers coprime integers."""
+    kept = [number for number in numbers if number]
+    if not kept:
+        return Fraction(1)
+    denominator = lcm(*(number.denominator for number in kept))
+    return Fraction(denominator, gcd(*(number.numerator for number in kept)))
+
+
+def _integers(numbers: dict[int, Fraction], scale: Fraction) -> tuple[tuple[int, int], ...]:
+    return tuple((place, int(c * scale)) for place, c in sorted(numbers.items()) if c)

@@ -1,0 +1,193 @@
+"""Linear programmes in integers, solved exactly: the cheapest shift, and the flow that proves it.
+
+    least  Σ rate_i · |x_i|         subject to   Σ_i a_gi · x_i <= h_g        for every row g
+
+x_i may be bound to one side of 0, or to 0. By duality that is
+
+    largest  -Σ y_g · h_g           subject to   y_g >= 0,   -rate_i <= Σ_g a_gi · y_g <= rate_i
+
+where the left bound is missing if x_i <= 0, the right one if x_i >= 0, both if x_i = 0. This is
+what is solved: y = 0 is feasible whatever h is, so there is no first phase, and what was optimal
+for one h is a start for the next. Where the second has no bound the first has no solution (Farkas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import Limits
+
+
+class Side(Enum):
+    """Where an unknown may lie."""
+
+    ANY = "any"
+    AT_LEAST_ZERO = "at least zero"
+    AT_MOST_ZERO = "at most zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """Both programmes are solved, by solutions of equal value: each proves the other optimal.
+
+    Attributes:
+        value: The least cost.
+        shift: The x_i.
+        flow: The y_g.
+    """
+
+    value: Fraction
+    shift: tuple[Fraction, ...]
+    flow: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """No x meets all rows: Σ_g a_gi · y_g has the sign that x_i leaves free, and Σ y_g · h_g < 0.
+
+    Attributes:
+        flow: The y_g >= 0.
+    """
+
+    flow: tuple[Fraction, ...]
+
+
+class LinearProgramme:
+    """All programmes with the same rows and rates; only h changes from one to the next.
+
+    The simplex method on dictionaries of integers: what is stored is a rational dictionary times
+    the product of pivots so far over the one before (Edmonds, Bareiss), so that every division
+    is exact. The column of the largest coefficient enters; after pivots that gain nothing the
+    first one (Bland's rule), until one gains: so it ends.
+
+    Args:
+        rows: For every row its coefficients a_gi by the number of the unknown.
+        rates: The rate of every unknown, > 0; None where the unknown is 0.
+        sides: Where every unknown may lie.
+        limits: Asked at every pivot.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[dict[int, int]],
+        rates: Sequence[int | None],
+        sides: Sequence[Side],
+        limits: Limits,
+    ) -> None:
+        self._rows, self._rates, self._limits = rows, rates, limits
+        count = len(rows)
+        # Bounds of the second programme: (unknown, sign, rate) says sign · Σ a_gi · y_g <= rate.
+        self._bounds = [
+            (unknown, sign, rate)
+            for unknown, (rate, side) in enumerate(zip(rates, sides, strict=True))
+            if rate is not None
+            for sign, missing in ((1, Side.AT_LEAST_ZERO), (-1, Side.AT_MOST_ZERO))
+            if side is not missing
+        ]
+        self._table = [
+            [*(sign * row.get(unknown, 0) for row in rows), rate]
+            for unknown, sign, rate in self._bounds
+        ]
+        # Names: g < count is y_g, count + b the slack of bound b.
+        self._entered = list(range(count))
+        self._basic = [count + b for b in range(len(self._bounds))]
+        self._denominator = 1
+
+    def solve(self, right: Sequence[int]) -> Optimum | Infeasible:
+        """Solve the programme with these h_g."""
+        gains = self._gains(right)
+        stuck = False
+        while True:
+            self._limits.check()
+            column = self._entering(gains, bland=stuck)
+            if column is None:
+                return self._optimum(gains)
+            leaving = self._leaving(column)
+            if leaving is None:
+                return self._ray(column)
+            stuck = self._table[leaving][-1] == 0
+            self._pivot(leaving, column, gains)
+
+    def _gains(self, right: Sequence[int]) -> list[int]:
+        """The objective in terms of what is not basic, times the denominator; last its value."""
+        count = len(self._rows)
+        width = count + 1
+        gains = [-right[name] * self._denominator if name < count else 0 for name in self._entered]
+        gains.append(0)
+        for name, row in zip(self._basic, self._table, strict=True):
+            if name < count and right[name]:
+                factor = right[name]
+                for j in range(width):
+                    gains[j] += factor * row[j]
+        return gains  # the value's sign is turned: it is that of a row
+
+    def _entering(self, gains: Sequence[int], bland: bool) -> int | None:
+        rising = [j for j in range(len(self._entered)) if gains[j] > 0]
+        if not rising:
+            return None
+        if bland:
+            return min(rising, key=lambda j: self._entered[j])
+        return max(rising, key=lambda j: (gains[j], -self._entered[j]))
+
+    def _leaving(self, column: int) -> int | None:
+        """The row that bounds the column's variable first; None if none does."""
+        best: int | None = None
+        for i, row in enumerate(self._table):
+            if row[column] <= 0:
+                continue
+            if best is None:
+                best = i
+                continue
+            other = self._table[best]
+            difference = row[-1] * other[column] - other[-1] * row[column]
+            if difference < 0 or (difference == 0 and self._basic[i] < self._basic[best]):
+                best = i
+        return best
+
+    def _pivot(self, leaving: int, column: int, gains: list[int]) -> None:
+        pivots = self._table[leaving]
+        pivot, before = pivots[column], self._denominator
+        for row in (*self._table, gains):
+            if row is pivots:
+                continue
+            factor = row[column]
+            if factor:
+                for j, value in enumerate(pivots):
+                    row[j] = (row[j] * pivot - factor * value) // before
+                row[column] = -factor
+            elif pivot != before:
+                for j, value in enumerate(row):
+                    row[j] = value * pivot // before
+        pivots[column] = before
+        self._denominator = pivot
+        self._basic[leaving], self._entered[column] = self._entered[column], self._basic[leaving]
+
+    def _optimum(self, gains: Sequence[int]) -> Optimum:
+        count, denominator = len(self._rows), self._denominator
+        flow = [Fraction(0)] * count
+        for name, row in zip(self._basic, self._table, strict=True):
+            if name < count:
+                flow[name] = Fraction(row[-1], denominator)
+        shift = [Fraction(0)] * len(self._rates)
+        for name, gain in zip(self._entered, gains, strict=False):
+            if name >= count:
+                unknown, sign, _ = self._bounds[name - count]
+                shift[unknown] += Fraction(sign * gain, denominator)
+        value = Fraction(-gains[-1], denominator)
+        return Optimum(value, tuple(shift), tuple(flow))
+
+    def _ray(self, column: int) -> Infeasible:
+        count = len(self._rows)
+        flow = [Fraction(0)] * count
+        if self._entered[column] < count:
+            flow[self._entered[column]] = Fraction(1)
+        for name, row in zip(self._basic, self._table, strict=True):
+            if name < count:
+                flow[name] = Fraction(-row[column], self._denominator)
+        if not any(flow):
+            raise BrokenInvariant("a flow without bound that flows nowhere")
+        return Infeasible(tuple(flow))

@@ -1,0 +1,145 @@
+"""Lower bounds: along a ray of inputs the loss comes as close to a budget as wanted.
+
+**Theorem.** Let an output be the union of final states j with costs E_j, some of them possible at
+inputs q. Let V(w) = min_j E_j(w), and let b - a be a change between adjacent inputs. Then for every
+eps at which the program has a meaning the supremum over adjacent inputs of the log-ratio of the
+output's probabilities is at least eps · (V(b) - V(a)); it is unbounded if V(b) = ∞ > V(a).
+
+Proof. (1) Let y >= 0 be a flow of state j, |Σ_g y_g a_gi| at most the rate of source i, with the
+value B = -Σ_g y_g c_g·b. At inputs q + tb the state's guards, each times y_g and added, say that
+Σ_i λ_i e_i >= tB + const for some |λ_i| <= rate_i. By Markov's inequality, for every θ < 1,
+
+    Pr_j(q + tb) <= e^(-θ eps (tB + const)) · Π_i E[e^(θ eps λ_i e_i)],
+
+a constant times e^(-θ eps t B): the expectations are finite because θ eps |λ_i| is below the rate
+of decay of e_i, for Gaussian noise with any λ_i, for one-sided noise if λ_i is bounded on its side.
+So liminf_t -ln Pr_j(q + tb)/t >= eps · E_j(b), by duality; without a shift, flows of any size do.
+With a Farkas flow of samples that all have finite rates, Pr_j(q + tb) is even 0 for large t.
+(2) Where Pr_k(q) > 0, the shift of the noise by t·x with x optimal for E_k(a) gives
+Pr_k(q + ta) >= e^(-eps t E_k(a)) · Pr_k(q).
+(3) Going from q + ta to q + tb in t steps of b - a, the log-ratios of the steps add up to
+eps · t · (V(b) - V(a)) - o(t): some step has at least the average.
+
+A scale that is no multiple of 1/eps has at a single eps a finite rate, and eps · E grows to the
+cost with an infinite rate as eps goes to 0 (a power above -1) or to ∞ (one below): the bound then
+is one for a budget that is to serve every eps.
+
+With a single state and a = 0 this is E(b): what its shifts cost is what it loses. With several the
+states may help each other, and a is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.proofs.changes import Change, Changes
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
+
+MOST_ORIGINS = 60
+"""Origins of rays that are tried for an output of several states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ray:
+    """A family of adjacent inputs, q + ta + s(b - a) for 0 <= s < t, on which an output loses.
+
+    Attributes:
+        origin: a, in multiples of the radius.
+        target: b, likewise.
+        flows: For every possible state of the output, that it costs so much at b.
+        state: The number among them of the state that costs least at a.
+        shift: The shift of that state for a.
+        loss: The log-ratio that is reached, in multiples of radius · eps; None for ∞.
+    """
+
+    origin: Change
+    target: Change
+    flows: tuple[Flow, ...]
+    state: int
+    shift: BoxShift
+    loss: Fraction | None
+
+
+def best_ray(
+    costs: Sequence[CostOfChanges],
+    changes: Changes,
+    dearest: Sequence[Change],
+    enough: Fraction | None,
+    limits: Limits,
+) -> Ray | None:
+    """Look for a ray on which an output loses much.
+
+    Args:
+        costs: Of its states.
+        changes: Those of adjacent inputs.
+        dearest: Changes that are dear for some state.
+        enough: What cannot be exceeded, in multiples of radius · eps; None if it is unknown.
+        limits: Asked at every step.
+
+    Returns:
+        The best ray found; None if none loses anything.
+    """
+    best: Ray | None = None
+    if not dearest:
+        return None
+    for origin, change in _candidates(costs, changes, dearest):
+        limits.check()
+        target = tuple(a + d for a, d in zip(origin, change, strict=True))
+        ray = _ray(costs, origin, target)
+        if ray is None:
+            continue
+        if ray.loss is None:
+            return ray
+        if ray.loss > 0 and (best is None or best.loss is None or ray.loss > best.loss):
+            best = ray
+        if best is not None and enough is not None and best.loss == enough:
+            return best
+    return best
+
+
+def _ray(costs: Sequence[CostOfChanges], origin: Change, target: Change) -> Ray | None:
+    starts = [cost.shift_for(tuple((a, a) for a in origin)) for cost in costs]
+    possible = [(shift.cost, k, shift) for k, shift in enumerate(starts) if shift is not None]
+    if not possible:
+        return None
+    before, state, shift = min(possible, key=lambda each: each[:2])
+    flows = tuple(cost.at(target) for cost in costs)
+    finite = [flow.cost for flow in flows if flow.cost is not None]
+    loss = min(finite) - before if finite else None
+    return Ray(origin, target, flows, state, shift, loss)
+
+
+def _candidates(
+    costs: Sequence[CostOfChanges], changes: Changes, dearest: Sequence[Change]
+) -> Iterator[tuple[Change, Change]]:
+    """Yield (origin, change) to try: from 0 first, then from where one state is the cheapest."""
+    nothing = (0,) * len(dearest[0])
+    directions = list(dict.fromkeys(dearest))
+    for change in directions:
+        yield nothing, change
+    if len(costs) == 1:
+        return
+    for origin in _origins(directions, len(nothing)):
+        for change in directions:
+            yield origin, change
+
+
+def _origins(directions: Sequence[Change], count: int) -> Iterable[Change]:
+    """Return small integer vectors, always the same."""
+    state = 1
+    found: dict[Change, None] = {}
+    for change in directions:
+        for size in (1, 3):
+            found[tuple(size * d for d in change)] = None
+    while len(found) < MOST_ORIGINS and count:
+        origin = list[int]()
+        for _ in range(count):
+            state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
+            origin.append((state >> 40) % 9 - 4)
+        if tuple(origin) in found and 9**count <= MOST_ORIGINS:
+            break
+        found[tuple(origin)] = None
+    return found

@@ -1,0 +1,234 @@
+"""The worst change of the inputs for a cone: what the dearest of the cheapest shifts costs.
+
+For a change Δ let E(Δ) be the cost of the cheapest shift that keeps the cone (∞ if there is none).
+It is convex and homogeneous. For a box of changes the same programme, with the right side of each
+row replaced by its least value in the box, gives one shift for all its changes, hence an upper
+bound R; the flow y that proves R the least such cost, used at the corner where it pays most, gives
+a lower bound of E there. Both are equal unless some input has terms of both signs under the flow:
+
+    R(box) = Σ_g y_g Σ_k |c_gk|      E(corner) >= Σ_k |Σ_g y_g c_gk|      (for the box [-1, 1]^n)
+
+So: solve for the box -- the bounds agree, or R is no more than what a corner is known to cost
+         |                    `--> this box is done: its shift is the proof of the upper bound
+         `-> halve the box at the input where they differ most, into its two ends, and go on
+
+An input that only widens the cone, or only narrows it, never needs to be halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import lcm
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import Limits
+from dipapprox.proofs.changes import Box, Change
+from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.linear_programme import Infeasible, LinearProgramme, Optimum
+
+_ZERO = Fraction(0)
+
+MOST_BOXES = 2_000
+"""Boxes of one cone that are looked at before the bounds so far are the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxShift:
+    """One shift of the noise that keeps a cone for every change in a box.
+
+    Attributes:
+        box: The changes.
+        shift: For every source of the cone, in multiples of the radius.
+        cost: Σ rate · |shift|, in multiples of radius · eps.
+    """
+
+    box: Box
+    shift: tuple[Fraction, ...]
+    cost: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A proof that a change is dear: Σ_g y_g · (row g) pays at least `cost` at `change`.
+
+    Attributes:
+        change: Corner of a box.
+        flow: The y_g >= 0, for every row of the cone. If `cost` is finite, Σ_g y_g a_gi is at most
+            the rate of source i, or has the sign that its side leaves free, and `cost` is
+            -Σ_g y_g c_g·Δ. If it is None the rates are 0 and the sum is positive: no shift at all.
+        cost: In multiples of radius · eps; None for ∞.
+    """
+
+    change: Change
+    flow: tuple[Fraction, ...]
+    cost: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorstChange:
+    """Bounds of the worst change's cost in a cone.
+
+    Attributes:
+        dearest: The dearest change found, with its proof: a lower bound.
+        shifts: For boxes that together are all changes, a shift each; None if there is no bound,
+            or none was found.
+    """
+
+    dearest: Flow
+    shifts: tuple[BoxShift, ...] | None
+
+    @property
+    def upper(self) -> Fraction | None:
+        """What the cone costs at most, in multiples of radius · eps; None for ∞ or unknown."""
+        return None if self.shifts is None else max(each.cost for each in self.shifts)
+
+
+class CostOfChanges:
+    """Costs of the changes of one cone.
+
+    The programme is solved in multiples of `_unit`, in which all rates are integers.
+
+    Args:
+        cone: The cone.
+        limits: Asked again and again.
+    """
+
+    def __init__(self, cone: Cone, limits: Limits) -> None:
+        self._cone, self._limits = cone, limits
+        finite = [source.rate for source in cone.sources if source.rate is not None]
+        self._unit = Fraction(1, lcm(*(rate.denominator for rate in finite)))
+        self._programme = LinearProgramme(
+            [dict(row.noise) for row in cone.rows],
+            [None if s.rate is None else int(s.rate / self._unit) for s in cone.sources],
+            [source.side for source in cone.sources],
+            limits,
+        )
+
+    def at(self, change: Change) -> Flow:
+        """Return the cost of one change, of any integers, with its proof."""
+        found = self._solve(tuple((each, each) for each in change))
+        cost = found.value * self._unit if isinstance(found, Optimum) else None
+        return self._flow(change, found, cost)
+
+    def shift_for(self, box: Box) -> BoxShift | None:
+        """Return the cheapest shift for all changes in a box; None if there is none."""
+        found = self._solve(box)
+        return self._shift(box, found) if isinstance(found, Optimum) else None
+
+    def worst(self, boxes: Sequence[Box]) -> WorstChange:
+        """Return the worst of all changes in some boxes, or bounds of its cost."""
+        search = _Search(len(self._cone.rows), len(boxes[0]) if boxes else 0)
+        for box in boxes:
+            if not self._look_at(box, search):
+                return WorstChange(search.dearest, None)
+        for _ in range(MOST_BOXES):
+            halved = search.next_box()
+            if halved is None:
+                break
+            self._limits.check()
+            if not all(self._look_at(half, search) for half in halved):
+                return WorstChange(search.dearest, None)
+        return WorstChange(search.dearest, search.shifts())
+
+    def _look_at(self, box: Box, search: _Search) -> bool:
+        """Solve for a box; False if a change in it is found to have no shift at all."""
+        found = self._solve(box)
+        totals: dict[int, Fraction] = {}  # Σ_g y_g c_gk
+        pays: dict[int, Fraction] = {}  # Σ_g y_g times the largest -c_gk·Δ_k in the box
+        for flow, row in zip(found.flow, self._cone.rows, strict=True):
+            if flow:
+                for k, c in row.inputs:
+                    totals[k] = totals.get(k, _ZERO) + flow * c
+                    pays[k] = pays.get(k, _ZERO) + flow * max(-c * end for end in box[k])
+        ends = [(lo if totals.get(k, _ZERO) > 0 else hi) for k, (lo, hi) in enumerate(box)]
+        gaps = {k: pays[k] + totals[k] * ends[k] for k in pays}
+        value = -sum((totals[k] * ends[k] for k in totals), _ZERO)
+        change = tuple(ends)
+        dearest = max(gaps, key=lambda k: gaps[k], default=0)
+        if isinstance(found, Infeasible):
+            if value > 0:
+                search.note(self._flow(change, found, None))
+                return False
+            search.wait(box, None, dearest)
+            return True
+        shift = self._shift(box, found)
+        if value * self._unit == shift.cost:
+            search.note(self._flow(change, found, shift.cost))
+            search.done.append(shift)
+            return True
+        corner = self.at(change)
+        search.note(corner)
+        if corner.cost is None:
+            return False
+        search.wait(box, shift, dearest)
+        return True
+
+    def _solve(self, box: Box) -> Optimum | Infeasible:
+        """Solve for the least right sides in a box."""
+        return self._programme.solve(
+            [
+                sum(min(c * box[k][0], c * box[k][1]) for k, c in row.inputs)
+                for row in self._cone.rows
+            ]
+        )
+
+    def _shift(self, box: Box, found: Optimum) -> BoxShift:
+        for source, shift in zip(self._cone.sources, found.shift, strict=True):
+            if source.is_integer and shift.denominator != 1:
+                raise BrokenInvariant("an integer sample is shifted by a fraction")
+        return BoxShift(box, found.shift, found.value * self._unit)
+
+    def _flow(self, change: Change, found: Optimum | Infeasible, cost: Fraction | None) -> Flow:
+        return Flow(change, tuple(y * self._unit for y in found.flow), cost)
+
+
+class _Search:
+    """What is known while boxes are halved.
+
+    Attributes:
+        dearest: The dearest change so far.
+        done: Boxes that need no further look.
+    """
+
+    def __init__(self, rows: int, inputs: int) -> None:
+        self.dearest = Flow((0,) * inputs, (_ZERO,) * rows, _ZERO)
+        self.done: list[BoxShift] = []
+        # Boxes without a shift first, then the dearest; of equals the latest.
+        self._waiting: list[tuple[tuple[bool, Fraction], int, Box, BoxShift | None, int]] = []
+        self._number = 0
+
+    def note(self, flow: Flow) -> None:
+        """Keep a flow if it is the dearest so far."""
+        known = self.dearest.cost
+        if known is not None and (flow.cost is None or flow.cost > known):
+            self.dearest = flow
+
+    def wait(self, box: Box, shift: BoxShift | None, halve_at: int) -> None:
+        """Keep a box to be halved."""
+        self._number += 1
+        rank = (False, _ZERO) if shift is None else (True, -shift.cost)
+        heappush(self._waiting, (rank, -self._number, box, shift, halve_at))
+
+    def next_box(self) -> tuple[Box, Box] | None:
+        """Return the two ends of the most promising box; None if none can be dearer than known."""
+        while self._waiting:
+            _, _, box, shift, place = heappop(self._waiting)
+            known = self.dearest.cost
+            if shift is not None and known is not None and shift.cost <= known:
+                self.done.append(shift)
+                continue
+            lo, hi = box[place]
+            return (
+                (*box[:place], (lo, lo), *box[place + 1 :]),
+                (*box[:place], (hi, hi), *box[place + 1 :]),
+            )
+        return None
+
+    def shifts(self) -> tuple[BoxShift, ...] | None:
+        """Return the shifts for all boxes; None if one has none yet."""
+        found = [shift for _, _, _, shift, _ in self._waiting]
+        kept = [shift for shift in found if shift is not None]
+        return (*self.done, *kept) if len(kept) == len(found) else None

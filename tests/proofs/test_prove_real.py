@@ -1,0 +1,190 @@
+"""Budgets for all real inputs: known ones, the evidence, and finite programs as an oracle."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox import decide
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.proof import Proof
+from dipapprox.proofs.prove_real import prove_real
+
+from .confirmation import confirm
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+
+def prove(path: str, **parameters: int) -> Proof:
+    exact = {name: Fraction(value) for name, value in parameters.items()}
+    return prove_real(load(PROGRAMS / f"{path}.dpg", exact), Limits())
+
+
+def prove_text(text: str, **parameters: int) -> Proof:
+    exact = {name: Fraction(value) for name, value in parameters.items()}
+    return prove_real(elaborate(parse(text), exact, "program"), Limits())
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "budget"),
+    [
+        ("svt_laplace", {"N": 4}, "1"),
+        ("svt_laplace", {"N": 2}, "1/2"),  # the queries alone: 2 * 1/4
+        ("svt_laplace", {"N": 9}, "1"),
+        ("svt_laplace_ge", {"N": 4}, "1"),
+        ("noisy_max_laplace", {"N": 2}, "1"),
+        ("noisy_max_laplace", {"N": 3}, "1"),
+        ("noisy_max_laplace", {"N": 4}, "1"),
+        ("noisy_min_laplace", {"N": 4}, "1"),
+        ("m_range_laplace", {}, "3/8"),
+        ("k_min_max_laplace", {}, "1/2"),
+        ("svt_geometric", {"N": 2}, "1/2"),
+        ("svt_geometric", {"N": 4}, "1"),
+        ("geometric_mechanism", {}, "1"),
+        ("svt_mix2", {"N": 4}, "1"),
+        ("literature/noisy_max_exponential", {}, "1"),
+        ("literature/noisy_max_value", {}, "5/2"),  # every mean moves alike: 5 * 1/2
+        ("literature/sparse_vector", {"N": 6, "c": 2}, "3/4"),  # the queries alone: 6 * 1/8
+        ("literature/sparse_vector", {"N": 9, "c": 2}, "1"),
+        ("literature/sparse_vector_constant_noise", {}, "7/4"),  # 1/4 + 2 * 3/4
+        ("literature/sparse_vector_fresh_threshold", {}, "1"),
+        ("literature/sparse_vector_without_limit", {}, "5/2"),  # N/2
+        ("literature/noisy_histogram", {"N": 2}, "1"),
+    ],
+)
+def test_known_budgets(path: str, parameters: dict[str, int], budget: str) -> None:
+    proof = prove(path, **parameters)
+    assert (proof.answer, proof.lower, proof.upper) == (
+        Answer.DP,
+        Fraction(budget),
+        Fraction(budget),
+    ), proof.reason
+    assert proof.reason == ""
+    assert proof.is_exact
+    confirm(proof)
+    assert sum(each.cost for each in proof.coupling) == proof.upper
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("svt_gauss", "'profile' gives its delta"),
+        ("noisy_max_gauss", "'profile' gives its delta"),
+        ("svt_discrete_gauss", "'profile' gives its delta"),
+        ("literature/sparse_vector_without_noise", "becomes impossible at adjacent inputs"),
+        ("literature/noisy_histogram_wrong_scale", "line 14: the scale is no multiple of 1/eps"),
+    ],
+)
+def test_no_budget(path: str, words: str) -> None:
+    proof = prove(path, N=2)
+    assert proof.answer is Answer.NOT_DP
+    assert words in proof.reason
+    confirm(proof)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("exponential_mechanism", "line 18: finite noise depends on inputs, which may be any"),
+        ("literature/randomised_response", "line 13: finite noise depends on inputs"),
+        ("literature/truncated_geometric", "line 14: inputs are compared without noise"),
+        ("random_stopping", "the input 'good[1]' has named values"),
+    ],
+)
+def test_programs_that_need_the_value_of_an_input(path: str, reason: str) -> None:
+    proof = prove(path)
+    assert proof.answer is Answer.UNKNOWN
+    assert reason in proof.reason
+
+
+EQUALITY = """
+input  q in 0..1
+output out in {0, 1}
+adjacent linf 1
+r <- Lap(0, 1 / eps)
+out <- 0
+if q + r - r = 0 then out <- 1 end
+"""
+
+
+def test_equality_of_inputs_is_no_null_set() -> None:
+    # With samples in the place of inputs the branch would be dropped, and nothing lost.
+    proof = prove_text(EQUALITY)
+    assert proof.answer is Answer.UNKNOWN
+    assert "value of the input 'q' is needed" in proof.reason
+
+
+NOISE_APART = """
+param N = 3
+input  q[N] in 0..1
+output out in 1..N
+adjacent linf 1
+for i in 1..N do
+    r <- Lap(0, 2 / eps)
+    v[i] <- r + q[i]
+end
+out <- argmax(v)
+"""
+
+
+def test_inputs_may_stand_in_guards() -> None:
+    """The same mechanism as noisy max, with the inputs added to the noise afterwards."""
+    proof = prove_text(NOISE_APART, N=2)
+    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, 1, 1)
+    confirm(proof)
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("svt_laplace", {"N": 3}),
+        ("noisy_max_laplace", {"N": 3}),
+        ("m_range_laplace", {}),
+        ("k_min_max_laplace", {}),
+        ("svt_geometric", {"N": 3}),
+    ],
+)
+def test_finite_programs_are_private_at_the_budget(path: str, parameters: dict[str, int]) -> None:
+    proof = prove(path, **parameters)
+    exact = {name: Fraction(value) for name, value in parameters.items()}
+    program = load(PROGRAMS / f"{path}.dpg", exact)
+    decision = decide(program, budget=proof.upper)
+    assert decision.answer is Answer.DP
+
+
+COUNTS = """
+param N = 3
+input  q[N] in 0..1
+output out[N] in {0, 5}
+adjacent linf 1
+for i in 1..N do
+    r <- Lap(q[i], 1 / eps)
+    out[i] <- disc(r; 0 < 5)
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "answer", "budget"),
+    [
+        ("adjacent linf 1", Answer.DP, "3"),
+        ("adjacent linf 2/3", Answer.DP, "2"),
+        ("adjacent l1 1", Answer.DP, "1"),
+        ("adjacent l1 5/2", Answer.DP, "5/2"),
+        ("adjacent increasing 1", Answer.DP, "3"),
+        ("adjacent linf 0", Answer.DP, "0"),
+        ("adjacent l0 1", Answer.NOT_DP, "1"),
+        ("adjacent all", Answer.NOT_DP, "1"),
+    ],
+)
+def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
+    proof = prove_text(COUNTS.replace("adjacent linf 1", adjacency))
+    assert (proof.answer, proof.lower) == (answer, Fraction(budget)), proof.reason
+    if proof.changes is not None and proof.changes.radius:
+        confirm(proof)
