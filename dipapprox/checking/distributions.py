@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dipapprox.checking.chains import Absorbed, Random, chances_in, require_ending
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.exact_probability import ExactProbability, exact_probability
-from dipapprox.checking.gaussians import reduced
+from dipapprox.checking.gaussians import fewest_samples, reduced
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.random_values import RandomValues
@@ -247,11 +247,16 @@ class DistributionBounds:
         if any(law.family.is_discrete for law in general.laws):
             raise NoBounds("comparisons of integer samples that the check cannot sum")
         self._owner.leaning.add(number)
-        guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in general.lines)
-        event = Event(general.laws, guards)
+        # The cost grows exponentially with the number of samples.
+        fewer = fewest_samples(general)
+        lines = fewer.general.lines
+        guards = tuple(LinearForm.of(dict(line.terms), line.constant) for line in lines)
+        event = Event(fewer.general.laws, guards)
         # The paper's order of integration, where runs take the order of least nesting.
         method = nested.Nested(Strategy.PAPER)
-        return self._bounds(method.enclose((event,), self.bits + 8, self._limits)[0])
+        low, high = self._bounds(method.enclose((event,), self.bits + 8, self._limits)[0])
+        # Each error is below 2^-800, less than one unit.
+        return low - fewer.errors, high + fewer.errors
 
     def _reduced(self, sums: tuple[Planted, ...], errors: int) -> Bounds:
         low = high = 1 << self.unit

@@ -1,9 +1,10 @@
 """Sums of Gaussian samples as single ones, so that comparisons of two samples are left.
 
 Gaussian samples with proportional coefficients in all lines occur in one sum only: it is Gaussian.
-Where all samples are Gaussian and the lines have two directions Y and Y', β = cov(Y, Y') / var(Y):
+Where all samples are Gaussian, lines become combinations of as many independent samples as there
+are independent lines (Gram and Schmidt): the sum Y of a new line is
 
-    Y' = β Y + W        with W independent of Y, var(W) = var(Y') - β² var(Y).
+    Y = Σ_j β_j W_j + W,  β_j = cov(Y, W_j) / var(W_j),  var(W) = var(Y) - Σ_j β_j² var(W_j).
 
 Variances are rational, standard deviations s are not: a rational t <= s < t (1 + 2^-800) stands in.
 In ln s the density changes by |z² - 1| times itself, whose integral is below 1, so that no event
@@ -48,7 +49,15 @@ def reduced(general: General) -> Reduced:
     }
     if len(directions) != 2 or any(law.family is not Family.GAUSSIAN for law in laws):
         return merged
-    return _split(general)
+    return _independent(general)
+
+
+def fewest_samples(general: General) -> Reduced:
+    """Return an event of as few samples as are independent in the lines, if all are Gaussian."""
+    if any(law.family is not Family.GAUSSIAN for law in general.laws):
+        return Reduced(general, 0)
+    fewer = _independent(general)
+    return fewer if len(fewer.general.laws) < len(general.laws) else Reduced(general, 0)
 
 
 def _merged(general: General) -> Reduced:
@@ -84,39 +93,32 @@ def _merged(general: General) -> Reduced:
     return Reduced(General(tuple(laws), lines), errors)
 
 
-def _split(general: General) -> Reduced:
-    """Two directions of Gaussian samples."""
-    first = general.lines[0].in_unit().terms
-    second = next(t for line in general.lines if not _ratio(t := line.in_unit().terms, first))
+def _independent(general: General) -> Reduced:
+    """Write lines over Gaussian samples in as few independent ones as there can be."""
     laws = general.laws
-    mean, other = (sum((c * laws[s].mean for s, c in d), Fraction(0)) for d in (first, second))
-    variance = _covariance(laws, first, first)
-    slope = _covariance(laws, first, second) / variance
-    rest = _covariance(laws, second, second) - slope**2 * variance
-    (leading, one), (following, two) = (
-        _gaussian(mean, variance),
-        _gaussian(other - slope * mean, rest),
-    )
+    basis: list[tuple[Line, Fraction]] = []
     lines = []
     for line in general.lines:
-        along = _ratio(line.terms, first)
-        if along:
-            terms = [(0, along)]
-        else:
-            share = _ratio(line.terms, second)
-            terms = [(0, share * slope), (1, share)]
-        lines.append(Line(line.constant, tuple((s, c) for s, c in terms if c)))
-    return Reduced(General((leading, following), tuple(lines)), one + two)
+        rest, shares = Line(Fraction(0), line.terms), []
+        for k, (direction, variance) in enumerate(basis):
+            share = _covariance(laws, direction.terms, rest.terms) / variance
+            if share:
+                rest = rest.minus(direction.times(share))
+                shares.append((k, share))
+        if rest.terms:
+            shares.append((len(basis), abs(rest.terms[0][1])))
+            unit = rest.in_unit()
+            basis.append((unit, _covariance(laws, unit.terms, unit.terms)))
+        lines.append(Line(line.constant, tuple(shares)))
+    found = [
+        _gaussian(sum((c * laws[s].mean for s, c in direction.terms), Fraction(0)), variance)
+        for direction, variance in basis
+    ]
+    errors = sum(error for _, error in found)
+    return Reduced(General(tuple([law for law, _ in found]), tuple(lines)), errors)
 
 
 Direction = tuple[tuple[int, Fraction], ...]
-
-
-def _ratio(terms: Direction, direction: Direction) -> Fraction:
-    """The r with terms = r * direction; 0 if there is none."""
-    ratio = terms[0][1] / direction[0][1]
-    same = terms == tuple((s, ratio * c) for s, c in direction)
-    return ratio if same else Fraction(0)
 
 
 def _covariance(laws: Sequence[Distribution], left: Direction, right: Direction) -> Fraction:

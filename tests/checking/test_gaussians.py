@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.checking.facts import Line
-from dipapprox.checking.gaussians import reduced
+from dipapprox.checking.gaussians import fewest_samples, reduced
 from dipapprox.checking.orders import General
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
+from dipapprox.events.reduce import irredundant
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.checking.test_distributions import probability
@@ -75,6 +77,29 @@ def test_wedges_are_those_of_quadrature(
             numerical = alone(Nested(Strategy.PAPER), event(laws, part), 16, Limits())
             assert isinstance(numerical, Enclosure) and numerical.meets(each)
     assert low <= 1 <= high and high - low < Q(1, 2**45)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.tuples(*[normal] * 5), st.data())
+def test_fewer_samples_have_the_probability_of_all(
+    laws: tuple[Distribution, ...], data: st.DataObject
+) -> None:
+    """Four lines of rank 2 in five samples, against the engine of the run."""
+    rows = [data.draw(st.tuples(*[COEFFICIENTS] * 5)) for _ in range(2)]
+    lines = [Line(Q(k - 2, 2), tuple(enumerate(row))) for k, row in enumerate(rows)]
+    lines.append(lines[0] + lines[1].times(Q(2)) + Line(-ONE))
+    lines = [line for line in lines if line.terms]
+    found = fewest_samples(General(laws, tuple(lines)))
+    assert len(found.general.laws) <= 2
+    guards = irredundant(event(laws, lines).guards)
+    other = event(found.general.laws, list(found.general.lines))
+    if guards is None:
+        assert irredundant(other.guards) is None
+        return
+    numerical = alone(Nested(Strategy.PAPER), other, 40, Limits())
+    run = alone(GaussianRank(), Event(laws, guards), 40, Limits())
+    assert isinstance(numerical, Enclosure) and isinstance(run, Enclosure)
+    assert run.meets(numerical)
 
 
 def test_square_roots_are_exact_where_they_can_be() -> None:
