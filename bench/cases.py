@@ -1,6 +1,6 @@
 """What is measured: programs and chains, and how each contestant runs them.
 
-Verifications ask for the first precision unless said otherwise, at the papers' epsilon 1/2 and
+Verifications ask for the first precision unless said otherwise, at the papers' eps 1/2 and
 delta 0.01. Their time is that of `verify` on a program that has been read: execution, events,
 probabilities, verdict; nothing is remembered from one run to the next but the caches of the
 process, which `Timing.first` is without.

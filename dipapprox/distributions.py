@@ -39,7 +39,7 @@ class Family(Enum):
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether exponents are squares: then no probability has a closed form in epsilon."""
+        """Whether exponents are squares: then no probability has a closed form in eps."""
         return self in (Family.GAUSSIAN, Family.DISCRETE_GAUSSIAN)
 
 
@@ -94,7 +94,7 @@ def law_order(law: Distribution) -> tuple[str, Fraction, Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A noise scale as a monomial in the privacy parameter: coefficient * epsilon ** power.
+    """A noise scale as a monomial in the privacy parameter: coefficient * eps ** power.
 
     `a / eps` is Scale(a, -1), a constant is Scale(a, 0).
 
@@ -109,16 +109,16 @@ class Scale:
         if self.coefficient <= 0:
             raise ValueError(f"scale must be > 0, got {self.coefficient}")
 
-    def at(self, epsilon: Fraction) -> Fraction:
-        """Return the exact scale at `epsilon` > 0."""
-        return self.coefficient * epsilon**self.power
+    def at(self, eps: Fraction) -> Fraction:
+        """Return the exact scale at `eps` > 0."""
+        return self.coefficient * eps**self.power
 
 
 @dataclass(frozen=True, slots=True)
 class FiniteLaw:
-    """Outcome k has the probability weights[k], a function of the program's epsilon.
+    """Outcome k has the probability weights[k], a function of the program's eps.
 
-    That the weights are >= 0 and add up to 1 is checked where epsilon is known (`exact`).
+    That the weights are >= 0 and add up to 1 is checked where eps is known (`exact`).
     """
 
     weights: tuple[ExponentialRatio, ...]
@@ -129,7 +129,7 @@ class ChainLaw:
     """Where a finite Markov chain that starts in state 0 is absorbed.
 
     Attributes:
-        transitions: For every state, (next state, probability as a function of epsilon) with no
+        transitions: For every state, (next state, probability as a function of eps) with no
             next state twice; none for absorbing states.
         outcomes: Outcome k is to be absorbed in state outcomes[k].
     """

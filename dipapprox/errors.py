@@ -1,8 +1,8 @@
 """The one exception tree.
 
 Three kinds of trouble are never mixed: what a user can mend is a `UserError` (exit status 2);
-a budget that ran out is a `LimitReached` (the verdict Unknown); mathematics that cannot decide is
-a value, not an exception. Everything else is a bug and may propagate.
+a limit that was reached is a `LimitReached` (the verdict Unknown); mathematics that cannot decide
+is a value, not an exception. Everything else is a bug and may propagate.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class UnsoundArithmetic(UserError):
 
 
 class LimitReached(Exception):
-    """A budget ran out.
+    """A limit was reached.
 
     Attributes:
         reason: A full phrase for the verdict, e.g. "time limit: 5 s".

@@ -90,15 +90,15 @@ class ExponentialPolynomial:
             {(n, q * factor): c * factor**n for (n, q), c in self.terms}
         )
 
-    def at(self, epsilon: Fraction) -> ExponentialPolynomial:
-        """The value at a rational `epsilon` > 0, as Σ c e^{qε'} at ε' = 1: no powers are left.
+    def at(self, eps: Fraction) -> ExponentialPolynomial:
+        """The value at a rational `eps` > 0, as Σ c e^{qε'} at ε' = 1: no powers are left.
 
         It is 0 exactly if the result has no terms.
         """
         total: dict[Exponent, Fraction] = {}
         for (n, q), c in self.terms:
-            exponent = 0, q * epsilon
-            total[exponent] = total.get(exponent, Fraction(0)) + c * epsilon**n
+            exponent = 0, q * eps
+            total[exponent] = total.get(exponent, Fraction(0)) + c * eps**n
         return ExponentialPolynomial.of(total)
 
     def as_constant(self) -> Fraction | None:
@@ -225,10 +225,10 @@ class ExponentialRatio:
         denominator = {f.dilated(factor): e for f, e in self.denominator}
         return ExponentialRatio.of(self.numerator.dilated(factor), denominator)
 
-    def at(self, epsilon: Fraction) -> ExponentialRatio:
-        """The value at a rational `epsilon` > 0, as a ratio without powers at ε' = 1."""
+    def at(self, eps: Fraction) -> ExponentialRatio:
+        """The value at a rational `eps` > 0, as a ratio without powers at ε' = 1."""
         factors: dict[ExponentialPolynomial, int] = {}
         for factor, exponent in self.denominator:
-            value = factor.at(epsilon)
+            value = factor.at(eps)
             factors[value] = factors.get(value, 0) + exponent
-        return ExponentialRatio.of(self.numerator.at(epsilon), factors)
+        return ExponentialRatio.of(self.numerator.at(eps), factors)

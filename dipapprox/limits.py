@@ -1,4 +1,4 @@
-"""Budgets of time, memory, states and pieces: one object, asked often, answering by exception."""
+"""Limits of time, memory, states and pieces: one object, asked often, answering by exception."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Limits:
     """What a run may use. Immutable; the clock starts when the object is made.
 
     Attributes:
-        seconds: Wall-clock budget in seconds; None for no limit.
+        seconds: Wall-clock time in seconds; None for no limit.
         memory: Largest peak resident set of this process, in MiB; None for no limit.
         states: Most symbolic states alive or final at any time.
         pieces: Most pieces that one event may be split into.

@@ -78,18 +78,18 @@ def _operated(x: Real, operator: Operator, y: Real) -> Real:
             return x**y if y else type(x)(1)
 
 
-def exact(formula: Formula, epsilon: Fraction) -> Fraction | None:
+def exact(formula: Formula, eps: Fraction) -> Fraction | None:
     """Evaluate a rational formula; None if it divides by 0."""
     match formula:
         case Number(value):
             return value
         case Name():
-            return epsilon
+            return eps
         case Negation(operand):
-            value_ = exact(operand, epsilon)
+            value_ = exact(operand, eps)
             return None if value_ is None else -value_
         case Operation(left, operator, right):
-            x, y = exact(left, epsilon), exact(right, epsilon)
+            x, y = exact(left, eps), exact(right, eps)
             if x is None or y is None or (operator is Operator.DIVIDE and y == 0):
                 return None
             return _operated(x, operator, y)
@@ -97,7 +97,7 @@ def exact(formula: Formula, epsilon: Fraction) -> Fraction | None:
             raise AssertionError("not rational")
 
 
-def rounded(formula: Formula, epsilon: Fraction) -> Decimal:
+def rounded(formula: Formula, eps: Fraction) -> Decimal:
     """Evaluate with 60 decimals.
 
     Raises:
@@ -105,21 +105,21 @@ def rounded(formula: Formula, epsilon: Fraction) -> Decimal:
     """
     with decimal.localcontext(CONTEXT) as context:
         context.traps[decimal.Overflow] = True
-        return _rounded(formula, Decimal(epsilon.numerator) / Decimal(epsilon.denominator))
+        return _rounded(formula, Decimal(eps.numerator) / Decimal(eps.denominator))
 
 
-def _rounded(formula: Formula, epsilon: Decimal) -> Decimal:
+def _rounded(formula: Formula, eps: Decimal) -> Decimal:
     match formula:
         case Number(value):
             return Decimal(value.numerator) / Decimal(value.denominator)
         case Name():
-            return epsilon
+            return eps
         case Negation(operand):
-            return -_rounded(operand, epsilon)
+            return -_rounded(operand, eps)
         case Operation(left, operator, right):
-            return _operated(_rounded(left, epsilon), operator, _rounded(right, epsilon))
+            return _operated(_rounded(left, eps), operator, _rounded(right, eps))
         case Call(function, argument):
-            value_ = _rounded(argument, epsilon)
+            value_ = _rounded(argument, eps)
             match function:
                 case Function.SQRT:
                     return value_.sqrt()

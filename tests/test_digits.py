@@ -91,9 +91,9 @@ def sums(tmp_path: Path) -> Path:
 
 def test_answers_about_huge_numbers_are_written(path: Path) -> None:
     program = dipapprox.parse(SUMS)
-    for epsilon in (Q(1), Q(1, LARGE)):
-        verdict = dipapprox.verify(program, eps=epsilon, delta=Q(1, 10))
-        assert json.loads(verdict.to_json())["eps"] == exact_text(epsilon)
+    for eps in (Q(1), Q(1, LARGE)):
+        verdict = dipapprox.verify(program, eps=eps, delta=Q(1, 10))
+        assert json.loads(verdict.to_json())["eps"] == exact_text(eps)
         assert "Verdict(" in repr(verdict)
     status, fields = run_json("explain", str(path), "--closed-form")
     check_schema("closed_form", fields)

@@ -23,9 +23,9 @@ def program(body: str, domain: str = "0, 1") -> dipapprox.Program:
     return dipapprox.parse(HEADER.replace("DOMAIN", domain) + body)
 
 
-def chance(body: str, epsilon: Fraction, row: tuple[int, ...] = (0,)) -> dipapprox.Enclosure:
+def chance(body: str, eps: Fraction, row: tuple[int, ...] = (0,)) -> dipapprox.Enclosure:
     """Enclose Pr[out = 1]."""
-    found = dipapprox.probability(program(body), eps=epsilon, input=row)
+    found = dipapprox.probability(program(body), eps=eps, input=row)
     assert isinstance(found, dipapprox.OutputDistribution)
     one = [each.probability for each in found.outputs if each.output == (1,)]
     assert one[0].width <= Fraction(1, 2**40)
@@ -58,16 +58,16 @@ def test_programs_that_mislead_the_published_tool(body: str, domain: str, budget
     assert verdict.witness.delta_enclosure.lower > claim.delta
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 2), Fraction(50)])
-def test_a_linear_guard_is_one_normal_variable(epsilon: Fraction) -> None:
+@pytest.mark.parametrize("eps", [Fraction(1, 10**6), Fraction(1, 2), Fraction(50)])
+def test_a_linear_guard_is_one_normal_variable(eps: Fraction) -> None:
     body = """
     a <- Gauss(0, 1/eps); b <- Gauss(1, 2/eps); c <- Gauss(q, 3/eps)
     if 2*a - b/2 + 1 <= c + q then out <- 1 end
     """
     for q in (0, 1):
         # 2a - b/2 - c has mean -1/2 - q and variance (4 + 1 + 9) / eps².
-        value = PHI((q - 1 + 0.5 + q) / (14**0.5 / float(epsilon)))
-        assert_near(chance(body, epsilon, (q,)), value)
+        value = PHI((q - 1 + 0.5 + q) / (14**0.5 / float(eps)))
+        assert_near(chance(body, eps, (q,)), value)
 
 
 def test_two_lowers_below_two_uppers() -> None:

@@ -40,12 +40,12 @@ class Chance:
         """Whether the weight is written as 0."""
         return self.weights[self.outcome] == core.Constant(Fraction(0))
 
-    def enclose(self, epsilon: Fraction, bits: int) -> Enclosure | NotEnclosed:
+    def enclose(self, eps: Fraction, bits: int) -> Enclosure | NotEnclosed:
         """Enclose the chance of a lawful choice to about 2**-bits, or say why there is none."""
         for attempt in range(_ATTEMPTS):
             with precision(bits + _GUARD_BITS << attempt):
-                eps = to_ball(epsilon)
-                values = [_ball(weight, eps) for weight in self.weights]
+                ball = to_ball(eps)
+                values = [_ball(weight, ball) for weight in self.weights]
                 chance = values[self.outcome]
                 found = to_enclosure(chance / sum(values, arb(0)) if self.proportional else chance)
             if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):

@@ -50,11 +50,11 @@ class NoBounds(Exception):
 
 
 class Distributions:
-    """Output distributions of a program at one epsilon; rows are followed once each.
+    """Output distributions of a program at one eps; rows are followed once each.
 
     Args:
         program: The program.
-        epsilon: Its privacy parameter.
+        eps: Its privacy parameter.
         limits: Asked throughout.
 
     Attributes:
@@ -63,9 +63,9 @@ class Distributions:
         leaning: The numbers of those that were left to an engine of the run.
     """
 
-    def __init__(self, program: Program, epsilon: Fraction, limits: Limits) -> None:
+    def __init__(self, program: Program, eps: Fraction, limits: Limits) -> None:
         self.program = program
-        self.eps = epsilon
+        self.eps = eps
         self._limits = limits
         self.forest = Forest()
         self.factors: list[PlantedFactor] = []
@@ -101,7 +101,7 @@ class Distributions:
         return self._rows[row]
 
     def require_lawful(self, happening: Random) -> None:
-        """Make sure that choices are distributions and loops end, at this epsilon.
+        """Make sure that choices are distributions and loops end, at this eps.
 
         Raises:
             Stuck: If that is not so, or cannot be told.

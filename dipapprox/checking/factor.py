@@ -1,4 +1,4 @@
-"""e^budget for the checker's sums."""
+"""e^eps_prv for the checker's sums."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _LARGEST = Fraction(10_000)
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """lower <= e^budget <= upper; `upper` None stands for infinity."""
+    """lower <= e^eps_prv <= upper; `upper` None stands for infinity."""
 
     lower: Fraction
     upper: Fraction | None
 
 
-def factor_of(budget: Fraction, bits: int) -> Factor:
-    """Enclose e^budget, budget >= 0, to about 2**-bits of its size; huge ones from below only."""
-    if budget == 0:
+def factor_of(eps_prv: Fraction, bits: int) -> Factor:
+    """Enclose e^eps_prv, eps_prv >= 0, to about 2**-bits of its size; huge ones from below only."""
+    if eps_prv == 0:
         return Factor(Fraction(1), Fraction(1))
-    bounded = min(budget, _LARGEST)
+    bounded = min(eps_prv, _LARGEST)
     with precision(bits + 24):
         found = to_enclosure(to_ball(bounded).exp())
     assert not isinstance(found, NotEnclosed), "e^10000 is finite"
-    return Factor(found.lower, found.upper if bounded == budget else None)
+    return Factor(found.lower, found.upper if bounded == eps_prv else None)

@@ -2,10 +2,10 @@
 
 Everything is integer arithmetic. Distances are exact: numbers of a common unit are kept in 64 bits
 where no sum of their differences can overflow, and as Python's integers elsewhere. Bounds of
-probabilities p, and of e^budget times them, are rounded outward to multiples of 2^-56 and kept in
+probabilities p, and of e^eps_prv times them, are rounded outward to multiples of 2^-56 and kept in
 64-bit integers, so that
 
-    Σ_o max(0, upper(p_o) - lower(e^budget q_o))      and      Σ_o max(0, lower - upper)
+    Σ_o max(0, upper(p_o) - lower(e^eps_prv q_o))      and      Σ_o max(0, lower - upper)
 
 are exact sums of integers, for all pairs with one first input at once. The pairs that could be the
 largest are then summed again with the unrounded bounds.
@@ -175,14 +175,14 @@ def difference_of(
     unit: int,
     factor: Factor,
 ) -> Enclosure:
-    """Enclose Pr[first in S] - e^budget Pr[second in S] for a set S of outputs."""
+    """Enclose Pr[first in S] - e^eps_prv Pr[second in S] for a set S of outputs."""
     p = [first.get(output, _NOTHING) for output in outputs]
     q = [second.get(output, _NOTHING) for output in outputs]
     scale = 1 << unit
     high = sum(b for _, b in p) - factor.lower * sum(a for a, _ in q)
     most = sum(b for _, b in q)
     if most and factor.upper is None:
-        # Without an upper bound of e^budget nothing is known from below.
+        # Without an upper bound of e^eps_prv nothing is known from below.
         return Enclosure(min(Fraction(-2), high / scale), high / scale)
     low = sum(a for a, _ in p) - (factor.upper or 0) * most
     return Enclosure(Fraction(low) / scale, Fraction(high) / scale)
@@ -202,7 +202,7 @@ def largest(
         rows: Distinct inputs.
         distributions: Bounds of their outputs, in the same order, in units of 2^-unit.
         unit: See there.
-        factor: e^budget.
+        factor: e^eps_prv.
         neighbours: Places of first rows, with a mask of the second rows.
         limits: Asked for every first row.
 
@@ -222,7 +222,7 @@ def largest(
         if not len(seconds):
             continue
         lows, highs = grid.sums(first, seconds)
-        highs[seconds == first] = 0  # e^budget >= 1: an input and itself have delta 0
+        highs[seconds == first] = 0  # e^eps_prv >= 1: an input and itself have delta 0
         at = int(lows.argmax())
         if pair is None or lows[at] > lower:
             lower, pair = int(lows[at]), (rows[first], rows[int(seconds[at])])
@@ -279,7 +279,7 @@ class _Grid:
 
 
 def _on_grid(bounds: Bounds, unit: int, factor: Factor) -> tuple[int, int, int, int]:
-    """Round p outward, and e^budget p outward; beyond 2^57 the latter exceeds every p anyway."""
+    """Round p outward, and e^eps_prv p outward; beyond 2^57 the latter exceeds every p anyway."""
     low, high = bounds
     scale = Fraction(2**_GRID, 2**unit)
     most = 2 ** (_GRID + 1)

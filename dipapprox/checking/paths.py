@@ -67,7 +67,7 @@ class _State:
 
 
 def paths(
-    program: core.Program, epsilon: Fraction, row: core.InputRow, limits: Limits
+    program: core.Program, eps: Fraction, row: core.InputRow, limits: Limits
 ) -> Iterator[Path]:
     """Yield every path that the facts seen do not exclude.
 
@@ -77,19 +77,19 @@ def paths(
     """
     store = {cell.name: datum_of(value) for cell, value in zip(program.inputs, row, strict=True)}
     start = _State(_Rest(program.body, 0, None), store, (), Facts())
-    for state in _run(start, epsilon, limits):
+    for state in _run(start, eps, limits):
         outputs = _outputs(program, state.store)
         yield Path(outputs, state.laws, state.facts.lines, state.chances)
 
 
-def _run(start: _State, epsilon: Fraction, limits: Limits) -> Iterator[_State]:
+def _run(start: _State, eps: Fraction, limits: Limits) -> Iterator[_State]:
     """Yield the states in which a state may end."""
     states = [start]
     count = 0
     while states:
         state = states.pop()
         while state.rest is not None:
-            forked = _step(state, state.rest, epsilon, limits)
+            forked = _step(state, state.rest, eps, limits)
             state = forked[0]
             states += forked[1:]
             limits.check_states(len(states))
@@ -100,7 +100,7 @@ def _run(start: _State, epsilon: Fraction, limits: Limits) -> Iterator[_State]:
         yield state
 
 
-def _step(state: _State, rest: _Rest, epsilon: Fraction, limits: Limits) -> list[_State]:
+def _step(state: _State, rest: _Rest, eps: Fraction, limits: Limits) -> list[_State]:
     """Execute one statement; an `if` on samples and a choice give one state for each outcome."""
     if rest.position == len(rest.block):
         return [replace(state, rest=rest.after)]
@@ -117,7 +117,7 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction, limits: Limits) -> list
                 raise Stuck("the mean of a draw is not a number")
             if family.is_discrete and centre.constant.denominator > 1:
                 raise Stuck("the mean of integer noise is not an integer")
-            law = Distribution(family, centre.constant, scale.at(epsilon))
+            law = Distribution(family, centre.constant, scale.at(eps))
             sample = Line(Fraction(0), ((len(state.laws), Fraction(1)),))
             changed = {**store, place_of(target, store): sample}
             facts = _with_support(state.facts, sample, law)
@@ -131,7 +131,7 @@ def _step(state: _State, rest: _Rest, epsilon: Fraction, limits: Limits) -> list
                 for truth, facts in outcomes(condition, store, state.laws, state.facts)
             ]
         case core.While(condition, body):
-            ends = _absorbed(statement, state, after, epsilon, limits)
+            ends = _absorbed(statement, state, after, eps, limits)
             if ends is not None:
                 return ends
             if state.rounds == _MOST_ROUNDS:
@@ -179,7 +179,7 @@ def _chosen(choice: core.Choose, state: _State) -> list[_State]:
 
 
 def _absorbed(
-    loop: core.While, start: _State, after: _Rest, epsilon: Fraction, limits: Limits
+    loop: core.While, start: _State, after: _Rest, eps: Fraction, limits: Limits
 ) -> list[_State] | None:
     """Execute a loop as a Markov chain over stores; None if it is about samples."""
     places = {(False, frozenset(start.store.items())): 0}
@@ -188,7 +188,7 @@ def _absorbed(
     for state in states:  # which grows
         limits.check()
         row: dict[int, list[tuple[Random, ...]]] = {}
-        for end in _rounds(loop, state, epsilon, limits):
+        for end in _rounds(loop, state, eps, limits):
             if end.facts != start.facts or end.laws != start.laws:
                 return None
             key = end.ended, frozenset(end.store.items())
@@ -213,7 +213,7 @@ def _absorbed(
     ]
 
 
-def _rounds(loop: core.While, state: _State, epsilon: Fraction, limits: Limits) -> Iterator[_State]:
+def _rounds(loop: core.While, state: _State, eps: Fraction, limits: Limits) -> Iterator[_State]:
     """Yield the states after one more round; none if the loop is left."""
     if state.ended:
         return
@@ -221,7 +221,7 @@ def _rounds(loop: core.While, state: _State, epsilon: Fraction, limits: Limits) 
         if facts != state.facts:
             yield replace(state, facts=facts)
         elif truth:
-            yield from _run(replace(state, rest=_Rest(loop.body, 0, None)), epsilon, limits)
+            yield from _run(replace(state, rest=_Rest(loop.body, 0, None)), eps, limits)
 
 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:

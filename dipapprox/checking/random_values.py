@@ -38,15 +38,13 @@ class RandomValues:
     """Enclosures at one ε; chains are solved once at a precision.
 
     Args:
-        epsilon: The ε.
+        eps: The ε.
         possible: Whether an outcome of a choice has a probability above 0.
         limits: Asked throughout.
     """
 
-    def __init__(
-        self, epsilon: Fraction, possible: Callable[[Chance], bool], limits: Limits
-    ) -> None:
-        self._epsilon = epsilon
+    def __init__(self, eps: Fraction, possible: Callable[[Chance], bool], limits: Limits) -> None:
+        self._eps = eps
         self._possible = possible
         self._limits = limits
         self._solved: dict[tuple[Chain, int], dict[int, arb]] = {}
@@ -54,7 +52,7 @@ class RandomValues:
     def enclose(self, happening: Random, bits: int) -> Enclosure | NotEnclosed:
         """Enclose a probability to about 2**-bits; choices are lawful, and loops end."""
         if isinstance(happening, Chance):
-            return happening.enclose(self._epsilon, bits)
+            return happening.enclose(self._eps, bits)
         found: Enclosure | NotEnclosed = UNIT
         for attempt in range(_ATTEMPTS):
             working = bits + 32 << attempt
@@ -66,7 +64,7 @@ class RandomValues:
 
     def _ball(self, happening: Random, working: int) -> arb:
         if isinstance(happening, Chance):
-            found = happening.enclose(self._epsilon, working)
+            found = happening.enclose(self._eps, working)
             if isinstance(found, NotEnclosed):
                 return arb.nan()
             return to_ball(found.lower).union(to_ball(found.upper))

@@ -33,7 +33,7 @@ def chance_form(chance: Chance) -> Quotient:
     return divided(own, total_weight(chance)) if chance.proportional else own
 
 
-def require_distribution(chance: Chance, epsilon: Fraction, limits: Limits) -> None:
+def require_distribution(chance: Chance, eps: Fraction, limits: Limits) -> None:
     """Make sure that a choice is a probability distribution at one ε > 0, exactly.
 
     Raises:
@@ -43,28 +43,28 @@ def require_distribution(chance: Chance, epsilon: Fraction, limits: Limits) -> N
     total = total_weight(chance)
     for weight in chance.weights:
         for divisor in divisors(weight):
-            if not sign_of(divisor, epsilon, limits):
-                raise Stuck(f"a choice divides by 0 at eps = {epsilon}")
-        if sign_of(weight_form(weight), epsilon, limits) < 0:
-            raise Stuck(f"a choice has a weight below 0 at eps = {epsilon}")
+            if not sign_of(divisor, eps, limits):
+                raise Stuck(f"a choice divides by 0 at eps = {eps}")
+        if sign_of(weight_form(weight), eps, limits) < 0:
+            raise Stuck(f"a choice has a weight below 0 at eps = {eps}")
     if chance.proportional:
-        if not sign_of(total, epsilon, limits):
-            raise Stuck(f"all weights of a choice are 0 at eps = {epsilon}")
-    elif sign_of(total.minus(_ONE), epsilon, limits):
-        raise Stuck(f"the probabilities of a choice do not add up to 1 at eps = {epsilon}")
+        if not sign_of(total, eps, limits):
+            raise Stuck(f"all weights of a choice are 0 at eps = {eps}")
+    elif sign_of(total.minus(_ONE), eps, limits):
+        raise Stuck(f"the probabilities of a choice do not add up to 1 at eps = {eps}")
 
 
-def sign_of(quotient: Quotient, epsilon: Fraction, limits: Limits) -> int:
+def sign_of(quotient: Quotient, eps: Fraction, limits: Limits) -> int:
     """Return the sign at one ε > 0 at which the denominator, in lowest terms, is not 0.
 
     Raises:
         Stuck: If it cannot be told.
         LimitReached: If `limits` run out.
     """
-    below = sign_at(quotient.bottom, epsilon, limits)
+    below = sign_at(quotient.bottom, eps, limits)
     if not below:
-        raise Stuck(f"a division by 0 at eps = {epsilon}")
-    return sign_at(quotient.top, epsilon, limits) * below
+        raise Stuck(f"a division by 0 at eps = {eps}")
+    return sign_at(quotient.top, eps, limits) * below
 
 
 def divisors(weight: core.Weight) -> Iterator[Quotient]:

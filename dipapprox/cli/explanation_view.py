@@ -72,7 +72,7 @@ def as_fields(explanation: Explanation) -> dict[str, object]:
 
 
 def unfinished_fields(
-    program: Program, merged: bool, epsilon: Fraction, reason: str | None = None
+    program: Program, merged: bool, eps: Fraction, reason: str | None = None
 ) -> dict[str, object]:
     """Return the same fields with nothing known of the states, and the reason for that."""
     averages = ("average_guards", "average_depth", "average_depth_unoptimised")
@@ -83,7 +83,7 @@ def unfinished_fields(
         "reason": reason,
         "final_states": None,
         **{name + end: None for name in averages for end in ("", "_decimal")},
-        "eps": str(epsilon),
+        "eps": str(eps),
         "states": [],
     }
 

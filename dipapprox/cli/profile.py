@@ -1,4 +1,4 @@
-"""`dipapprox profile`: the tightest guarantees of a program at one epsilon."""
+"""`dipapprox profile`: the tightest guarantees of a program at one eps."""
 
 from __future__ import annotations
 

@@ -49,19 +49,19 @@ class StateColumn:
 
 
 class Catalogue:
-    """The distinct canonical events of a program at one epsilon, found batch by batch.
+    """The distinct canonical events of a program at one eps, found batch by batch.
 
     Args:
         states: The final states, inputs symbolic.
-        epsilon: The program's privacy parameter, exact and > 0.
+        eps: The program's privacy parameter, exact and > 0.
     """
 
-    def __init__(self, states: FinalStates, epsilon: Fraction) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._states = states
         self._integers = frozenset(
             k for k, sample in enumerate(states.samples) if sample.family.is_discrete
         )
-        self._instantiator = Instantiator(states, epsilon)
+        self._instantiator = Instantiator(states, eps)
         outputs = {id(each): k for k, each in enumerate(states.outputs())}
         self._states_of: list[list[int]] = [[] for _ in outputs]
         for number, state in enumerate(states.states):

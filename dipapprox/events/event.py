@@ -1,6 +1,6 @@
 """Events: conjunctions of linear comparisons over independent samples, exact and closed.
 
-Final states speak about symbolic inputs and any epsilon; an `Event` is what is left when both are
+Final states speak about symbolic inputs and any eps; an `Event` is what is left when both are
 fixed. The probability of an event is all that the numerical stages ever compute.
 """
 
@@ -58,9 +58,9 @@ class Chosen:
     """A choice has one of some outcomes.
 
     Attributes:
-        law: With probabilities as functions of the program's epsilon.
+        law: With probabilities as functions of the program's eps.
         outcomes: Numbers of outcomes, at least one.
-        epsilon: Where the program runs, exact and > 0.
+        eps: Where the program runs, exact and > 0.
     """
 
     law: ChoiceLaw

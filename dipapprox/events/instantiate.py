@@ -1,4 +1,4 @@
-"""From final states to events: fix epsilon and one input row.
+"""From final states to events: fix eps and one input row.
 
 Everything that does not depend on the row is done once for each state: which samples it
 mentions, its guards over local indices.
@@ -44,22 +44,22 @@ class Outline:
 
 
 class Instantiator:
-    """Makes the events of a program at one epsilon, row by row.
+    """Makes the events of a program at one eps, row by row.
 
     Args:
         states: The final states, inputs symbolic.
-        epsilon: The program's privacy parameter, exact and > 0.
+        eps: The program's privacy parameter, exact and > 0.
 
     Attributes:
-        scales: Of all samples, at this epsilon.
+        scales: Of all samples, at this eps.
     """
 
-    def __init__(self, states: FinalStates, epsilon: Fraction) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._samples = states.samples
-        self.scales = _scales(states.samples, epsilon)
+        self.scales = _scales(states.samples, eps)
         self._states = states.states
-        self._choices, self._epsilon = states.choices, epsilon
+        self._choices, self._eps = states.choices, eps
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
         self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs())}
         self._outlines: list[Outline | None] = [None] * len(states.states)
@@ -81,7 +81,7 @@ class Instantiator:
     def chosen(self, state: int) -> tuple[Chosen, ...]:
         """Return the `Outline.chosen` of a state."""
         return tuple(
-            Chosen(self._choices[number].law, outcomes, self._epsilon)
+            Chosen(self._choices[number].law, outcomes, self._eps)
             for number, outcomes in self._states[state].choices
         )
 
@@ -121,7 +121,7 @@ class Instantiator:
                 yield self.outline(state)
 
 
-def _scales(samples: Iterable[Sample], epsilon: Fraction) -> tuple[Fraction, ...]:
+def _scales(samples: Iterable[Sample], eps: Fraction) -> tuple[Fraction, ...]:
     """Evaluate the scales of all samples, each different one once."""
     known: dict[tuple[int, int, int], Fraction] = {}
     found = []
@@ -129,7 +129,7 @@ def _scales(samples: Iterable[Sample], epsilon: Fraction) -> tuple[Fraction, ...
         scale = sample.scale
         key = *scale.coefficient.as_integer_ratio(), scale.power
         if key not in known:
-            known[key] = scale.at(epsilon)
+            known[key] = scale.at(eps)
         found.append(known[key])
     return tuple(found)
 

@@ -22,7 +22,7 @@ class Variables:
 
     Args:
         samples: Of the final states.
-        scales: Theirs, at one epsilon.
+        scales: Theirs, at one eps.
         inputs: Numbers the values of the input cells.
         solutions: Numbers laws.
 

@@ -1,4 +1,4 @@
-"""Events of every kind in, exact probabilities as functions of a formal epsilon out.
+"""Events of every kind in, exact probabilities as functions of a formal eps out.
 
 In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
 exponential polynomials in ε'. Continuous events go to `engine`, discrete ones to `discrete`,

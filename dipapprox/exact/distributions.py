@@ -1,10 +1,10 @@
-"""Output probabilities of a program in closed form: as functions of its epsilon, or at one epsilon.
+"""Output probabilities of a program in closed form: as functions of its eps, or at one eps.
 
     row -> catalogue: for each state a product of numbered events
         -> closed form of each event -> products -> sums per output -> checked: all sum to 1
 
-The catalogue is made at one epsilon, and a closed form is a function of a formal ε' by which every
-scale is divided. If all scales are a / eps, the events at epsilon = 1 as functions of ε' are the
+The catalogue is made at one eps, and a closed form is a function of a formal ε' by which every
+scale is divided. If all scales are a / eps, the events at eps = 1 as functions of ε' are the
 program's for eps = ε', for all eps > 0 at once.
 """
 
@@ -41,19 +41,19 @@ class ExactDistributions:
 
     Args:
         states: The final states, inputs symbolic.
-        epsilon: Where the program runs, exact and > 0; None for all epsilon > 0.
+        eps: Where the program runs, exact and > 0; None for all eps > 0.
         limits: Asked throughout.
     """
 
-    def __init__(self, states: FinalStates, epsilon: Fraction | None, limits: Limits) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction | None, limits: Limits) -> None:
         self._states = states
-        self._epsilon = epsilon
+        self._eps = eps
         self._limits = limits
-        self._catalogue = Catalogue(states, Fraction(1) if epsilon is None else epsilon)
+        self._catalogue = Catalogue(states, Fraction(1) if eps is None else eps)
         self._rows = SolvedRows(self._catalogue, states.program.inputs)
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
-        self._unlike = _unlike_scales(states) if epsilon is None else None
+        self._unlike = _unlike_scales(states) if eps is None else None
         self._known: Cache[RowStates, tuple[ExponentialRatio, ...]] = Cache(
             _REMEMBERED, lambda found: sum(map(_size, found))
         )
@@ -68,8 +68,8 @@ class ExactDistributions:
             row: One value per input cell.
 
         Returns:
-            Functions of the program's epsilon that sum to exactly 1; if the program runs at one
-            epsilon, ratios without powers to be read at ε' = 1. The constant 0 for outputs
+            Functions of the program's eps that sum to exactly 1; if the program runs at one
+            eps, ratios without powers to be read at ε' = 1. The constant 0 for outputs
             that this row cannot have. Or why some probability has no closed form.
 
         Raises:
@@ -114,7 +114,7 @@ class ExactDistributions:
         form = self._forms.closed_form_of(event, self._limits)
         if isinstance(form, NotEnclosed):
             return form
-        if self._epsilon is not None:
+        if self._eps is not None:
             return form.at(Fraction(1))
         if self._unlike is not None and not isinstance(event, Chosen):
             return self._unlike.checked(form)

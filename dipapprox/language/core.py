@@ -3,7 +3,7 @@
 It is the DiPGauss grammar (DiPApprox paper, Figure 1) with parameters bound, loops unrolled and
 argmax/max expanded, plus `exit` and compound conditions, which would otherwise have to be copied
 into nested branches. Cells of arrays are named "q[1]", scalars "q". Input and output cells, local
-variables: one name space. Nothing here depends on epsilon or on input values.
+variables: one name space. Nothing here depends on eps or on input values.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class BulkSource(Protocol):
             bits: Wanted width: at most 2**-bits, as far as doubles can express it.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
 
@@ -70,6 +70,6 @@ class BulkSource(Protocol):
             bits: As for `cells`.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """

@@ -4,8 +4,8 @@
          -> store: unknown events go to the `Method` in one batch
          -> products -> sums per output -> tightened by "all outputs sum to 1"
 
-In: the final states (inputs symbolic), an epsilon and a method. Out: what DiPApprox calls
-Prob[epsilon, u, o], for every output o of `FinalStates.outputs()`.
+In: the final states (inputs symbolic), an eps and a method. Out: what DiPApprox calls
+Prob[eps, u, o], for every output o of `FinalStates.outputs()`.
 
 Precision (DiPApprox section 5.2). If s states with at most k factors each make up an output, a
 factor enclosed to 2^-(bits + ⌈log2 s⌉ + ⌈log2 k⌉) suffices: the width of a product of numbers in
@@ -51,17 +51,15 @@ class OutputProbabilities:
 
     Args:
         states: The final states, inputs symbolic.
-        epsilon: The program's privacy parameter, exact and > 0.
+        eps: The program's privacy parameter, exact and > 0.
         method: How events are enclosed.
         limits: Asked throughout.
     """
 
-    def __init__(
-        self, states: FinalStates, epsilon: Fraction, method: Method, limits: Limits
-    ) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction, method: Method, limits: Limits) -> None:
         self._method = method
         self._limits = limits
-        self._catalogue = Catalogue(states, epsilon)
+        self._catalogue = Catalogue(states, eps)
         self._store = EventStore(method, limits, self._catalogue.where)
         self._known: Cache[_Key, tuple[Enclosure, ...]] = Cache(_REMEMBERED, len)
         self._outputs = len(self._catalogue.states_per_output)

@@ -29,7 +29,7 @@ class Attempt:
 
     Attributes:
         delta: Encloses delta_{u,u'}.
-        factor: Bounds of e^budget.
+        factor: Bounds of e^eps_prv.
         first: The distribution of u as last enclosed; empty if it never was.
         second: The distribution of u', likewise.
         obstacle: Why a distribution could not be enclosed; None if it could.

@@ -103,8 +103,8 @@ def _stepped(part: _Partial, walk: Walk, stride: int) -> _Partial:
     steps = walk.steps[part.cell]
     first = (part.first[:, None] + stride * steps.first[None, :]).ravel()
     second = (part.second[:, None] + stride * steps.second[None, :]).ravel()
-    if walk.budget is None:
+    if walk.radius is None:
         return _Partial(part.cell + 1, first, second, np.zeros(len(first), dtype=np.int64))
     spent = (part.spent[:, None] + steps.cost[None, :]).ravel()
-    kept = np.flatnonzero(spent <= walk.budget)
+    kept = np.flatnonzero(spent <= walk.radius)
     return _Partial(part.cell + 1, first[kept], second[kept], spent[kept])

@@ -21,7 +21,7 @@ _MOST_DISTANCES = 2_000_000
 """Distances are not counted when more changes have one."""
 
 
-def budget_of(adjacency: Within | Everyone) -> Fraction:
+def radius_of(adjacency: Within | Everyone) -> Fraction:
     """Return what all changes of an input may cost together."""
     match adjacency:
         case Within(Norm.L1 | Norm.L0, radius):

@@ -5,7 +5,7 @@ on. Before and after a stage the outputs of later stages are *pending*. Two cell
 given values are alike for the pending outputs if swapping them permutes those outputs
 (`symmetry`). Then the terms
 
-    Σ over outputs o of a later stage of max(p_u(o) - e^budget p_u'(o), 0)
+    Σ over outputs o of a later stage of max(p_u(o) - e^eps_prv p_u'(o), 0)
 
 do not change when u and u' are both permuted within a class of like cells: they are functions of
 
@@ -107,7 +107,7 @@ class CounterPlan:
     """The stages of all cells that some output depends on; the others change nothing."""
 
     stages: tuple[Stage, ...]
-    budget: int | None
+    radius: int | None
 
     @property
     def expansions(self) -> int:
@@ -153,7 +153,7 @@ def plan_counters(
         # for those; with marginal counters it may be exceeded, and the run is cut short.
         states = min(bound, expansions)
         stages.append(Stage(cell, walk.steps[cell], completed, weights, states, expansions))
-    plan = CounterPlan(tuple(stages), walk.budget)
+    plan = CounterPlan(tuple(stages), walk.radius)
     return plan if plan.arguments <= _MOST_ARGUMENTS else None
 
 

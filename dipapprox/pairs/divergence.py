@@ -1,6 +1,6 @@
 """The hockey-stick divergence of two output distributions, from enclosures, exactly.
 
-For one ordered pair (u, u') and E = e^budget, Lemma 2 of the DiPApprox paper (section 5) asks for
+For one ordered pair (u, u') and E = e^eps_prv, Lemma 2 of the DiPApprox paper (section 5) asks for
 
     delta_{u,u'} = sum over outputs o of max(p_u(o) - E * p_u'(o), 0),
 
@@ -22,23 +22,23 @@ Probabilities = Sequence[Enclosure]
 
 _ZERO = Fraction(0)
 _ONE = Fraction(1)
-_LARGEST_BUDGET = Fraction(10_000)
-"""e^budget is a number of about 1.44 * budget bits; beyond this it is only bounded from below."""
+_LARGEST_EPS_PRV = Fraction(10_000)
+"""e^eps_prv is a number of about 1.44 * eps_prv bits; beyond this it is only bounded from below."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Bounds lower <= e^budget <= upper; `upper` None stands for infinity."""
+    """Bounds lower <= e^eps_prv <= upper; `upper` None stands for infinity."""
 
     lower: Fraction
     upper: Fraction | None
 
 
-def budget_factor(budget: Fraction, bits: int) -> Factor:
-    """Enclose e^budget, budget >= 0, to a relative width of about 2**-bits."""
-    if budget > _LARGEST_BUDGET:
-        return Factor(exponential(_LARGEST_BUDGET, bits).lower, None)
-    enclosure = exponential(budget, bits)
+def eps_prv_factor(eps_prv: Fraction, bits: int) -> Factor:
+    """Enclose e^eps_prv, eps_prv >= 0, to a relative width of about 2**-bits."""
+    if eps_prv > _LARGEST_EPS_PRV:
+        return Factor(exponential(_LARGEST_EPS_PRV, bits).lower, None)
+    enclosure = exponential(eps_prv, bits)
     return Factor(enclosure.lower, enclosure.upper)
 
 
@@ -77,7 +77,7 @@ def likely_outputs(first: Probabilities, second: Probabilities, factor: Factor) 
 def difference_over(
     outputs: Sequence[int], first: Probabilities, second: Probabilities, factor: Factor
 ) -> Enclosure:
-    """Enclose Pr[P(u) in S] - e^budget * Pr[P(u') in S] for a set S of output indices.
+    """Enclose Pr[P(u) in S] - e^eps_prv * Pr[P(u') in S] for a set S of output indices.
 
     Raises:
         ValueError: If no lower bound exists: `factor` has no upper end and S has an output that
@@ -87,14 +87,14 @@ def difference_over(
     for i in outputs:
         least = _least(first[i], second[i], factor)
         if least is None:
-            raise ValueError("no lower bound without an upper end of e^budget")
+            raise ValueError("no lower bound without an upper end of e^eps_prv")
         lower += least
         upper += first[i].upper - factor.lower * second[i].lower
     return Enclosure(lower, min(upper, _ONE))
 
 
 def _least(p: Enclosure, q: Enclosure, factor: Factor) -> Fraction | None:
-    """Return the least possible p - e^budget * q; None for -infinity."""
+    """Return the least possible p - e^eps_prv * q; None for -infinity."""
     if not q.upper:
         return p.lower
     return None if factor.upper is None else p.lower - factor.upper * q.upper

@@ -1,4 +1,4 @@
-"""What a budget multiplies probabilities with: e^budget, exactly known."""
+"""What an eps_prv multiplies probabilities with: e^eps_prv, exactly known."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.numerics.exponential import exponential
-from dipapprox.pairs.divergence import Factor, budget_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """multiple * e^rate, at least 1: what a budget multiplies probabilities with.
+    """multiple * e^rate, at least 1: what an eps_prv multiplies probabilities with.
 
     Attributes:
         rate: Rational.
@@ -23,7 +23,7 @@ class Growth:
     multiple: Fraction = Fraction(1)
 
     def is_below_one(self) -> bool:
-        """Whether the budget is negative."""
+        """Whether eps_prv is negative."""
         if self.multiple == 1 or not self.rate:
             return self.rate < 0 or self.multiple < 1
         bits = 64
@@ -39,11 +39,11 @@ class Growth:
     def bounds(self, bits: int) -> Factor:
         """Enclose it to a relative width of about 2**-bits."""
         if self.rate < 0:
-            factor = budget_factor(-self.rate, bits)
+            factor = eps_prv_factor(-self.rate, bits)
             lower = 0 if factor.upper is None else self.multiple / factor.upper
             # It is at least 1, whatever rounding says.
             return Factor(max(Fraction(lower), Fraction(1)), self.multiple / factor.lower)
-        factor = budget_factor(self.rate, bits)
+        factor = eps_prv_factor(self.rate, bits)
         upper = None if factor.upper is None else factor.upper * self.multiple
         return Factor(factor.lower * self.multiple, upper)
 

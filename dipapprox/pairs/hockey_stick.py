@@ -1,6 +1,6 @@
 """The hockey-stick divergence over arrays: Lemma 2's sum for many pairs, all roundings counted.
 
-A term max(p_u(o) - e^budget p_u'(o), 0) needs p_u(o) from u and the *scaled* e^budget p_u'(o)
+A term max(p_u(o) - e^eps_prv p_u'(o), 0) needs p_u(o) from u and the *scaled* e^eps_prv p_u'(o)
 from u'. Scaled probabilities are formed once for each row, rounded outward; a pair then costs
 subtractions, maxima and sums only. There are two arithmetics with the same operations:
 
@@ -58,8 +58,8 @@ class HockeyStickBounds:
     Attributes:
         lower: At most p.
         upper: At least p.
-        low_scaled: At most e^budget p.
-        high_scaled: At least e^budget p; doubles may be infinite.
+        low_scaled: At most e^eps_prv p.
+        high_scaled: At least e^eps_prv p; doubles may be infinite.
         scale: Numbers are integers in units of 2**-scale; None for doubles.
     """
 

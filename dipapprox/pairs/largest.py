@@ -40,7 +40,7 @@ _MOST_REMEMBERED = 5_000_000
 """Most states of all stages together, ten bytes each."""
 
 Settle = Callable[[int, Pair], bool]
-"""Whether Pr[output | u] <= e^budget Pr[output | u'], for certain."""
+"""Whether Pr[output | u] <= e^eps_prv Pr[output | u'], for certain."""
 
 _MOST_SETTLED = 5_000
 """Most doubtful terms of one output that are settled."""
@@ -134,7 +134,7 @@ def largest_delta(
         additions += len(stage.completed)
         done += lower.size
         progress(done, plan.expansions)
-        layer, memory = _merged(layer, stage, order[: k + 1], plan.budget, lower, upper)
+        layer, memory = _merged(layer, stage, order[: k + 1], plan.radius, lower, upper)
         memories.append(memory)
         kept += len(layer.spent)
         if kept > _MOST_REMEMBERED:
@@ -245,7 +245,7 @@ def _merged(
     layer: _Layer,
     stage: Stage,
     order: Sequence[int],
-    budget: int | None,
+    radius: int | None,
     lower: Numbers,
     upper: Numbers,
 ) -> tuple[_Layer, _Memory]:
@@ -258,15 +258,15 @@ def _merged(
     else:
         codes = np.repeat(codes, len(steps), axis=1)
     spent = layer.spent[:, None] + steps.cost[None, :]
-    if budget is None:
+    if radius is None:
         kept = np.arange(codes.size)
         groups = codes.ravel()
     else:
-        kept = np.flatnonzero(spent.ravel() <= budget)
+        kept = np.flatnonzero(spent.ravel() <= radius)
         # Codes first: two columns become one number. There are at most 2^21 different codes, and a
-        # budget is at most 2^40 (`walk`): 64 bits hold the number.
+        # radius is at most 2^40 (`walk`): 64 bits hold the number.
         _, numbers = np.unique(codes.ravel()[kept], return_inverse=True)
-        groups = numbers.astype(np.int64) * (budget + 1) + spent.ravel()[kept]
+        groups = numbers.astype(np.int64) * (radius + 1) + spent.ravel()[kept]
     lower, upper = lower.ravel()[kept], upper.ravel()[kept]
     low, high = _best(groups, lower), _best(groups, upper)
     parent, step = np.divmod(kept, len(steps))
@@ -283,7 +283,7 @@ def _merged(
     following = _Layer(
         grown(layer.first, steps.first),
         grown(layer.second, steps.second),
-        spent.ravel()[kept][low] if budget is not None else np.zeros(len(low), dtype=np.int64),
+        spent.ravel()[kept][low] if radius is not None else np.zeros(len(low), dtype=np.int64),
         lower[low],
         upper[high],
     )

@@ -18,7 +18,7 @@ from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, InputRow, Listed, Program, Value, Within
 from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
-from dipapprox.pairs.cell_adjacency import CellAdjacency, budget_of
+from dipapprox.pairs.cell_adjacency import CellAdjacency, radius_of
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""
@@ -145,11 +145,11 @@ class _Changes:
             for domain in made
         }
         self._places = [places[cell.domain] for cell in cells]
-        self._budget = budget_of(adjacency)
+        self._radius = radius_of(adjacency)
 
     def changed(self, row: InputRow, rise: Pattern, sign: int) -> InputRow:
-        """Change cells as far as they go in the pattern's direction, from the left, in budget."""
-        left = self._budget
+        """Change cells as far as they go in the pattern's direction, from the left, in radius."""
+        left = self._radius
         found = list(row)
         for k, value in enumerate(row):
             direction = sign * rise(k, len(row))
@@ -166,7 +166,7 @@ class _Changes:
 
     def allow(self, first: InputRow, second: InputRow) -> bool:
         """Whether two inputs are adjacent in this order, and different."""
-        left = self._budget
+        left = self._radius
         for relation, a, b in zip(self._relations, first, second, strict=True):
             if a != b:
                 cost = dict(relation.of(a)).get(b)

@@ -1,4 +1,4 @@
-"""The largest delta_{u,u'} over all selected pairs, at any budget.
+"""The largest delta_{u,u'} over all selected pairs, at any eps_prv.
 
 doubles, all pairs, any number of budgets (`largest`)
     |   all at once, where that is possible (`maximum.Together`)
@@ -31,7 +31,7 @@ from dipapprox.pairs.hockey_stick import (
     bounds_in_doubles,
     enclosure,
 )
-from dipapprox.pairs.maximum import FACTOR_BITS, Budget, Maximum, Together, improved
+from dipapprox.pairs.maximum import FACTOR_BITS, FactorAt, Maximum, Together, improved
 from dipapprox.pairs.refinement import refined
 from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.search import ProbabilitySource, Progress, silent
@@ -136,7 +136,7 @@ class Maxima:
         return self._arrays
 
     def largest(self, factors: Sequence[Factor]) -> list[Maximum]:
-        """Bound the largest delta at every budget, at the first precision."""
+        """Bound the largest delta at every eps_prv, at the first precision."""
         if self._together is not None:
             found = []
             for done, factor in enumerate(factors):
@@ -158,11 +158,11 @@ class Maxima:
                 self._progress(done + 1, len(factors))
         return [record.maximum(arrays.outputs, arrays.bits) for record in best]
 
-    def sharpened(self, budget: Budget, enough: Enough, *, sign: bool = False) -> Maximum:
-        """Bound the largest delta at one budget until the enclosure is good enough.
+    def sharpened(self, factor_at: FactorAt, enough: Enough, *, sign: bool = False) -> Maximum:
+        """Bound the largest delta at one eps_prv until the enclosure is good enough.
 
         Args:
-            budget: e^budget.
+            factor_at: e^eps_prv.
             enough: Whether an enclosure is.
             sign: Whether what matters is only if the largest delta is 0.
 
@@ -170,28 +170,28 @@ class Maxima:
             The best that the ladder of bits gives; its enclosure may be wider than wanted.
         """
         if sign and self._signs is not None:
-            told = self._signs.at(budget(FACTOR_BITS), self._first)
+            told = self._signs.at(factor_at(FACTOR_BITS), self._first)
             if told is not None and enough(told.delta):
                 return told
-        found = self.largest([budget(FACTOR_BITS)])[0]
+        found = self.largest([factor_at(FACTOR_BITS)])[0]
         if enough(found.delta):
             return found
         together = self._together
         if together is not None:
 
             def again(bits: int, before: Maximum) -> Maximum | None:
-                better = together.at(budget(max(bits, FACTOR_BITS)), bits)
+                better = together.at(factor_at(max(bits, FACTOR_BITS)), bits)
                 return None if better is None else improved(before, better)
 
             finer = tuple(bits for bits in self.ladder if bits > self._first)
             return refined(finer, again, lambda each: enough(each.delta), found)
-        candidates = self._candidates(budget(FACTOR_BITS), found.delta.lower)
+        candidates = self._candidates(factor_at(FACTOR_BITS), found.delta.lower)
         if found.pair is None or candidates is None:
             return found
-        return self._among(candidates, found, budget, enough)
+        return self._among(candidates, found, factor_at, enough)
 
     def _among(
-        self, candidates: Sequence[Pair], found: Maximum, budget: Budget, enough: Enough
+        self, candidates: Sequence[Pair], found: Maximum, factor_at: FactorAt, enough: Enough
     ) -> Maximum:
         """Climb the ladder with the pairs that may be the largest, dropping those that are not."""
         remaining = candidates
@@ -201,7 +201,7 @@ class Maxima:
             known: list[tuple[Pair, Enclosure]] = []
             for pair in remaining:
                 self._limits.check()
-                known.append((pair, self._delta(pair, budget(bits), bits)))
+                known.append((pair, self._delta(pair, factor_at(bits), bits)))
             best, most = max(known, key=lambda each: each[1].lower)
             # The best pair stays even where its delta is known exactly.
             remaining = [pair for pair, each in known if pair == best or each.upper > most.lower]

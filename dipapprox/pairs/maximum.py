@@ -1,4 +1,4 @@
-"""The largest delta_{u,u'} at one budget: what is known of it, and what bounds it for all pairs."""
+"""The largest delta_{u,u'} at one eps_prv: what is known, and what bounds it for all pairs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor
 
-Budget = Callable[[int], Factor]
-"""Bounds of e^budget at a number of bits."""
+FactorAt = Callable[[int], Factor]
+"""Bounds of e^eps_prv at a number of bits."""
 
 FACTOR_BITS = 64
-"""At least asked of e^budget: more than doubles have, so that it is not what makes bounds wide."""
+"""At least asked of e^eps_prv: more than doubles have, so that it is not what makes bounds wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
-    """What is known of the largest delta of all pairs at one budget.
+    """What is known of the largest delta of all pairs at one eps_prv.
 
     Attributes:
         delta: Encloses it.
@@ -47,14 +47,14 @@ class Together(Protocol):
         """Whether more bits are of no use."""
 
     def at(self, factor: Factor, bits: int) -> Maximum | None:
-        """Bound the largest delta at one budget; None if that turns out to take too much.
+        """Bound the largest delta at one eps_prv; None if that turns out to take too much.
 
         Args:
-            factor: Bounds of e^budget.
+            factor: Bounds of e^eps_prv.
             bits: Wanted width of the probabilities: 2**-bits.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
         """
 
 

@@ -1,6 +1,6 @@
 """All adjacent pairs at once where rows are too many for a table: every output on its own.
 
-With t_o(u, u') = max(p_u(o) - e^budget p_u'(o), 0), Lemma 2's sum over outputs lies between
+With t_o(u, u') = max(p_u(o) - e^eps_prv p_u'(o), 0), Lemma 2's sum over outputs lies between
 
     max_o max over pairs of t_o   <=   largest delta   <=   sum over o of max over pairs of t_o.
 
@@ -8,7 +8,7 @@ Both ends are 0 together: so this decides pure privacy, and other claims that ar
 output only its cells matter, and u is best compared with the adjacent u' of the least scaled
 probability. Adjacent rows take steps cell by cell, so these minima are formed cell by cell, too:
 
-    m_0(u') = e^budget p_u'(o),   m_k(u) = min over steps of cell k from the value of u of m_{k-1}
+    m_0(u') = e^eps_prv p_u'(o),   m_k(u) = min over steps of cell k from the value of u of m_{k-1}
 
 with one m for every sum of costs. That takes (rows of the output's cells) x (steps of a cell) for
 each cell, where pairs are as many as the product of all their steps.
@@ -123,7 +123,7 @@ class OutputByOutput:
             sizes = [(len(group), len(cells[group[0]].domain)) for group in classes]
             arguments += prod(comb(size + values - 1, size) for size, values in sizes)
             largest = max(largest, prod(len(cells[cell].domain) for cell in relevant))
-        sums = 1 if walk.budget is None else walk.budget + 1
+        sums = 1 if walk.radius is None else walk.radius + 1
         return arguments <= MOST_ARGUMENTS and largest * sums <= _LARGEST_ARRAY
 
     @property
@@ -209,19 +209,19 @@ class OutputByOutput:
         Args:
             values: By argument.
         """
-        budget = self._walk.budget
+        radius = self._walk.radius
         found = values[output.argument][None]
         for axis, cell in enumerate(output.cells, 1):
             self._limits.check()
             steps = self._walk.steps[cell]
-            dearest = 0 if budget is None else int(steps.cost.max())
-            sums = 1 if budget is None else min(len(found) + dearest, budget + 1)
+            dearest = 0 if radius is None else int(steps.cost.max())
+            sums = 1 if radius is None else min(len(found) + dearest, radius + 1)
             grown = np.full((sums, *found.shape[1:]), np.inf)
             target, source = np.moveaxis(grown, axis, 0), np.moveaxis(found, axis, 0)
             for a, b, cost in zip(
                 steps.first.tolist(), steps.second.tolist(), steps.cost.tolist(), strict=True
             ):
-                paid = 0 if budget is None else cost
+                paid = 0 if radius is None else cost
                 kept = min(source.shape[1], sums - paid)
                 if kept > 0:
                     place = target[a, paid : paid + kept]
@@ -241,8 +241,8 @@ class OutputByOutput:
             own = np.flatnonzero(steps.first == code)
             places = (places[:, None] * size + steps.second[own][None, :]).ravel()
             spent = (spent[:, None] + steps.cost[own][None, :]).ravel()
-            if self._walk.budget is not None:
-                kept = spent <= self._walk.budget
+            if self._walk.radius is not None:
+                kept = spent <= self._walk.radius
                 places, spent = places[kept], spent[kept]
         return places
 

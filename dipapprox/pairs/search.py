@@ -51,7 +51,7 @@ class ProbabilitySource(Protocol):
             bits: Wanted width of each enclosure: at most 2**-bits.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             BrokenInvariant: If the enclosures contradict each other.
         """
 
@@ -74,19 +74,19 @@ class ExactPairs(Protocol):
             An attempt that is not undecided; or why there are no exact forms.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             BrokenInvariant: If exact forms contradict each other.
         """
 
     def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
-        """Whether Pr[output | u] > e^budget Pr[output | u']; or why that is not known.
+        """Whether Pr[output | u] > e^eps_prv Pr[output | u']; or why that is not known.
 
         Args:
             output: Its place among the outputs.
             pair: The inputs u, u'.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
         """
 
 
@@ -104,7 +104,7 @@ class Search:
 
     Attributes:
         delta: The claimed delta.
-        growth: e^budget, of the claimed epsilon.
+        growth: e^eps_prv, of the claimed eps.
         ladder: Bits to ask for, ascending; at least one.
         checked: Pairs done.
         lower: Certified lower bound of the largest delta_{u,u'} of the pairs so far.
@@ -140,7 +140,7 @@ class Search:
         """Check pairs until all are done or one is certainly violated.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
         for pair in pairs:
@@ -237,7 +237,7 @@ class Search:
         """Enclose delta_{u,u'} at `bits` bits, inside what was known before."""
         factor = self.factor(bits)
         if pair[0] == pair[1]:
-            # p - e^budget p <= 0 for every output.
+            # p - e^eps_prv p <= 0 for every output.
             return Attempt(pair, bits, Enclosure.exact(0), factor)
         known = UNIT if before is None else before.delta
         first, second = self._distributions(pair, bits)
@@ -245,7 +245,7 @@ class Search:
             return _obstructed(first, Attempt(pair, bits, known, factor), before)
         if isinstance(second, NotEnclosed):
             return _obstructed(second, Attempt(pair, bits, known, factor), before)
-        # One object stands for one distribution: p - e^budget p <= 0 for every output.
+        # One object stands for one distribution: p - e^eps_prv p <= 0 for every output.
         same = first is second
         delta = Enclosure.exact(0) if same else divergence(first, second, factor)
         if not known.meets(delta):
@@ -268,7 +268,7 @@ class Search:
         return found
 
     def factor(self, bits: int) -> Factor:
-        """Enclose e^budget."""
+        """Enclose e^eps_prv."""
         if bits not in self._factors:
             self._factors[bits] = self.growth.bounds(bits)
         return self._factors[bits]

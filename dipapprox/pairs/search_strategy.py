@@ -50,7 +50,7 @@ def check_pairs(
 
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
     _check(search, SelectedPairs(states, selection, total), bulk, progress)

@@ -51,7 +51,7 @@ def search_together(
         may be attained, which exact forms decide pair by pair.
 
     Raises:
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other.
     """
     exact = search.exact

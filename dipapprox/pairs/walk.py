@@ -2,7 +2,7 @@
 
 A pair of rows is built from left to right. In every cell it makes a *step*: u gets the value with
 code a, u' the value with code b; staying the same is a step of cost 0. The costs, integers in a
-common unit, add up to at most the budget. Codes are positions in the cell's domain.
+common unit, add up to at most the radius. Codes are positions in the cell's domain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Everyone, Value, Within
-from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, budget_of
+from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, radius_of
 
 _MOST_STEPS = 10_000
 """Most steps of one cell; a domain that allows more is not worked on cell by cell."""
@@ -43,11 +43,11 @@ class Walk:
     """The steps of every cell. Cells with equal domains share one object.
 
     Attributes:
-        budget: Most that the costs may add up to; None when all steps are free.
+        radius: Most that the costs may add up to; None when all steps are free.
     """
 
     steps: tuple[Steps, ...]
-    budget: int | None
+    radius: int | None
 
 
 def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | None:
@@ -75,7 +75,7 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
         return None
     made = {domain: _steps(steps, unit) for domain, steps in found.items()}
     most = sum(int(made[cell.domain].cost.max()) for cell in cells)
-    limit = min(int(budget_of(adjacency) * unit), most)
+    limit = min(int(radius_of(adjacency) * unit), most)
     return Walk(tuple(made[cell.domain] for cell in cells), None if limit >= most else limit)
 
 

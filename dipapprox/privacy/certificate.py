@@ -244,16 +244,16 @@ def _witness(witness: Witness) -> RecordedWitness:
 def _distributions(
     program: Program, rows: list[InputRow], verdict: Verdict, options: Options
 ) -> RecordedDistributions | Summary:
-    epsilon = verdict.claim.eps
+    eps = verdict.claim.eps
     parts = execute_parts(program, options.merge, options.limits)
     source: ProbabilitySource
     outputs: Sequence[Sequence[Value]]
     if parts is not None:
-        source = whole = open_product_source(parts, epsilon, options)
+        source = whole = open_product_source(parts, eps, options)
         outputs = whole.outputs() if parts.outputs <= MOST_LISTED else ()
     else:
         states = execute(program, options.merge, options.limits)
-        source, outputs = open_source(states, epsilon, options), states.outputs()
+        source, outputs = open_source(states, eps, options), states.outputs()
     numbers: dict[tuple[Fraction, Fraction], int] = {}
     enclosures: list[Ends] = []
     recorded = []

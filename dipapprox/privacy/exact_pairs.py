@@ -1,7 +1,7 @@
 """The last word on a pair: its delta by exact forms, compared with the claimed one exactly.
 
 At one rational ε the probabilities of Laplace and discrete programs are sums of c e^q, c and q
-rational, and ratios of such sums. So are p - e^budget p' and Lemma 2's sum of the positive ones;
+rational, and ratios of such sums. So are p - e^eps_prv p' and Lemma 2's sum of the positive ones;
 their signs are decidable (Lindemann and Weierstrass; `exact.signs.values`).
 """
 
@@ -35,8 +35,8 @@ class ExactDeltas:
     """Decides pairs by exact forms; what was computed is remembered.
 
     Args:
-        source: Exact distributions at the claim's epsilon, as functions to be taken at 1.
-        growth: e^budget, of the claimed epsilon.
+        source: Exact distributions at the claim's eps, as functions to be taken at 1.
+        growth: e^eps_prv, of the claimed eps.
         delta: The claimed delta.
         limits: Asked throughout.
     """

@@ -1,7 +1,7 @@
-"""Budgets such as log(3), eps + log(9/8), 2*log(5) - 1: e^budget is known exactly.
+"""Budgets such as log(3), eps + log(9/8), 2*log(5) - 1: e^eps_prv is known exactly.
 
 A mechanism is often tight at the logarithm of a rational number: randomised response with 3/4 at
-log(3). As a rational number times a rational power of e, e^budget can be compared with
+log(3). As a rational number times a rational power of e, e^eps_prv can be compared with
 probabilities exactly.
 """
 
@@ -32,10 +32,10 @@ _LARGEST_POWER = 1_000
 
 
 def read_growth(text: str) -> Growth:
-    """Read a budget without names; it may be negative.
+    """Read an eps_prv without names; it may be negative.
 
     Raises:
-        UserError: If it is no formula, or e^budget is not obviously of the kind.
+        UserError: If it is no formula, or e^eps_prv is not obviously of the kind.
     """
     growth = growth_of(parse_formula(text, "eps_prv", ()), {})
     if growth is None:
@@ -50,7 +50,7 @@ def growth_of(formula: Formula, values: Mapping[str, Fraction]) -> Growth | None
     """Return e^formula if it is a rational number times a rational power of e, obviously.
 
     Args:
-        formula: A budget, >= 0.
+        formula: An eps_prv, >= 0.
         values: Of the names in it.
     """
     found = _exponential(formula, values)

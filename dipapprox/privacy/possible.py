@@ -33,10 +33,10 @@ _Outputs = tuple[frozenset[int], frozenset[int]]
 
 
 class PossibleOutputs:
-    """The outputs of a program that occur with positive probability, at one epsilon."""
+    """The outputs of a program that occur with positive probability, at one eps."""
 
-    def __init__(self, states: FinalStates, epsilon: Fraction, limits: Limits) -> None:
-        self._catalogue = Catalogue(states, epsilon)
+    def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
+        self._catalogue = Catalogue(states, eps)
         self._limits = limits
         self._known: Cache[InputRow, _Outputs] = Cache(_REMEMBERED)
         self._events: dict[int, bool | None] = {}

@@ -30,42 +30,40 @@ else:
 
 
 def open_probabilities(
-    states: FinalStates, epsilon: Fraction, options: Options, method: Method | None = None
+    states: FinalStates, eps: Fraction, options: Options, method: Method | None = None
 ) -> OutputProbabilities:
-    """Choose the engine for a program at one epsilon.
+    """Choose the engine for a program at one eps.
 
     Args:
         states: The program's final states.
-        epsilon: Where it runs.
+        eps: Where it runs.
         options: Ask for an engine.
         method: That of `open_method`, where several programs share one.
 
     Raises:
-        UserError: If some choice of the program is no probability distribution at `epsilon`.
+        UserError: If some choice of the program is no probability distribution at `eps`.
         LimitReached: If that cannot be told.
     """
     if states.laws:
-        point = EpsilonInterval(epsilon, epsilon, True, True)
+        point = EpsilonInterval(eps, eps, True, True)
         validity.check_choices(states.laws, point, options.limits)
-    return OutputProbabilities(states, epsilon, method or open_method(options), options.limits)
+    return OutputProbabilities(states, eps, method or open_method(options), options.limits)
 
 
-def open_source(states: FinalStates, epsilon: Fraction, options: Options) -> ProbabilitySource:
+def open_source(states: FinalStates, eps: Fraction, options: Options) -> ProbabilitySource:
     """Choose the engine, and remember rows."""
-    return RememberedRows(open_probabilities(states, epsilon, options))
+    return RememberedRows(open_probabilities(states, eps, options))
 
 
-def open_product_source(
-    product: ProductProgram, epsilon: Fraction, options: Options
-) -> ProductSource:
+def open_product_source(product: ProductProgram, eps: Fraction, options: Options) -> ProductSource:
     """Choose the engine, which all parts of a product share.
 
     Raises:
-        UserError: If a choice is no probability distribution at `epsilon`.
+        UserError: If a choice is no probability distribution at `eps`.
         LimitReached: If that cannot be told.
     """
     method = open_method(options)
-    parts = (open_probabilities(each, epsilon, options, method) for each in product.states)
+    parts = (open_probabilities(each, eps, options, method) for each in product.states)
     return ProductSource(product, [RememberedRows(part) for part in parts])
 
 

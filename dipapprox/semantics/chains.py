@@ -104,7 +104,7 @@ class Chains:
         evaluator: Evaluates what is compared.
         points: The points of the run.
         live: The live cells.
-        limits: Budget of states; that of every region, and of all loops together, is bounded alike.
+        limits: Of states; that of every region, and of all loops together, is bounded alike.
         number: Numbers the statements that decide.
         refuse: Gets the states from which something goes wrong in a region, with the fault.
     """

@@ -48,7 +48,7 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         program: A closed core program.
         merge: Whether to drop infeasible states and join states (exact up to null sets); if not,
             the result has the paper's states, with their decisions.
-        limits: Budget of time, memory and states.
+        limits: Of time, memory and states.
 
     Returns:
         The final states; for every input row they are disjoint and of total probability 1. States
@@ -59,7 +59,7 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
             range, has a meaningless weight or never ends; all such places, each with one path that
             leads there. The path has a positive probability for some input row, unless
             `can_be_taken` has too many rows to tell or its guards hold for no integer samples.
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     shared = _shared.get()

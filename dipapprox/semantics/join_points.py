@@ -27,7 +27,7 @@ def join_states(
         states: They are used up.
         live: The variables that matter.
         points: The points of the run.
-        limits: Budget of time.
+        limits: Of time.
         dead: Outputs that do not matter, for they are about to be assigned.
     """
     if len(states) < 2:

@@ -31,7 +31,7 @@ class PathEnds:
         program: The program.
         statements: Knows the samples of the run.
         points: The points of the run.
-        limits: Budget of states.
+        limits: Of states.
 
     Attributes:
         states: The states that ended with all outputs.

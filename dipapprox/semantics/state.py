@@ -2,7 +2,7 @@
 
 This is the paper's (alpha, beta, G) (DiPApprox section 4.2) after the end of the program, with
 beta already substituted into G: guards speak about independent samples only. Inputs are symbolic:
-one `FinalStates` serves every input row and every epsilon.
+one `FinalStates` serves every input row and every eps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Choice:
     """An independent draw from finitely many outcomes, numbered from 0.
 
     Attributes:
-        law: Closed: it depends on epsilon only. A choice whose law depends on inputs is one
+        law: Closed: it depends on eps only. A choice whose law depends on inputs is one
             `Choice` for each law.
         site: Of the `Choose`; for a loop, of the first one in it.
         label: The variable that was assigned, for people.
@@ -227,7 +227,7 @@ class FinalStates:
             one valuation object, so outputs may be told apart by identity.
         merged: Whether states were merged at join points (else: the paper's states).
         choices: States refer to them by index.
-        laws: What must be a probability distribution for the program to make sense at an epsilon:
+        laws: What must be a probability distribution for the program to make sense at an eps:
             the weights of every choice as they are written, and where every loop ends. More than
             `choices`: outcomes may be merged, or matter to no state.
     """

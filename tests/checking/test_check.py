@@ -68,11 +68,11 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "values", "epsilon", "budget", "delta", "pairs"), CASES)
+@pytest.mark.parametrize(("name", "values", "eps", "budget", "delta", "pairs"), CASES)
 def test_true_certificates_are_confirmed(
-    name: str, values: dict[str, int], epsilon: Fraction, budget: str | None, delta: str, pairs: str
+    name: str, values: dict[str, int], eps: Fraction, budget: str | None, delta: str, pairs: str
 ) -> None:
-    claim = Claim(epsilon, Fraction(delta), None if budget is None else Fraction(budget))
+    claim = Claim(eps, Fraction(delta), None if budget is None else Fraction(budget))
     parameters = {key: Fraction(value) for key, value in values.items()}
     fields = certificate(PROGRAMS / f"{name}.dpg", parameters, claim, pairs)
     result = check(json.dumps(fields))

@@ -41,9 +41,9 @@ Q = Fraction
 ONE, HALF = Q(1), Q(1, 2)
 
 
-def derived(text: str, epsilon: Fraction, row: Sequence[Value]) -> dict[Value, Enclosure]:
+def derived(text: str, eps: Fraction, row: Sequence[Value]) -> dict[Value, Enclosure]:
     """The checker's distribution of the only output cell."""
-    bounds = Distributions(dipapprox.parse(text), epsilon, LIMITS).at(60)
+    bounds = Distributions(dipapprox.parse(text), eps, LIMITS).at(60)
     found = bounds.row(tuple(row))
     unit = 1 << bounds.unit
     assert sum(a for a, _ in found.values()) <= unit <= sum(b for _, b in found.values())
@@ -66,9 +66,9 @@ out <- b + c
 
 
 def test_randomised_response_and_a_coin() -> None:
-    epsilon = Q(3, 4)
-    found = derived(RESPONSE, epsilon, [ONE])
-    truth = 1 / (1 + math.exp(-epsilon))
+    eps = Q(3, 4)
+    found = derived(RESPONSE, eps, [ONE])
+    truth = 1 / (1 + math.exp(-eps))
     assert_near(found[Q(0)], (1 - truth) / 3)
     assert_near(found[ONE], truth / 3 + (1 - truth) * 2 / 3)
     assert_near(found[Q(2)], truth * 2 / 3)

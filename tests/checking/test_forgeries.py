@@ -46,17 +46,17 @@ WORDS = ["0", "1", "2", "3", "<", ">", "+", "-", "*", "Lap", "LapPlus", "DLap", 
 
 def honest(text: str, kind: str, claim: Sequence[Fraction | str]) -> Fields | None:
     """Certify what the run says of (ε or its interval, budget, δ); None: nothing."""
-    epsilon, budget, delta = claim
+    eps, budget, delta = claim
     program = dipapprox.parse(text)
     options = dipapprox.Options(limits=Limits(seconds=5))
     try:
         if kind == "verify":
-            asked = dipapprox.Claim(Fraction(epsilon), Fraction(delta), Fraction(budget))
+            asked = dipapprox.Claim(Fraction(eps), Fraction(delta), Fraction(budget))
             found: Any = dipapprox.verify(
                 program, eps=asked.eps, eps_prv=asked.eps_prv, delta=asked.delta, options=options
             )
         else:
-            lower, upper = str(epsilon).split("..")
+            lower, upper = str(eps).split("..")
             ends = Fraction(lower), None if upper == "inf" else Fraction(upper)
             found = dipapprox.decide(
                 program, budget=Fraction(budget), delta=str(delta), interval=ends, options=options

@@ -103,8 +103,8 @@ def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bug_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that contradicts the exact forms."""
 
-    def lying(states: FinalStates, epsilon: Fraction, options: Options) -> OutputProbabilities:
-        return honest(states, epsilon * 3, options)
+    def lying(states: FinalStates, eps: Fraction, options: Options) -> OutputProbabilities:
+        return honest(states, eps * 3, options)
 
     honest = violation.open_probabilities
     monkeypatch.setattr(violation, "open_probabilities", lying)

@@ -123,7 +123,7 @@ def test_pictures_without_matplotlib(
         (("--curve", "0:1:1"), "a curve has 2 to 100000 points, got 1"),
         (("--curve", "1:0:5"), "the curve's range must be LO < HI, got 1:0"),
         (("--curve", "1:1:5"), "the curve's range must be LO < HI, got 1:1"),
-        (("--curve", "-1:1:5"), "the curve's budgets must be >= 0, got -1"),
+        (("--curve", "-1:1:5"), "the curve's eps_prv must be >= 0, got -1"),
         (("--curve", "0:1"), "--curve needs LO:HI:COUNT, got '0:1'"),
         (("--curve", "0:1:2.5"), "number of points must be whole, got 5/2"),
         (("--curve", "0:1:5", "--width", "1"), "--width does not go with --curve"),

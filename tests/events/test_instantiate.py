@@ -90,8 +90,8 @@ def bare_queries(size: int) -> FinalStates:
 def test_the_catalogue_agrees_with_events_made_one_by_one(
     states: FinalStates, distinct: int
 ) -> None:
-    epsilon = Fraction(1, 2)
-    instantiator, catalogue = Instantiator(states, epsilon), Catalogue(states, epsilon)
+    eps = Fraction(1, 2)
+    instantiator, catalogue = Instantiator(states, eps), Catalogue(states, eps)
     for row in product((ZERO, ONE), repeat=4):
         expected = []
         for output, event, _ in instantiator.events(row):

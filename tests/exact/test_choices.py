@@ -22,8 +22,8 @@ NEVER = ExponentialRatio.constant(0)
 SURELY = ExponentialRatio.constant(1)
 
 
-def probability(law: ChoiceLaw, *outcomes: int, epsilon: Fraction | int = 1) -> ExponentialRatio:
-    found = chosen_probability(Chosen(law, frozenset(outcomes), Fraction(epsilon)), Limits())
+def probability(law: ChoiceLaw, *outcomes: int, eps: Fraction | int = 1) -> ExponentialRatio:
+    found = chosen_probability(Chosen(law, frozenset(outcomes), Fraction(eps)), Limits())
     assert isinstance(found, ExponentialRatio)
     return found
 
@@ -36,7 +36,7 @@ def test_randomised_response_is_its_weight_dilated() -> None:
     law = FiniteLaw((STAY, LEAVE))
     assert equal(probability(law, 0), STAY)
     half = Fraction(1, 2)
-    assert equal(probability(law, 1, epsilon=half), LEAVE.dilated(half))
+    assert equal(probability(law, 1, eps=half), LEAVE.dilated(half))
     assert probability(law, 0, 1) == SURELY
 
 
@@ -163,9 +163,9 @@ def _at_base(function: ExponentialRatio, base: Fraction) -> Fraction:
 
 def test_a_fixed_law_has_the_value_of_the_function() -> None:
     """(1 - ε)/2 and (1 + ε)/2 at 1/3, alone and as steps of a loop."""
-    epsilon = ExponentialPolynomial.monomial(Fraction(1, 2), 1)
+    eps = ExponentialPolynomial.monomial(Fraction(1, 2), 1)
     half = ExponentialPolynomial.constant(Fraction(1, 2))
-    less, more = ExponentialRatio(half - epsilon), ExponentialRatio(half + epsilon)
+    less, more = ExponentialRatio(half - eps), ExponentialRatio(half + eps)
     third = Fraction(1, 3)
     fixed = law_at(FiniteLaw((less, more)), third)
     assert probability(fixed, 0) == ExponentialRatio.constant(third)

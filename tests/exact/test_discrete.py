@@ -274,7 +274,7 @@ def test_larger_trees_and_general_elimination_agree(event: Event) -> None:
 
 
 def test_odd_scales_give_the_forms_of_even_ones() -> None:
-    """At a fixed epsilon scales are awkward fractions: only their ratios matter."""
+    """At a fixed eps scales are awkward fractions: only their ratios matter."""
     guards = [at_most(0, z1=1, z0=-1), at_most(1, z2=-1, z0=1)]
     odd = Fraction(20000, 1237)
     plain = form_of(dlap(0, 2), dlap(1, 4), dlap(0, 4), guards=guards)

@@ -1,4 +1,4 @@
-"""Exact output distributions: of programs at every epsilon, and against enclosures at one."""
+"""Exact output distributions: of programs at every eps, and against enclosures at one."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ CASES = [
 @pytest.mark.parametrize(("name", "count"), CASES)
 def test_outputs_sum_to_one_and_lie_in_the_enclosures(name: str, count: int) -> None:
     """For all ε as functions, at one ε as numbers, and next to elimination in doubles."""
-    states, epsilon = program(name, N=count), Q(7, 5)
+    states, eps = program(name, N=count), Q(7, 5)
     for_all = ExactDistributions(states, None, Limits())
-    at_one = ExactDistributions(states, epsilon, Limits())
-    enclosed = OutputProbabilities(states, epsilon, Eliminated(), Limits())
+    at_one = ExactDistributions(states, eps, Limits())
+    enclosed = OutputProbabilities(states, eps, Eliminated(), Limits())
     for place, row in enumerate(rows_of(states)):
         functions, numbers = found(for_all, row), found(at_one, row)
         assert not (ratio_sum(functions) - ExponentialRatio.constant(1)).numerator
         for function, number in zip(functions, numbers, strict=True):
-            assert not (function.at(epsilon) - number).numerator.at(Q(1))
+            assert not (function.at(eps) - number).numerator.at(Q(1))
         if place < 4:
             bounds = enclosed.distribution(row, 40)
             assert not isinstance(bounds, NotEnclosed), bounds

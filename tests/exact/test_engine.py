@@ -62,10 +62,10 @@ def test_svt_4() -> None:
 
 def test_svt_6() -> None:
     """Oracle 3."""
-    epsilon = Q(67, 92)
+    eps = Q(67, 92)
     for queries, digits in (((-1, -1, 0), "0.12602749"), ((0, 0, -1), "0.059771855")):
         found = closed_form(first_above(lap(0, 2), *(lap(q, 2) for q in queries)))
-        value = enclose_at(found, epsilon, 60, Limits())
+        value = enclose_at(found, eps, 60, Limits())
         assert isinstance(value, Enclosure)
         assert abs(value.lower - Q(digits)) <= Q(1, 10**8)
 
@@ -96,8 +96,8 @@ def test_svt_3_changes_sign_where_published() -> None:
         guards = (*(below(i, 0) for i in range(1, 5)), below(0, 5), at_most(5, 0))
         functions.append(closed_form(Event(laws, guards)))
     gap = form((1, 0, 1)) * functions[1] - functions[0]
-    for epsilon, sign in ((Q(894685, 10**6), -1), (Q(894687, 10**6), 1)):
-        value = enclose_at(gap, epsilon, 60, Limits())
+    for eps, sign in ((Q(894685, 10**6), -1), (Q(894687, 10**6), 1)):
+        value = enclose_at(gap, eps, 60, Limits())
         assert isinstance(value, Enclosure)
         assert value.lower * sign > 0 and value.upper * sign > 0
 

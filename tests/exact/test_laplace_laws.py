@@ -61,34 +61,34 @@ def events(draw: st.DrawFn, sums: bool, most: int = 4) -> Event:
 epsilons = st.fractions(Q(1, 10), 4, max_denominator=30)
 
 
-def at(event: Event, epsilon: Fraction) -> Event:
-    """Every scale divided by epsilon."""
-    laws = (Distribution(law.family, law.mean, law.scale / epsilon) for law in event.samples)
+def at(event: Event, eps: Fraction) -> Event:
+    """Every scale divided by eps."""
+    laws = (Distribution(law.family, law.mean, law.scale / eps) for law in event.samples)
     return Event(tuple(laws), event.guards)
 
 
-def value_at(function: ExponentialPolynomial, epsilon: Fraction) -> Enclosure:
-    value = enclose_at(function, epsilon, 120, Limits())
+def value_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
+    value = enclose_at(function, eps, 120, Limits())
     assert isinstance(value, Enclosure)
     return value
 
 
-@given(event=events(sums=False, most=6), epsilon=epsilons)
+@given(event=events(sums=False, most=6), eps=epsilons)
 @settings(deadline=None, max_examples=60)
-def test_trees_lie_in_the_enclosures_of_elimination(event: Event, epsilon: Fraction) -> None:
-    found = alone(Eliminated(), at(event, epsilon), 40, Limits())
-    value = value_at(closed_form(event), epsilon)
+def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction) -> None:
+    found = alone(Eliminated(), at(event, eps), 40, Limits())
+    value = value_at(closed_form(event), eps)
     assert isinstance(found, Enclosure) and found.width < Q(1, 2**40)
     assert found.lower <= value.upper and value.lower <= found.upper
     assert value.width < Q(1, 2**100)
 
 
-@given(event=events(sums=True, most=3), epsilon=epsilons)
+@given(event=events(sums=True, most=3), eps=epsilons)
 @settings(deadline=None, max_examples=8)
-def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, epsilon: Fraction) -> None:
-    found = alone(Nested(Strategy.LEAST_NESTING), at(event, epsilon), 12, Limits())
+def test_sums_lie_in_the_enclosures_of_quadrature(event: Event, eps: Fraction) -> None:
+    found = alone(Nested(Strategy.LEAST_NESTING), at(event, eps), 12, Limits())
     assert isinstance(found, Enclosure)
-    assert found.meets(value_at(closed_form(event), epsilon))
+    assert found.meets(value_at(closed_form(event), eps))
 
 
 @given(event=events(sums=True), data=st.data())

@@ -21,8 +21,8 @@ SURELY = ExponentialRatio.constant(1)
 UNIT = EpsilonInterval(Fraction(0), Fraction(1))
 
 
-def point(epsilon: Fraction | int) -> EpsilonInterval:
-    return EpsilonInterval(Fraction(epsilon), Fraction(epsilon), True, True)
+def point(eps: Fraction | int) -> EpsilonInterval:
+    return EpsilonInterval(Fraction(eps), Fraction(eps), True, True)
 
 
 def ratio(top: ExponentialPolynomial, *bottom: ExponentialPolynomial) -> ExponentialRatio:

@@ -57,29 +57,29 @@ def test_the_bits_are_limited() -> None:
 @given(functions, functions, epsilons)
 @settings(deadline=None, max_examples=60)
 def test_signs_are_those_of_a_ring(
-    left: ExponentialPolynomial, right: ExponentialPolynomial, epsilon: Fraction
+    left: ExponentialPolynomial, right: ExponentialPolynomial, eps: Fraction
 ) -> None:
-    sign_left, sign_right = sign_at(left, epsilon, LIMITS), sign_at(right, epsilon, LIMITS)
-    assert sign_at(left * right, epsilon, LIMITS) == sign_left * sign_right
-    assert compare_at(left, right, epsilon, LIMITS) == -compare_at(right, left, epsilon, LIMITS)
-    assert compare_at(left, left, epsilon, LIMITS) == 0
+    sign_left, sign_right = sign_at(left, eps, LIMITS), sign_at(right, eps, LIMITS)
+    assert sign_at(left * right, eps, LIMITS) == sign_left * sign_right
+    assert compare_at(left, right, eps, LIMITS) == -compare_at(right, left, eps, LIMITS)
+    assert compare_at(left, left, eps, LIMITS) == 0
     if right.as_constant() is None and sign_right:
         ratio = ExponentialRatio.of(left, {right: 1})
-        assert sign_at(ratio, epsilon, LIMITS) == sign_left * sign_right
-        assert compare_at(ratio, ratio, epsilon, LIMITS) == 0
+        assert sign_at(ratio, eps, LIMITS) == sign_left * sign_right
+        assert compare_at(ratio, ratio, eps, LIMITS) == 0
 
 
 @given(functions, epsilons, st.integers(4, 120))
 @settings(deadline=None, max_examples=60)
 def test_enclosures_are_relatively_narrow_and_agree_with_the_sign(
-    function: ExponentialPolynomial, epsilon: Fraction, bits: int
+    function: ExponentialPolynomial, eps: Fraction, bits: int
 ) -> None:
-    wide = enclose_at(function, epsilon, bits, LIMITS)
-    fine = enclose_at(function, epsilon, bits + 60, LIMITS)
+    wide = enclose_at(function, eps, bits, LIMITS)
+    fine = enclose_at(function, eps, bits + 60, LIMITS)
     assert isinstance(wide, Enclosure)
     assert isinstance(fine, Enclosure)
     assert wide.meets(fine)
-    sign = sign_at(function, epsilon, LIMITS)
+    sign = sign_at(function, eps, LIMITS)
     if sign == 0:
         assert wide == Enclosure.exact(0)
         return
@@ -125,7 +125,7 @@ def test_values_without_exponentials_are_exact() -> None:
 
 
 def test_reasons_can_name_any_epsilon() -> None:
-    for epsilon in (Fraction(10**400), Fraction(1, 10**400)):
+    for eps in (Fraction(10**400), Fraction(1, 10**400)):
         hidden = exp(Fraction(1, 2**300_000)) - ONE
         with pytest.raises(LimitReached, match="precision-budget"):
-            sign_at(hidden, epsilon, LIMITS)
+            sign_at(hidden, eps, LIMITS)

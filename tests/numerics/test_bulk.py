@@ -47,10 +47,10 @@ def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[InputRow]:
     return every if len(every) <= most else random.Random(seed).sample(every, most)
 
 
-def one_by_one(states: FinalStates, row: InputRow, epsilon: Fraction) -> Spelled:
+def one_by_one(states: FinalStates, row: InputRow, eps: Fraction) -> Spelled:
     """The slow road: instantiate, reduce, bring into normal form, state by state."""
     found = []
-    for output, event, chosen in Instantiator(states, epsilon).events(row):
+    for output, event, chosen in Instantiator(states, eps).events(row):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
             events = [*map(canonical, reduced.factors), *map(normal_choice, chosen)]

@@ -28,26 +28,26 @@ def parse(text: str) -> Formula:
 
 @given(rational_formulas, points)
 @settings(deadline=None, max_examples=150)
-def test_rational_formulas_are_exact_at_points(formula: Formula, epsilon: Fraction) -> None:
-    expected = exact(formula, epsilon)
+def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) -> None:
+    expected = exact(formula, eps)
     if expected is None:
         with pytest.raises(Undefined) as caught:
-            at(formula, epsilon)
+            at(formula, eps)
         assert caught.value.certain
     else:
-        assert at(formula, epsilon).value == Enclosure.exact(expected)
+        assert at(formula, eps).value == Enclosure.exact(expected)
 
 
 @given(formulas, points)
 @example(parse("5*eps^2/32 + sqrt(5)/2*eps*sqrt(log(100))"), Fraction(1, 2))
 @settings(deadline=None, max_examples=150)
-def test_values_against_decimals(formula: Formula, epsilon: Fraction) -> None:
+def test_values_against_decimals(formula: Formula, eps: Fraction) -> None:
     try:
-        value = at(formula, epsilon).value
+        value = at(formula, eps).value
     except Undefined:
         assume(False)
     try:
-        expected = Fraction(rounded(formula, epsilon))
+        expected = Fraction(rounded(formula, eps))
     except decimal.DecimalException:
         assume(False)
     scale = max(abs(expected), Fraction(1))
@@ -152,9 +152,9 @@ def test_huge_values_are_refused_at_once(text: str) -> None:
 
 def test_long_fractions_are_rounded_outward() -> None:
     jet = at(parse("(1 - (1 + eps/3)^-900)^900"), Fraction(1, 7), Fraction(1, 6))
-    for epsilon in (Fraction(1, 7), Fraction(1, 6)):
-        expected = (1 - (1 + epsilon / 3) ** -900) ** 900
+    for eps in (Fraction(1, 7), Fraction(1, 6)):
+        expected = (1 - (1 + eps / 3) ** -900) ** 900
         assert expected in jet.value
-        found = at(parse("(1 - (1 + eps/3)^-900)^900"), epsilon).value
+        found = at(parse("(1 - (1 + eps/3)^-900)^900"), eps).value
         assert expected in found
         assert 0 < found.width < expected / 2**1900

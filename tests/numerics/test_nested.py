@@ -92,7 +92,7 @@ def test_strategies_agree(family: Family, strategy: Strategy) -> None:
 
 
 SVT_ORACLES = [
-    # paper, sections 4 and 5; threshold Gauss(0, 4), queries Gauss(q, 8), epsilon = 1/2
+    # paper, sections 4 and 5; threshold Gauss(0, 4), queries Gauss(q, 8), eps = 1/2
     ((0, 0), "0.2179528915755125342"),
     ((0, 1), "0.2404104725151407021"),
     ((1, 0), "0.1959001187704576931"),
@@ -260,9 +260,9 @@ def test_nasty_parameters(
 
 
 @both
-@pytest.mark.parametrize("epsilon", [Fraction(1, MILLION), Fraction(50)])
-def test_extreme_epsilons(family: Family, epsilon: Fraction) -> None:
-    samples = (law(family, 0, 2 / epsilon), *(law(family, k % 2, 4 / epsilon) for k in range(4)))
+@pytest.mark.parametrize("eps", [Fraction(1, MILLION), Fraction(50)])
+def test_extreme_epsilons(family: Family, eps: Fraction) -> None:
+    samples = (law(family, 0, 2 / eps), *(law(family, k % 2, 4 / eps) for k in range(4)))
     event = Event(samples, (below(1, 0), below(2, 0), below(3, 0), below(0, 4)))
     complement = Event(samples, (below(1, 0), below(2, 0), below(3, 0), below(4, 0)))
     whole = Event(samples[:4], event.guards[:3])

@@ -64,15 +64,15 @@ def assert_near(found: Enclosure, reference: float, tolerance: float = 1e-14) ->
 @pytest.mark.parametrize("d", [Q(0), Q(1, 3), Q(5)])
 def test_private_argmax_with_one_sided_noise(engine: Method, d: Fraction) -> None:
     """DiPC, oracle of noisy max with one-sided noise 2/eps: Pr[E1 >= E2 + d] = e^(-d eps/2)/2."""
-    epsilon = Q(3, 7)
-    event = Event((plus(0, 2 / epsilon),) * 2, (less(1, 0, 0) + LinearForm.constant_form(d),))
-    expected = math.exp(-d * epsilon / 2) / 2
+    eps = Q(3, 7)
+    event = Event((plus(0, 2 / eps),) * 2, (less(1, 0, 0) + LinearForm.constant_form(d),))
+    expected = math.exp(-d * eps / 2) / 2
     assert_near(enclose(engine, event), expected)
     closed = enclose_closed_form(event, 200)
     assert isinstance(closed, Enclosure) and closed.width <= Q(1, 2**200)
     assert_near(closed, expected)
     coefficients = exponential_comparison(event.samples, event.guards[0])
-    assert sum(c for c, q in coefficients if q == -d * epsilon / 2) == Q(1, 2)
+    assert sum(c for c, q in coefficients if q == -d * eps / 2) == Q(1, 2)
 
 
 rationals = st.fractions(-3, 3, max_denominator=4)

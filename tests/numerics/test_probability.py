@@ -72,7 +72,7 @@ def test_svt_gauss_oracles() -> None:
     states = states_of("svt_gauss", N=2)
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
     expected = {
-        # outputs (1,0), (0,1), (0,0) at epsilon = 1/2: symmetry and bivariate normal integrals
+        # outputs (1,0), (0,1), (0,0) at eps = 1/2: symmetry and bivariate normal integrals
         (0, 0): ("0.5", "0.2179528915755125342", "0.2820471084244874658"),
         (0, 1): ("0.5", "0.2404104725151407021", "0.2595895274848592979"),
         (1, 0): ("0.5445103537446830091", "0.1959001187704576931", "0.2595895274848592979"),

@@ -14,10 +14,10 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.exponential import exponential
 from dipapprox.pairs.divergence import (
     Factor,
-    budget_factor,
     certain_outputs,
     difference_over,
     divergence,
+    eps_prv_factor,
     likely_outputs,
 )
 
@@ -45,9 +45,9 @@ def around(values: list[Fraction], bits: int) -> list[Enclosure]:
 
 
 def exact_delta(p: list[Fraction], q: list[Fraction], budget: Fraction) -> Enclosure:
-    """delta for exactly known distributions; as thin as e^budget at 400 bits."""
+    """delta for exactly known distributions; as thin as e^eps_prv at 400 bits."""
     exact = [Enclosure.exact(v) for v in p], [Enclosure.exact(v) for v in q]
-    return divergence(*exact, budget_factor(budget, 400))
+    return divergence(*exact, eps_prv_factor(budget, 400))
 
 
 @given(LAWS, BUDGETS, st.integers(4, 80))
@@ -56,11 +56,11 @@ def test_bounds_contain_delta_and_shrink(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
     p, q = map(probabilities, laws)
-    delta = divergence(around(p, bits), around(q, bits), budget_factor(budget, bits))
+    delta = divergence(around(p, bits), around(q, bits), eps_prv_factor(budget, bits))
     true = exact_delta(p, q, budget)
     assert delta.lower <= true.lower <= true.upper <= delta.upper
-    # The paper's error bound, |V| terms each of width 2^-bits + e^budget 2^-bits (twice).
-    assert delta.width <= 2 * len(p) * (1 + budget_factor(budget, 60).lower + 1) / 2**bits
+    # The paper's error bound, |V| terms each of width 2^-bits + e^eps_prv 2^-bits (twice).
+    assert delta.width <= 2 * len(p) * (1 + eps_prv_factor(budget, 60).lower + 1) / 2**bits
     assert delta.lower >= 0
     assert delta.upper <= 1
 
@@ -72,7 +72,8 @@ def test_more_bits_lie_inside_fewer(
 ) -> None:
     p, q = map(probabilities, laws)
     coarse, fine = (
-        divergence(around(p, b), around(q, b), budget_factor(budget, 200)) for b in (bits, 2 * bits)
+        divergence(around(p, b), around(q, b), eps_prv_factor(budget, 200))
+        for b in (bits, 2 * bits)
     )
     assert coarse.lower <= fine.lower
     assert fine.upper <= coarse.upper
@@ -84,7 +85,7 @@ def test_witness_set_attains_the_lower_bound(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
     p, q = map(probabilities, laws)
-    first, second, factor = around(p, bits), around(q, bits), budget_factor(budget, bits)
+    first, second, factor = around(p, bits), around(q, bits), eps_prv_factor(budget, bits)
     certain = certain_outputs(first, second, factor)
     delta = divergence(first, second, factor)
     over = difference_over(certain, first, second, factor)
@@ -118,13 +119,13 @@ def test_randomised_response_closed_form() -> None:
 def test_unreachable_outputs_do_not_block_delta_zero() -> None:
     zero, half = Enclosure.exact(0), Enclosure(Fraction(1, 4), Fraction(3, 4))
     tiny = Enclosure(Fraction(0), Fraction(1, 2**90))
-    factor = budget_factor(Fraction(3), 40)
+    factor = eps_prv_factor(Fraction(3), 40)
     assert divergence([half, zero], [half, zero], factor).upper == 0
     assert divergence([half, tiny], [half, zero], factor).upper > 0
 
 
 def test_budgets_beyond_all_bounds() -> None:
-    factor = budget_factor(Fraction(10**12), 40)
+    factor = eps_prv_factor(Fraction(10**12), 40)
     assert factor.upper is None
     p = [Enclosure.exact(Fraction(1, 2)), Enclosure.exact(Fraction(1, 2))]
     q = [Enclosure.exact(0), Enclosure.exact(1)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.divergence import Factor, budget_factor, divergence
+from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.pairs.hockey_stick import (
     HockeyStickBounds,
     bounds_in_doubles,
@@ -66,14 +66,14 @@ def test_doubles_contain_the_exact_bounds(
     cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
 ) -> None:
     first, second = ([shared(c[k], len(cells)) for c in cells] for k in (0, 1))
-    factor = budget_factor(budget, 64)
+    factor = eps_prv_factor(budget, 64)
     sum_of = summed(doubles(first, factor), doubles(second, factor))
     true = divergence(exact(first), exact(second), factor)
     assert sum_of.lower <= true.lower
     assert sum_of.upper >= true.upper
     if budget > 700:
         return  # the factor has no double: tiny probabilities are not told from 0
-    # Not much is lost: a rounding of e^budget, of scaling, of the sums, and tiny numbers.
+    # Not much is lost: a rounding of e^eps_prv, of scaling, of the sums, and tiny numbers.
     slack = Fraction(len(cells) + 8, 2**51)
     scale = sum(Fraction(c[1]) for c in first)
     tiny = len(cells) * 2 * Fraction(rounding.FLOOR)
@@ -88,7 +88,7 @@ def test_integers_contain_the_exact_bounds(
 ) -> None:
     first, second = (exact([shared(c[k], len(cells)) for c in cells]) for k in (0, 1))
     bits = 90
-    factor = budget_factor(budget, bits)
+    factor = eps_prv_factor(budget, bits)
     sum_of = summed(
         bounds_in_integers(first, factor, bits), bounds_in_integers(second, factor, bits)
     )
@@ -103,7 +103,7 @@ def test_what_is_scaled_away_is_exactly_zero(
 ) -> None:
     """Pure privacy (delta = 0) can be proved: nothing is added to a sum of no positive terms."""
     points = [(low, low) for low in (rounding.below(Fraction(cell[0])) for cell in cells)]
-    factor = budget_factor(budget + 1, 64)
+    factor = eps_prv_factor(budget + 1, 64)
     assert summed(doubles(points, factor), doubles(points, factor)) == Enclosure.exact(0)
 
 

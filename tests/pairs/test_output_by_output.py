@@ -16,7 +16,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs import arrays, output_by_output, selected
 from dipapprox.pairs.adjacency import AllPairs, adjacent_pairs, count_pairs
-from dipapprox.pairs.divergence import budget_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.output_by_output import OutputByOutput
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
@@ -48,7 +48,7 @@ def test_the_largest_terms_are_found(name: str, budget: Fraction) -> None:
     assert OutputByOutput.is_affordable(symmetry, cells, walk)
     tables = Tables(source, source, len(states.outputs()))
     pairs = OutputByOutput(symmetry, cells, walk, tables, total, Limits())
-    factor = budget_factor(budget, 100)
+    factor = eps_prv_factor(budget, 100)
     found = pairs.at(factor, 40)
     assert found is not None and found.pair is not None
     rows = {row: source.distribution(row, 0) for row in product(*(cell.domain for cell in cells))}

@@ -15,7 +15,7 @@ from dipapprox.language.core import InputRow
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import budget_factor, divergence
+from dipapprox.pairs.divergence import divergence, eps_prv_factor
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedRows
@@ -70,7 +70,7 @@ def run(
 def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
     """delta_{u,u'} to 400 bits, from the exact distributions."""
     p, q = ([Enclosure.exact(v) for v in source.laws[row]] for row in pair)
-    return divergence(p, q, budget_factor(budget, 400))
+    return divergence(p, q, eps_prv_factor(budget, 400))
 
 
 WEIGHTS = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)

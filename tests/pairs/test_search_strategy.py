@@ -30,7 +30,7 @@ from dipapprox.pairs.adjacency import (
 from dipapprox.pairs.block_search import search_blocks
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.counters import plan_counters
-from dipapprox.pairs.divergence import budget_factor, divergence
+from dipapprox.pairs.divergence import divergence, eps_prv_factor
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.refinement import precisions
@@ -66,7 +66,7 @@ class Opened:
     def delta(self, pair: Pair, budget: Fraction, bits: int = 60) -> Enclosure:
         first, second = self.rows.distributions(pair, bits)
         assert not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed)
-        return divergence(first, second, budget_factor(budget, bits))
+        return divergence(first, second, eps_prv_factor(budget, bits))
 
     def pairs(self) -> list[Pair]:
         program = self.states.program
@@ -104,7 +104,7 @@ def test_counters_bound_the_largest_delta(name: str, budget: Fraction, bits: int
     assert walk is not None
     plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    ask = partial(of.tables().cells, bits=bits, factor=budget_factor(budget, 100))
+    ask = partial(of.tables().cells, bits=bits, factor=eps_prv_factor(budget, 100))
     largest = largest_delta(plan, program.inputs, ask, Limits())
     assert largest is not None
     assert largest.delta.meets(truth(name, budget))
@@ -119,7 +119,7 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     program = SCRAMBLED[name]()
     states = execute(program, True, Limits())
     source = Scrambled(states, 7)
-    factor = budget_factor(Fraction(1, 5), 100)
+    factor = eps_prv_factor(Fraction(1, 5), 100)
     rows = {
         row: source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))
     }

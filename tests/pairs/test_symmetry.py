@@ -15,7 +15,7 @@ from scrambled import Scrambled
 from dipapprox.language.core import Everyone, InputRow, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.counters import plan_counters
-from dipapprox.pairs.divergence import budget_factor, divergence
+from dipapprox.pairs.divergence import divergence, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
@@ -78,7 +78,7 @@ def test_counters_of_random_programs(program: Program) -> None:
     """Everyone is adjacent: the largest delta, from all pairs and from counters."""
     states = execute(program, True, Limits())
     source = Scrambled(states, 5)
-    factor = budget_factor(Fraction(1, 5), 100)
+    factor = eps_prv_factor(Fraction(1, 5), 100)
     walk = plan_walk(program.inputs, Everyone())
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)

@@ -34,9 +34,9 @@ STATES: dict[str, FinalStates] = {name: execute(program(name), True, Limits()) f
 TOLERANCE = 1e-9
 
 
-def table(name: str, epsilon: Fraction) -> Bounds:
+def table(name: str, eps: Fraction) -> Bounds:
     options = Options()
-    return open_probabilities(STATES[name], epsilon, options).table(ROWS, 40)
+    return open_probabilities(STATES[name], eps, options).table(ROWS, 40)
 
 
 def value(bounds: Bounds) -> np.ndarray:
@@ -257,9 +257,9 @@ if r > 1 then out <- 1 else out <- 0 end
 """
     derivatives = DerivativeBounds(execute(dipapprox.parse(source), True, Limits()))
     assert derivatives.shifted is not None and derivatives.shifted.second == ()
-    for epsilon in (Fraction(1, 2), Fraction(3)):
-        p = Fraction(float(np.exp(-float(epsilon))))
-        rates = derivatives.rates(epsilon)
+    for eps in (Fraction(1, 2), Fraction(3)):
+        p = Fraction(float(np.exp(-float(eps))))
+        rates = derivatives.rates(eps)
         assert all(each.slope * p + each.constant >= p for each in (*rates.first, *rates.second))
 
 

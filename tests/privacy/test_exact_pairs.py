@@ -61,16 +61,16 @@ def ask(
     return verify(asked, claim, AllPairs(), Options(engine=engine, max_precision=max_precision))
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])
+@pytest.mark.parametrize("eps", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])
 @pytest.mark.parametrize("engine", [Engine.AUTO, Engine.EXACT])
-def test_the_thresholded_laplace_attains_its_budget(epsilon: Fraction, engine: Engine) -> None:
-    tight = ask(program(THRESHOLD), Claim(epsilon, Fraction(0)), engine=engine)
+def test_the_thresholded_laplace_attains_its_budget(eps: Fraction, engine: Engine) -> None:
+    tight = ask(program(THRESHOLD), Claim(eps, Fraction(0)), engine=engine)
     assert tight.answer is Answer.DP
     assert tight.delta_enclosure == Enclosure.exact(0)
     assert "exact" in tight.engine
     # Less than any ladder of precisions tells apart.
-    less = epsilon - Fraction(1, 10**200)
-    violated = ask(program(THRESHOLD), Claim(epsilon, Fraction(0), less), engine=engine)
+    less = eps - Fraction(1, 10**200)
+    violated = ask(program(THRESHOLD), Claim(eps, Fraction(0), less), engine=engine)
     assert violated.answer is Answer.NOT_DP
     assert violated.witness is not None
     assert 0 < violated.witness.delta_enclosure.lower < Fraction(1, 10**199)
@@ -123,19 +123,17 @@ def test_gaussian_programs_have_no_closed_forms() -> None:
     st.integers(0, 39),
 )
 def test_exact_comparisons_agree_with_enclosures(
-    epsilon: Fraction, budget: Fraction, delta: Fraction, place: int
+    eps: Fraction, budget: Fraction, delta: Fraction, place: int
 ) -> None:
     asked = load(PROGRAMS / "dipc" / "svt4.dpg", {"N": Fraction(2)})
     states = execute(asked, True, Limits())
     pair = list(select_pairs(asked, AllPairs()))[place]
-    exact = ExactDeltas(
-        ExactDistributions(states, epsilon, Limits()), Growth(budget), delta, Limits()
-    )
+    exact = ExactDeltas(ExactDistributions(states, eps, Limits()), Growth(budget), delta, Limits())
     found = exact.decide(pair, 60)
     assert not isinstance(found, NotEnclosed)
     assert compare(found.delta, delta) is not Side.UNDECIDED
     elimination = Options(engine=Engine.ELIMINATION)
-    source = open_source(states, epsilon, elimination)
+    source = open_source(states, eps, elimination)
     search = Search(source, delta, Growth(budget), (60,), Limits())
     enclosed = search.attempt(pair, 60)
     assert enclosed.delta.meets(found.delta)

@@ -54,13 +54,13 @@ def decide(
     return verify_interval(text, claim, *ends, AllPairs(), options(seconds))
 
 
-def at(text: Program, epsilon: Fraction, budget: str | None, delta: str) -> Answer:
+def at(text: Program, eps: Fraction, budget: str | None, delta: str) -> Answer:
     claim = formula_claim(budget, delta)
-    return verify_formula(text, claim, epsilon, AllPairs(), options()).answer
+    return verify_formula(text, claim, eps, AllPairs(), options()).answer
 
 
-def threshold_delta(epsilon: float, budget: float) -> float:
-    high = stats.norm.cdf(epsilon / 2)
+def threshold_delta(eps: float, budget: float) -> float:
+    high = stats.norm.cdf(eps / 2)
     return float(max(high - math.exp(budget) * (1 - high), 0.0))
 
 
@@ -116,10 +116,10 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
     assert verdict.answer is Answer.NOT_DP
     assert verdict.violation is not None
     assert verdict.violation.witness is not None
-    epsilon = verdict.violation.claim.eps
-    assert min(failing) - 0.001 <= epsilon <= max(failing) + 0.001
-    assert epsilon.denominator < 100
-    assert at(text, epsilon, budget, "0") is Answer.NOT_DP
+    eps = verdict.violation.claim.eps
+    assert min(failing) - 0.001 <= eps <= max(failing) + 0.001
+    assert eps.denominator < 100
+    assert at(text, eps, budget, "0") is Answer.NOT_DP
     for low, high in (("0.1", "0.5"), ("0.9", "1")):
         assert decide(text, low, high, budget, "0").answer is Answer.DP
 
@@ -141,19 +141,19 @@ def test_intervals_agree_with_their_points(
     points = [low + place * width for place in places]
     match verdict.answer:
         case Answer.DP:
-            for epsilon in points:
-                assert at(text, epsilon, budget, delta) is not Answer.NOT_DP
+            for eps in points:
+                assert at(text, eps, budget, delta) is not Answer.NOT_DP
         case Answer.NOT_DP:
             assert verdict.violation is not None
-            epsilon = verdict.violation.claim.eps
-            assert low <= epsilon <= low + width
-            assert at(text, epsilon, budget, delta) is Answer.NOT_DP
+            eps = verdict.violation.claim.eps
+            assert low <= eps <= low + width
+            assert at(text, eps, budget, delta) is Answer.NOT_DP
         case Answer.UNKNOWN:
             assert verdict.reason
             assert verdict.remaining
             inside = [e for e in points if not any(a <= e <= b for a, b in verdict.remaining)]
-            for epsilon in inside:
-                assert at(text, epsilon, budget, delta) is not Answer.NOT_DP
+            for eps in inside:
+                assert at(text, eps, budget, delta) is not Answer.NOT_DP
 
 
 @pytest.mark.parametrize("name", sorted(BODIES))

@@ -256,11 +256,11 @@ def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
         parse(RESPONSES, N=12), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 99)
     )
     assert found.certified is not None and found.refuted is not None
-    for epsilon, answer in (
+    for eps, answer in (
         (found.certified.eps, Answer.DP),
         (found.refuted.eps, Answer.NOT_DP),
     ):
-        claim = Claim(epsilon, Fraction(1, 1000), Fraction(1))
+        claim = Claim(eps, Fraction(1, 1000), Fraction(1))
         assert (
             dipapprox.verify(
                 parse(RESPONSES, N=12), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta

@@ -43,15 +43,15 @@ def program(name: str, **parameters: int) -> Program:
     return dipapprox.parse(text, parameters, name)
 
 
-def least_delta(p: Program, epsilon: Fraction, budget: Fraction) -> LeastDelta:
-    found = dipapprox.profile(p, eps=epsilon, eps_prv=budget)
+def least_delta(p: Program, eps: Fraction, budget: Fraction) -> LeastDelta:
+    found = dipapprox.profile(p, eps=eps, eps_prv=budget)
     assert isinstance(found, LeastDelta)
     assert found.reason is None
     return found
 
 
-def least_eps_prv(p: Program, epsilon: Fraction, delta: Fraction) -> LeastEpsPrv:
-    found = dipapprox.profile(p, eps=epsilon, delta=delta)
+def least_eps_prv(p: Program, eps: Fraction, delta: Fraction) -> LeastEpsPrv:
+    found = dipapprox.profile(p, eps=eps, delta=delta)
     assert isinstance(found, LeastEpsPrv)
     assert found.reason is None
     return found

@@ -25,10 +25,8 @@ class Interval:
         """Some ε of the interval."""
         return self.lower + 1 if self.upper is None else (self.lower + self.upper) / 2
 
-    def __contains__(self, epsilon: Fraction) -> bool:
-        return (
-            epsilon > 0 and self.lower <= epsilon and (self.upper is None or epsilon <= self.upper)
-        )
+    def __contains__(self, eps: Fraction) -> bool:
+        return eps > 0 and self.lower <= eps and (self.upper is None or eps <= self.upper)
 
 
 @dataclass(frozen=True, slots=True)

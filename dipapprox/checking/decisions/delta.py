@@ -43,14 +43,14 @@ class Delta:
     divisors: tuple[Quotient, ...]
     formula: Formula
 
-    def enclose(self, epsilon: Fraction, bits: int) -> Enclosure:
+    def enclose(self, eps: Fraction, bits: int) -> Enclosure:
         """Enclose the value at one ε.
 
         Raises:
             Stuck: If there is none.
         """
         with precision(bits + 32):
-            found = to_enclosure(_ball(self.formula, to_ball(epsilon)))
+            found = to_enclosure(_ball(self.formula, to_ball(eps)))
         if not isinstance(found, Enclosure):
             raise Stuck("delta has no value")
         return found
@@ -143,20 +143,20 @@ def _varies(formula: Formula) -> bool:
             assert_never(formula)
 
 
-def _ball(formula: Formula, epsilon: arb) -> arb:
+def _ball(formula: Formula, eps: arb) -> arb:
     match formula:
         case Number(value):
             return to_ball(value)
         case Name():
-            return epsilon
+            return eps
         case Negation(operand):
-            return -_ball(operand, epsilon)
+            return -_ball(operand, eps)
         case Operation(left, Operator.POWER, Number(exponent)) if exponent.denominator == 1:
             if abs(exponent) > _LARGEST_POWER:
                 raise Stuck("delta has a large exponent")
-            return _ball(left, epsilon) ** exponent.numerator
+            return _ball(left, eps) ** exponent.numerator
         case Operation(left, operator, right):
-            first, second = _ball(left, epsilon), _ball(right, epsilon)
+            first, second = _ball(left, eps), _ball(right, eps)
             match operator:
                 case Operator.ADD:
                     return first + second
@@ -171,7 +171,7 @@ def _ball(formula: Formula, epsilon: arb) -> arb:
                 case _:
                     assert_never(operator)
         case Call(function, operand):
-            argument = _ball(operand, epsilon)
+            argument = _ball(operand, eps)
             match function:
                 case Function.EXP:
                     return argument.exp()

@@ -1,6 +1,6 @@
 """Trees of comparisons in closed form: the checker's own integration, exact, for every ε at once.
 
-A law of scale a / ε stands in the forest with the scale a (epsilon = 1). In the coordinate
+A law of scale a / ε stands in the forest with the scale a (eps = 1). In the coordinate
 u = ε x / R, with rates 1 / a = r / R and all marks multiples of 1 / D, and with η = ε / (R D), the
 density of Laplace noise around k / D is r e^(-r |u - kη|) / 2. Between marks, functions of u are
 sums of c e^(qη) e^(bu) η^n u^m with integer exponents; integrals are so again.

@@ -49,11 +49,11 @@ def is_positive(function: Canonical, proof: Proof, interval: Interval, limits: L
             if not grows_from_zero(function, limits):
                 raise Refuted("derivatives at 0 do not prove it")
             return True
-        case Point(eps=epsilon, sign=sign):
-            if not interval.is_point or epsilon != interval.lower:
+        case Point(eps=eps, sign=sign):
+            if not interval.is_point or eps != interval.lower:
                 raise Refuted("the interval is not that point")
-            if sign_at(as_function(function), epsilon, limits) != sign or sign < 0:
-                raise Refuted(f"the sign at {epsilon} is another one")
+            if sign_at(as_function(function), eps, limits) != sign or sign < 0:
+                raise Refuted(f"the sign at {eps} is another one")
             return sign > 0
         case Factors():
             return _by_factors(function, proof, interval, limits)
@@ -148,14 +148,14 @@ def _function(part: Factor) -> ExponentialPolynomial:
     )
 
 
-def sign_at(function: ExponentialPolynomial, epsilon: Fraction, limits: Limits) -> int:
+def sign_at(function: ExponentialPolynomial, eps: Fraction, limits: Limits) -> int:
     """The sign at a rational ε > 0.
 
     Raises:
         Stuck: If it cannot be told.
         LimitReached: If `limits` run out.
     """
-    value = function.at(epsilon)
+    value = function.at(eps)
     if not value:
         return 0
     top = max(q for (_, q), _ in value.terms)
@@ -171,7 +171,7 @@ def sign_at(function: ExponentialPolynomial, epsilon: Fraction, limits: Limits) 
             if total < 0:
                 return -1
         bits *= 4
-    raise Stuck(f"{_MOST_BITS} bits do not tell the sign of a function at {epsilon}")
+    raise Stuck(f"{_MOST_BITS} bits do not tell the sign of a function at {eps}")
 
 
 _ZERO = Fraction(0)

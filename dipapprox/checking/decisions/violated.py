@@ -85,11 +85,11 @@ def _by_forms(
     partial: PartialResult,
     limits: Limits,
 ) -> None:
-    epsilon = evidence.eps
+    eps = evidence.eps
     forms = Forms(program, list(dict.fromkeys(pair)), limits)
     for chance in forms.chances:
-        require_distribution(chance, epsilon, limits)
-    at_epsilon = Distributions(program, epsilon, limits)
+        require_distribution(chance, eps, limits)
+    at_epsilon = Distributions(program, eps, limits)
     for chain in forms.chains:
         require_ending(chain, forms.is_possible, at_epsilon.is_possible)
     nothing = constant(0)
@@ -107,14 +107,14 @@ def _by_forms(
     delta = read_delta(claim.delta)
     total, adjacent = (reduce(Quotient.plus, each, nothing) for each in (first, second))
     for bits in _BITS:
-        left = _enclose(total, epsilon, bits)
-        scaled = _scaled(_enclose(adjacent, epsilon, bits), _enclose(growth, epsilon, bits))
-        right = scaled + delta.enclose(epsilon, bits)
+        left = _enclose(total, eps, bits)
+        scaled = _scaled(_enclose(adjacent, eps, bits), _enclose(growth, eps, bits))
+        right = scaled + delta.enclose(eps, bits)
         partial.bits = bits
         if left.lower > right.upper or left.upper <= right.lower:
             break
     for each, p, q in zip(evidence.outputs, first, second, strict=True):
-        enclosed = _enclose(p, epsilon, bits), _enclose(q, epsilon, bits)
+        enclosed = _enclose(p, eps, bits), _enclose(q, eps, bits)
         _compare_probabilities(each, enclosed, partial)
     _compare_sides(evidence, left, right, partial)
 
@@ -129,8 +129,8 @@ def _by_bounds(
     limits: Limits,
 ) -> None:
     """Without closed forms: by the check's enclosures at this ε."""
-    epsilon = evidence.eps
-    derived = Distributions(program, epsilon, limits)
+    eps = evidence.eps
+    derived = Distributions(program, eps, limits)
     delta = read_delta(claim.delta)
     for bits in _NUMERICAL_BITS:
         bounds = derived.at(bits)
@@ -142,12 +142,12 @@ def _by_bounds(
             ]
             for row in pair
         )
-        factor = factor_of(claim.budget * epsilon, bits)
+        factor = factor_of(claim.budget * eps, bits)
         if factor.upper is None:
             raise Stuck("e^(budget * eps) is too large to be enclosed")
         left, below = (reduce(Enclosure.__add__, each, _NOTHING) for each in (first, second))
         scaled = _scaled(below, Enclosure(factor.lower, factor.upper))
-        right = scaled + delta.enclose(epsilon, bits)
+        right = scaled + delta.enclose(eps, bits)
         partial.bits = bits
         if left.lower > right.upper or left.upper <= right.lower:
             break
@@ -201,10 +201,10 @@ def _denominator(ratio: Ratio) -> ExponentialPolynomial:
     return reduce(ExponentialPolynomial.__mul__, factors, ONE)
 
 
-def _enclose(quotient: Quotient, epsilon: Fraction, bits: int) -> Enclosure:
+def _enclose(quotient: Quotient, eps: Fraction, bits: int) -> Enclosure:
     with precision(bits):
         top, bottom = (
-            sum((to_ball(c) * to_ball(q).exp() for (_, q), c in f.at(epsilon).terms), to_ball(0))
+            sum((to_ball(c) * to_ball(q).exp() for (_, q), c in f.at(eps).terms), to_ball(0))
             for f in (quotient.top, quotient.bottom)
         )
         found = to_enclosure(top / bottom)

@@ -54,18 +54,18 @@ def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio | NotE
     return total.dilated(event.eps)
 
 
-def law_at(law: ChoiceLaw, epsilon: Fraction) -> ChoiceLaw:
-    """Fix ε: the law with its exact weights at `epsilon` > 0, as functions of ε' at ε' = 1.
+def law_at(law: ChoiceLaw, eps: Fraction) -> ChoiceLaw:
+    """Fix ε: the law with its exact weights at `eps` > 0, as functions of ε' at ε' = 1.
 
     Raises:
         ZeroDivisionError: If a weight is not defined there.
     """
     match law:
         case FiniteLaw(weights):
-            return FiniteLaw(tuple(weight.at(epsilon) for weight in weights))
+            return FiniteLaw(tuple(weight.at(eps) for weight in weights))
         case ChainLaw(transitions, outcomes):
             fixed = tuple(
-                tuple((target, weight.at(epsilon)) for target, weight in row) for row in transitions
+                tuple((target, weight.at(eps)) for target, weight in row) for row in transitions
             )
             return ChainLaw(fixed, outcomes)
         case _:

@@ -134,8 +134,8 @@ class _Signs:
         match found:
             case Nonnegative():
                 return None
-            case Negative(epsilon):
-                return Objection(f"is negative at eps = {exact_text(epsilon)}")
+            case Negative(eps):
+                return Objection(f"is negative at eps = {exact_text(eps)}")
             case Undecided(reason):
                 return Objection(f"may be negative: {reason}", proved=False)
             case _:

@@ -1,4 +1,4 @@
-"""Continuous events of Laplace type in, their probabilities as functions of epsilon out.
+"""Continuous events of Laplace type in, their probabilities as functions of eps out.
 
 In: connected, reduced events whose samples have Laplace or one-sided exponential laws; every scale
 s means s / ε. Out: the probability, an exponential polynomial in ε > 0, exact.

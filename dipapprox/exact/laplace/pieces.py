@@ -146,7 +146,7 @@ def _terms(piece: Piece, unit: int) -> Iterator[tuple[tuple[int, Fraction], Frac
     for packed, c in piece.items():
         q, b, n, m = exponents(packed)
         if b or m or q > 0 or (n and not q):
-            raise BrokenInvariant("a probability is not a bounded function of epsilon")
+            raise BrokenInvariant("a probability is not a bounded function of eps")
         yield (n, Fraction(q, unit)), Fraction(int(c.p), int(c.q) * unit**n)
 
 

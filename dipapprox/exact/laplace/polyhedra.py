@@ -306,7 +306,7 @@ def _as_function(value: Integrand) -> ExponentialPolynomial:
             if any(powers):
                 raise BrokenInvariant("a sample is left in a power")
             if q > 0 or (n and not q):
-                raise BrokenInvariant("a probability is not a bounded function of epsilon")
+                raise BrokenInvariant("a probability is not a bounded function of eps")
             terms[int(n), q] = Fraction(int(c.p), int(c.q))
     return ExponentialPolynomial.of(terms)
 

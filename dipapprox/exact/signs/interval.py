@@ -28,27 +28,27 @@ class EpsilonInterval:
 
     def __post_init__(self) -> None:
         if self.lower < 0 or (self.lower == 0 and self.lower_included):
-            raise ValueError(f"epsilon must be > 0, but an interval begins at {self.lower}")
+            raise ValueError(f"eps must be > 0, but an interval begins at {self.lower}")
         if self.upper is None:
             if self.upper_included:
-                raise ValueError("infinity is no epsilon")
+                raise ValueError("infinity is no eps")
         elif self.upper < self.lower or (self.upper == self.lower and not self.is_point):
-            raise ValueError(f"no epsilon lies between {self.lower} and {self.upper}")
+            raise ValueError(f"no eps lies between {self.lower} and {self.upper}")
 
     @property
     def is_point(self) -> bool:
         """Whether there is exactly one ε."""
         return self.lower == self.upper and self.lower_included and self.upper_included
 
-    def __contains__(self, epsilon: Fraction) -> bool:
-        above = epsilon > self.lower or (epsilon == self.lower and self.lower_included)
+    def __contains__(self, eps: Fraction) -> bool:
+        above = eps > self.lower or (eps == self.lower and self.lower_included)
         if self.upper is None or not above:
             return above
-        return epsilon < self.upper or (epsilon == self.upper and self.upper_included)
+        return eps < self.upper or (eps == self.upper and self.upper_included)
 
-    def encloses(self, epsilon: Fraction) -> bool:
-        """Whether `epsilon` lies strictly between the ends."""
-        return self.lower < epsilon and (self.upper is None or epsilon < self.upper)
+    def encloses(self, eps: Fraction) -> bool:
+        """Whether `eps` lies strictly between the ends."""
+        return self.lower < eps and (self.upper is None or eps < self.upper)
 
 
 ALL_EPSILONS = EpsilonInterval()

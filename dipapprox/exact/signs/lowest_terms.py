@@ -54,13 +54,13 @@ def lowest_terms(ratio: ExponentialRatio) -> Quotient:
 
 
 def numerator_of_sum(
-    parts: Sequence[tuple[ExponentialPolynomial, Quotient]], epsilon: Fraction, limits: Limits
+    parts: Sequence[tuple[ExponentialPolynomial, Quotient]], eps: Fraction, limits: Limits
 ) -> ExponentialPolynomial:
     """Return a polynomial with the sign of Σ multiplier * quotient.
 
     Args:
         parts: (multiplier, quotient in lowest terms); no denominator has a zero on some interval.
-        epsilon: A point of that interval.
+        eps: A point of that interval.
         limits: Asked for every quotient, and when a sign is looked for.
 
     Raises:
@@ -79,7 +79,7 @@ def numerator_of_sum(
     )
     bottom = exponential_polynomial(multiple, steps)
     top, bottom = _cancelled(top, bottom)
-    return top if sign_at(bottom, epsilon, limits) > 0 else -top
+    return top if sign_at(bottom, eps, limits) > 0 else -top
 
 
 def _cancelled(top: ExponentialPolynomial, bottom: ExponentialPolynomial) -> Quotient:

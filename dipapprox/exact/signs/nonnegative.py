@@ -41,7 +41,7 @@ class Nonnegative:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """The function is < 0 at `epsilon`, a simple number of the interval."""
+    """The function is < 0 at `eps`, a simple number of the interval."""
 
     eps: Fraction
 
@@ -81,13 +81,13 @@ def _decide(
     constant, near = chain_sign(form, limits)
     if constant:
         return DerivativeChain()
-    epsilon = simplest_between(interval.lower, interval.upper)
-    if sign_at(function, epsilon, limits) < 0:
-        return epsilon
+    eps = simplest_between(interval.lower, interval.upper)
+    if sign_at(function, eps, limits) < 0:
+        return eps
     if near < 0 and not interval.lower:
-        return _descend(function, epsilon, Fraction(1, 2), limits)
+        return _descend(function, eps, Fraction(1, 2), limits)
     if _far_sign(form) < 0 and interval.upper is None:
-        return _descend(function, epsilon, Fraction(2), limits)
+        return _descend(function, eps, Fraction(2), limits)
     factors = factorise(function, interval, limits, even=False)
     found = chart(factors, interval, limits)
     if min(found.signs) >= 0:
@@ -100,14 +100,14 @@ def _far_sign(form: NormalForm) -> int:
 
 
 def _descend(
-    function: ExponentialPolynomial, epsilon: Fraction, factor: Fraction, limits: Limits
+    function: ExponentialPolynomial, eps: Fraction, factor: Fraction, limits: Limits
 ) -> Fraction:
     """Walk towards 0 or infinity until the function is negative; it is so from some point on."""
     while True:
         limits.check()
-        epsilon *= factor
-        if sign_at(function, epsilon, limits) < 0:
-            return epsilon
+        eps *= factor
+        if sign_at(function, eps, limits) < 0:
+            return eps
 
 
 def _witness(
@@ -130,7 +130,7 @@ def _witness(
             break
         left = left and refine(left, used / 4, limits)
         right = right and refine(right, used / 4, limits)
-    epsilon = simplest_between(lower, upper)
-    if sign_at(function, epsilon, limits) >= 0:
-        raise BrokenInvariant(f"the function is not negative at {epsilon}, as its zeros say")
-    return epsilon
+    eps = simplest_between(lower, upper)
+    if sign_at(function, eps, limits) >= 0:
+        raise BrokenInvariant(f"the function is not negative at {eps}, as its zeros say")
+    return eps

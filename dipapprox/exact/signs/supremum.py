@@ -108,15 +108,15 @@ def _ends(
 
 
 def _at_point(
-    function: Function, epsilon: Fraction, width: Fraction, limits: Limits
+    function: Function, eps: Fraction, width: Fraction, limits: Limits
 ) -> Supremum | NotEnclosed:
     bits = 0
     while True:
-        value = enclose_at(function, epsilon, bits, limits)
+        value = enclose_at(function, eps, bits, limits)
         if isinstance(value, NotEnclosed):
             return value
         if value.width <= width:
-            return Supremum(value, Enclosure.exact(epsilon))
+            return Supremum(value, Enclosure.exact(eps))
         bits = 2 * bits + 64
 
 

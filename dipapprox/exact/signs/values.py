@@ -20,22 +20,22 @@ from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 Function = ExponentialPolynomial | ExponentialRatio
 
 
-def sign_at(function: Function, epsilon: Fraction, limits: Limits) -> int:
-    """Return the exact sign, -1, 0 or 1, of `function` at `epsilon` > 0.
+def sign_at(function: Function, eps: Fraction, limits: Limits) -> int:
+    """Return the exact sign, -1, 0 or 1, of `function` at `eps` > 0.
 
     Raises:
         LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a factor of the denominator is 0 there.
     """
     if isinstance(function, ExponentialRatio):
-        sign = sign_at(function.numerator, epsilon, limits)
+        sign = sign_at(function.numerator, eps, limits)
         for factor, exponent in function.denominator:
-            below = sign_at(factor, epsilon, limits)
+            below = sign_at(factor, eps, limits)
             if not below:
-                raise ZeroDivisionError(f"the denominator is 0 at {epsilon}")
+                raise ZeroDivisionError(f"the denominator is 0 at {eps}")
             sign *= below if exponent % 2 else 1
         return sign
-    value = function.at(epsilon)
+    value = function.at(eps)
     if all(c > 0 for _, c in value.terms):
         return 1 if value else 0
     bits = START_BITS
@@ -46,18 +46,18 @@ def sign_at(function: Function, epsilon: Fraction, limits: Limits) -> int:
                 return 1
             if total < 0:
                 return -1
-        bits = more_bits(bits, epsilon, limits)
+        bits = more_bits(bits, eps, limits)
 
 
-def compare_at(left: Function, right: Function, epsilon: Fraction, limits: Limits) -> int:
-    """Return the exact sign of left - right at `epsilon` > 0."""
-    return sign_at(difference(left, right), epsilon, limits)
+def compare_at(left: Function, right: Function, eps: Fraction, limits: Limits) -> int:
+    """Return the exact sign of left - right at `eps` > 0."""
+    return sign_at(difference(left, right), eps, limits)
 
 
 def enclose_at(
-    function: Function, epsilon: Fraction, bits: int, limits: Limits
+    function: Function, eps: Fraction, bits: int, limits: Limits
 ) -> Enclosure | NotEnclosed:
-    """Enclose the value at `epsilon` > 0, with relative width at most 2^-bits.
+    """Enclose the value at `eps` > 0, with relative width at most 2^-bits.
 
     Values beyond 2^±65536 are the exception: they have a wide enclosure or none.
 
@@ -65,7 +65,7 @@ def enclose_at(
         LimitReached: If the bits or the time are used up.
         ZeroDivisionError: If a factor of the denominator is 0 there.
     """
-    value = as_ratio(function).at(epsilon)
+    value = as_ratio(function).at(eps)
     exact = value.numerator.as_constant()
     if exact is not None and (not exact or not value.denominator):
         return Enclosure.exact(exact)
@@ -79,7 +79,7 @@ def enclose_at(
             total = total * to_ball(exponent).exp()
             if total.rel_accuracy_bits() >= bits + 2:
                 return to_enclosure(total)
-        working = more_bits(working, epsilon, limits)
+        working = more_bits(working, eps, limits)
 
 
 def enclose_on(ratio: ExponentialRatio, lower: Fraction, upper: Fraction) -> Enclosure | None:

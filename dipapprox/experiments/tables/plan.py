@@ -25,12 +25,12 @@ class Asked(Struct, frozen=True, forbid_unknown_fields=True):
     """A question about the program of every row.
 
     Attributes:
-        ask: At the printed epsilon, or at all of the program's interval.
+        ask: At the printed eps, or at all of the program's interval.
         pairs: "all", "single", or a pair with printed values in braces.
-        eps: The column of epsilon; the claimed budget and delta are in `eps_prv` and `delta`.
-        budget: For all epsilons: the claimed multiple of epsilon.
+        eps: The column of eps; the claimed budget and delta are in `eps_prv` and `delta`.
+        budget: For all epsilons: the claimed multiple of eps.
         queries: How many more the program has than are printed.
-        engine: For one epsilon, as strategy.
+        engine: For one eps, as strategy.
         strategy: "none": states are not merged, either.
         seconds: Most that it may take.
     """
@@ -109,7 +109,7 @@ class ProgramPlan(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         file: Below the folder of bundled programs, without the extension.
         parameters: But for N; {…} stands for a printed value.
-        interval: Of epsilon, where all are asked about.
+        interval: Of eps, where all are asked about.
         words: Printed values of inputs that the program calls otherwise.
     """
 

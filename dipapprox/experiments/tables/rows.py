@@ -10,7 +10,7 @@
 ["ratio", "ratio", ANSWER, COLUMNS]         how many times faster than that
 ["inequalities", "inequalities", ANSWER]    how many were decided, and how many distinct ones
 ["pair", "pair", COLUMN, COLUMN]            printed inputs
-["ours", "violation", ANSWER]               a pair and an epsilon that violate the claim
+["ours", "violation", ANSWER]               a pair and an eps that violate the claim
 """
 
 from __future__ import annotations
@@ -176,9 +176,9 @@ class _Cells:
                 subject, budget, row["delta"], program.interval, pairs, asked.seconds
             )
             return self.runs.decide(everywhere)
-        epsilon, budget, delta = (_value(row, each) for each in (asked.eps, "eps_prv", "delta"))
+        eps, budget, delta = (_value(row, each) for each in (asked.eps, "eps_prv", "delta"))
         at_one = Question(
-            subject, epsilon, budget, delta, pairs, asked.engine, asked.strategy, asked.seconds
+            subject, eps, budget, delta, pairs, asked.engine, asked.strategy, asked.seconds
         )
         return self.runs.verify(at_one), None
 

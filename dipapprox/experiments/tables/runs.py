@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a subject at one epsilon."""
+    """A question about a subject at one eps."""
 
     subject: Subject
     eps: Fraction
@@ -95,7 +95,7 @@ class Runs:
         return self._programs[subject]
 
     def verify(self, question: Question) -> Found:
-        """Verify a claim at one epsilon."""
+        """Verify a claim at one eps."""
         if question not in self._verified:
             program = self.program(question.subject)
             claim = Claim(question.eps, question.delta, question.budget)

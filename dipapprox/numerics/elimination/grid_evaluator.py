@@ -166,7 +166,7 @@ _Key = tuple[frozenset[Distribution], frozenset[Fraction], int, RefinementLevel,
 
 _shared: Cache[_Key, Algebra | NotEnclosed] = Cache(16)
 """Grids in doubles for few laws, with the node values of these, which take longer to prove than to
-use: inputs, runs and, as events have normal forms, values of epsilon share them. A function takes
+use: inputs, runs and, as events have normal forms, values of eps share them. A function takes
 at most 60 kB and a law at most seven times as much, so that all of them stay below 90 MB; commonly
 it is 1 MB."""
 

@@ -113,7 +113,7 @@ class Layout:
 
         Raises:
             TooManyMultisets: If there are.
-            LimitReached: If a cluster has too many pairs of rows, or a budget runs out.
+            LimitReached: If a cluster has too many pairs of rows, or a limit is reached.
         """
         walk = self._walk
         if walk is None:
@@ -124,7 +124,7 @@ class Layout:
             following: dict[Multiset, _Option] = {}
             for before, own in product(found.values(), options):
                 cost = before.cost + own.cost
-                if walk.budget is not None and cost > walk.budget:
+                if walk.radius is not None and cost > walk.radius:
                     continue
                 kinds = _joined(before.kinds, own.kinds)
                 known = following.get(kinds)
@@ -143,14 +143,14 @@ class Layout:
     def examples(self, kind_of: KindOf) -> list[Candidate]:
         """Return a few adjacent pairs: in each, clusters that can do the same do it."""
         options = self._free(kind_of)
-        budget = None if self._walk is None else self._walk.budget
+        radius = None if self._walk is None else self._walk.radius
         found = []
         for number in range(max(map(len, options), default=0)):
             total = _Option((), 0, ())
             for own in options:
                 taken = own[number % len(own)]
                 cost = total.cost + taken.cost
-                if budget is None or cost <= budget:
+                if radius is None or cost <= radius:
                     kinds = _joined(total.kinds, taken.kinds)
                     total = _Option(kinds, cost, total.values + taken.values)
             found.append(Candidate(total.kinds, self._pair(total.values)))
@@ -191,7 +191,7 @@ class Layout:
             if number % _CHECKED == 0:
                 self._limits.check()
             cost = sum(each[3] for each in taken)
-            if walk.budget is not None and cost > walk.budget:
+            if walk.radius is not None and cost > walk.radius:
                 continue
             first = {cell: a for cell, a, _, _ in taken}
             second = {cell: b for cell, _, b, _ in taken}
@@ -217,7 +217,7 @@ def select_parts(
 
     Raises:
         UserError: If the program has faults, or its adjacency does not suit its inputs.
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     product = execute_parts(program, merge, limits)

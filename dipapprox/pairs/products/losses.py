@@ -1,7 +1,7 @@
-"""The largest delta of a product at one epsilon of the program: candidates and their atoms.
+"""The largest delta of a product at one eps of the program: candidates and their atoms.
 
     parts -> distributions of their rows, enclosed -> kinds of pairs -> candidates (`layout`)
-          -> atoms above and below every candidate (`measures`) -> delta at any e^budget
+          -> atoms above and below every candidate (`measures`) -> delta at any e^eps_prv
 
 Two pairs are of one kind if their atoms are the same numbers. What is computed from the atoms alone
 holds for both, whether or not their true distributions are alike.
@@ -108,7 +108,7 @@ class Losses:
         then, each bounded from above by what all parts can do at once, whatever that costs.
 
         Raises:
-            LimitReached: If there are too many candidates or losses, or a budget runs out.
+            LimitReached: If there are too many candidates or losses, or a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
         if bits not in self._known:

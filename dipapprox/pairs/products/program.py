@@ -67,7 +67,7 @@ def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgr
 
     Raises:
         SourceError: With the faults of all parts.
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     parts = independent_parts(program) if merge else ()

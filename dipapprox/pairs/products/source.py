@@ -23,7 +23,7 @@ _CERTAIN = Enclosure.exact(1)
 
 
 class ProductSource:
-    """Encloses the distributions of a product at one epsilon; a `search.ProbabilitySource`.
+    """Encloses the distributions of a product at one eps; a `search.ProbabilitySource`.
 
     Args:
         program: The program as its parts.

@@ -16,7 +16,7 @@ class _Notation:
 
     Attributes:
         fraction: A positive rational.
-        epsilon: A positive power of ε.
+        eps: A positive power of ε.
         exponential: e to the rate * ε, rate not 0.
         power: A formula in parentheses to a power >= 2.
         group: A numerator of several terms.
@@ -25,7 +25,7 @@ class _Notation:
     """
 
     fraction: Callable[[Fraction], str]
-    epsilon: Callable[[int], str]
+    eps: Callable[[int], str]
     exponential: Callable[[Fraction], str]
     power: Callable[[str, int], str]
     group: Callable[[str], str]
@@ -95,18 +95,18 @@ def _term(exponent: Exponent, coefficient: Fraction, notation: _Notation) -> str
     power, rate = exponent
     parts = [notation.fraction(coefficient)] if coefficient != 1 or not (power or rate) else []
     if power:
-        parts.append(notation.epsilon(power))
+        parts.append(notation.eps(power))
     if rate:
         parts.append(notation.exponential(rate))
     return " ".join(parts)
 
 
-def _rate(rate: Fraction, epsilon: str) -> str:
+def _rate(rate: Fraction, eps: str) -> str:
     """Write rate * ε: "-ε/4", "3 ε/2"."""
     sign = "-" if rate < 0 else ""
     top = "" if abs(rate.numerator) == 1 else f"{exact_text(abs(rate.numerator))} "
     bottom = "" if rate.denominator == 1 else f"/{exact_text(rate.denominator)}"
-    return f"{sign}{top}{epsilon}{bottom}"
+    return f"{sign}{top}{eps}{bottom}"
 
 
 def _latex_fraction(value: Fraction) -> str:
@@ -119,7 +119,7 @@ _EPSILON = r"\varepsilon"
 
 _TEXT = _Notation(
     fraction=exact_text,
-    epsilon=lambda power: "ε" if power == 1 else f"ε^{power}",
+    eps=lambda power: "ε" if power == 1 else f"ε^{power}",
     exponential=lambda rate: "e^ε" if rate == 1 else f"e^({_rate(rate, 'ε')})",
     power=lambda formula, exponent: f"{formula}^{exponent}",
     group="({})".format,
@@ -129,7 +129,7 @@ _TEXT = _Notation(
 
 _LATEX = _Notation(
     fraction=_latex_fraction,
-    epsilon=lambda power: _EPSILON if power == 1 else f"{_EPSILON}^{{{power}}}",
+    eps=lambda power: _EPSILON if power == 1 else f"{_EPSILON}^{{{power}}}",
     exponential=lambda rate: f"e^{{{_rate(rate, _EPSILON)}}}",
     power=lambda formula, exponent: f"{formula}^{{{exponent}}}",
     group=str,

@@ -56,7 +56,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ViolationRow(WitnessRow):
-    """An output of a violation: its probabilities are those at `epsilon`.
+    """An output of a violation: its probabilities are those at `eps`.
 
     The exact forms are functions of ε; None outside the decidable class.
     """
@@ -67,7 +67,7 @@ class ViolationRow(WitnessRow):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Pr[P(input) in O] > e^{t epsilon} Pr[P(adjacent) in O] + δ, certified at one epsilon.
+    """Pr[P(input) in O] > e^{t eps} Pr[P(adjacent) in O] + δ, certified at one eps.
 
     Attributes:
         left: Encloses the left side; None, as `right`, if enclosures do not tell the sides apart:

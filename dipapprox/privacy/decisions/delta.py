@@ -71,13 +71,13 @@ class Delta:
         varies = self.point is None and mentions_epsilon(self.formula)
         return varies and self.exact is None
 
-    def at_point(self, epsilon: Fraction) -> Delta:
+    def at_point(self, eps: Fraction) -> Delta:
         """Return the same for a question about one ε > 0."""
         try:
-            exact: ExponentialRatio | None = as_ratio(self.formula, epsilon)
+            exact: ExponentialRatio | None = as_ratio(self.formula, eps)
         except SourceError:
             exact = self.exact
-        return replace(self, exact=exact, point=epsilon)
+        return replace(self, exact=exact, point=eps)
 
     def as_function(self) -> Delta:
         """Return the same without what is exact at one ε only: as certificates know it."""

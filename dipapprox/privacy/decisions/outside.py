@@ -21,7 +21,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import PairSelection
-from dipapprox.pairs.divergence import budget_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.search import Progress
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
@@ -77,10 +77,10 @@ def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:
     for k in range(1, _TRIALS + 1):
         grid += [Fraction(1, 2**k), Fraction(2**k)]
     ends = [end for end in (epsilons.lower, epsilons.upper) if end is not None]
-    for epsilon in (*grid, *ends):
-        if epsilon in epsilons and epsilon not in tried:
-            tried.add(epsilon)
-            yield epsilon
+    for eps in (*grid, *ends):
+        if eps in epsilons and eps not in tried:
+            tried.add(eps)
+            yield eps
 
 
 def decide_partially(
@@ -94,8 +94,8 @@ def decide_partially(
     trials = replace(options, limits=options.limits.ending_within(_SECONDS))
     tried: list[Fraction] = []
     pairs = 0
-    for epsilon in trial_epsilons(question.epsilons):
-        verdict = _verify_at(program, question, selection, trials, epsilon)
+    for eps in trial_epsilons(question.epsilons):
+        verdict = _verify_at(program, question, selection, trials, eps)
         if verdict is None:
             continue
         if verdict.answer is Answer.NOT_DP:
@@ -104,8 +104,8 @@ def decide_partially(
         if verdict.interrupted:
             return Partial(None, None, tuple(tried), pairs, interrupted=True)
         if verdict.answer is Answer.DP and question.epsilons.is_point:
-            return Partial(None, (epsilon, epsilon), (), pairs)
-        tried.append(epsilon)
+            return Partial(None, (eps, eps), (), pairs)
+        tried.append(eps)
     known = Partial(None, None, tuple(tried), pairs)
     return _prove(program, question, selection, options, progress, known)
 
@@ -146,16 +146,16 @@ def _verify_at(
     question: DecisionQuestion,
     selection: PairSelection,
     options: Options,
-    epsilon: Fraction,
+    eps: Fraction,
 ) -> Verdict | None:
     """Verify the claim at one ε: with a larger δ to refute, with a smaller one to prove."""
-    delta = _delta(question, epsilon, options.limits)
+    delta = _delta(question, eps, options.limits)
     if delta is None:
         return None
-    budget = question.budget * epsilon
-    verdict = verify(program, Claim(epsilon, delta.upper, budget), selection, options)
+    budget = question.budget * eps
+    verdict = verify(program, Claim(eps, delta.upper, budget), selection, options)
     if verdict.answer is Answer.DP and delta.width:
-        return verify(program, Claim(epsilon, delta.lower, budget), selection, options)
+        return verify(program, Claim(eps, delta.lower, budget), selection, options)
     return verdict
 
 
@@ -164,17 +164,17 @@ def violation_at(
     question: DecisionQuestion,
     selection: PairSelection,
     options: Options,
-    epsilon: Fraction,
+    eps: Fraction,
 ) -> Violation | None:
     """Certify a violation at one ε by enclosures; None if they do not show one."""
-    verdict = _verify_at(program, question, selection, options, epsilon)
+    verdict = _verify_at(program, question, selection, options, eps)
     if verdict is None or verdict.answer is not Answer.NOT_DP:
         return None
     return _violation(verdict, question)
 
 
-def _delta(question: DecisionQuestion, epsilon: Fraction, limits: Limits) -> Enclosure | None:
-    low, high = (enclose_at(each, epsilon, _BITS, limits) for each in question.delta.bounds(_BITS))
+def _delta(question: DecisionQuestion, eps: Fraction, limits: Limits) -> Enclosure | None:
+    low, high = (enclose_at(each, eps, _BITS, limits) for each in question.delta.bounds(_BITS))
     if isinstance(low, NotEnclosed) or isinstance(high, NotEnclosed):
         return None
     one = Fraction(1)
@@ -182,7 +182,7 @@ def _delta(question: DecisionQuestion, epsilon: Fraction, limits: Limits) -> Enc
 
 
 def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
-    witness, epsilon = verdict.witness, verdict.claim.eps
+    witness, eps = verdict.witness, verdict.claim.eps
     assert witness is not None, "Not_DP has a witness"
     rows = tuple(
         ViolationRow(row.output, row.probability, row.adjacent_probability, None, None)
@@ -190,7 +190,7 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     )
     nothing = Enclosure.exact(0)
     left = sum((row.probability for row in rows), nothing)
-    factor = budget_factor(question.budget * epsilon, verdict.precision)
+    factor = eps_prv_factor(question.budget * eps, verdict.precision)
     adjacent = sum((row.adjacent_probability for row in rows), nothing)
     claimed = Enclosure.exact(verdict.claim.delta)
     # The right side is below the left one, whatever the size of e^{tε}.
@@ -198,7 +198,7 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     if factor.upper is not None:
         right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
     found = Violation(
-        witness.input, witness.adjacent, rows, epsilon, left, right, None, None, verdict.engine
+        witness.input, witness.adjacent, rows, eps, left, right, None, None, verdict.engine
     )
     if witness.argument is None:
         return found

@@ -34,7 +34,7 @@ class CountedParts:
 
     Raises:
         UserError: If a choice is no probability distribution somewhere on the interval.
-        LimitReached: If there are too many pairs, or a budget runs out.
+        LimitReached: If there are too many pairs, or a limit is reached.
     """
 
     def __init__(

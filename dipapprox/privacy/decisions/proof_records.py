@@ -19,8 +19,8 @@ def proof_of(evidence: Evidence) -> proofs.Proof:
             return proofs.NoNegativeTerm()
         case DerivativeChain():
             return proofs.DerivativesAtZero()
-        case SignAtPoint(epsilon, sign):
-            return proofs.Point(eps=epsilon, sign=1 if sign > 0 else 0)
+        case SignAtPoint(eps, sign):
+            return proofs.Point(eps=eps, sign=1 if sign > 0 else 0)
         case Factors(sign, rational_zeros, parts):
             factors = tuple([_factor(part) for part in parts])
             return proofs.Factors(

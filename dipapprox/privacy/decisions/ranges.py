@@ -27,7 +27,7 @@ def violated_ranges(
     """Return where a divergence exceeds δ, ends to about a width; None if brackets do not tell.
 
     Raises:
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
     """
     width = question.width
     bits = FIRST_BITS

@@ -54,7 +54,7 @@ class Violated:
         divergence: The difference of probabilities that exceeds δ.
         slack: δ - G times positive factors; of a δ known by brackets with the upper end: where it
             is negative the claim is violated.
-        epsilon: An ε of the interval at which it is negative.
+        eps: An ε of the interval at which it is negative.
     """
 
     divergence: Divergence
@@ -93,7 +93,7 @@ class DecisionSearch:
         """Decide divergences until all are done or one certainly violates the claim.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             Obstacle: If a distribution has no exact form.
         """
         for divergence in divergences:
@@ -132,10 +132,10 @@ class DecisionSearch:
             case Nonnegative(evidence=evidence):
                 self.decided += 1
                 self.proved.append(Proved(divergence, slack, evidence))
-            case Negative(epsilon):
+            case Negative(eps):
                 self.decided += 1
                 if self.violation is None:
-                    self.violation = Violated(divergence, slack, epsilon)
+                    self.violation = Violated(divergence, slack, eps)
                 if self.question.violations:
                     # Until they are known: a limit may be reached here.
                     self.unlocated += 1

@@ -81,7 +81,7 @@ class Signs:
         """Multiply a ratio by its denominator, so that the sign stays the same where it is defined.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
         """
         function = ratio.numerator
         for factor, exponent in ratio.denominator:
@@ -123,9 +123,9 @@ class Signs:
             raise LimitReached(found.reason)
         return found
 
-    def sign_at(self, function: ExponentialPolynomial, epsilon: Fraction) -> int:
+    def sign_at(self, function: ExponentialPolynomial, eps: Fraction) -> int:
         """Return the sign at one ε."""
-        return sign_at(function, epsilon, self.limits)
+        return sign_at(function, eps, self.limits)
 
     def negative(
         self, function: ExponentialPolynomial, width: Fraction

@@ -33,8 +33,8 @@ def check_delta(delta: Delta, signs: Signs) -> None:
             return
         found = signs.is_nonnegative(signs.numerator(high))
         match found:
-            case Negative(epsilon):
-                raise UserError(f"delta must be >= 0, but '{delta.text}' is negative at {epsilon}")
+            case Negative(eps):
+                raise UserError(f"delta must be >= 0, but '{delta.text}' is negative at {eps}")
             case Undecided(reason):
                 raise LimitReached(reason)
             case Nonnegative():

@@ -21,7 +21,7 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.pairs.divergence import budget_factor, difference_over
+from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.divergences import Divergence, Functions, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
@@ -96,15 +96,15 @@ def described(
     """
     forms = [(row.form, row.adjacent_form) for row in violation.rows]
     known = [(p, q) for p, q in forms if p is not None and q is not None]
-    epsilon = _simple_epsilon(found, question, signs, _rate(known))
-    sides = _sides(known, question, epsilon, options.limits)
+    eps = _simple_epsilon(found, question, signs, _rate(known))
+    sides = _sides(known, question, eps, options.limits)
     rows = tuple(
         replace(row, probability=p, adjacent_probability=q)
         for row, p, q in zip(violation.rows, sides.first, sides.second, strict=True)
     )
     engine = None
     if sides.reason is None:
-        engine = _checked_by(found.divergence, sides, question, epsilon, states, options)
+        engine = _checked_by(found.divergence, sides, question, eps, states, options)
     try:
         ranges = violated_ranges(found.divergence, question, signs)
     except LimitReached:
@@ -112,7 +112,7 @@ def described(
     return replace(
         violation,
         rows=rows,
-        eps=epsilon,
+        eps=eps,
         left=sides.left,
         right=sides.right,
         not_enclosed=sides.reason,
@@ -126,13 +126,13 @@ def _simple_epsilon(
 ) -> Fraction:
     """Return a simple number well inside a violated range; the known one if limits forbid."""
     try:
-        epsilon = choose_epsilon(signs.negative(found.slack, question.width), rate)
-        sign = signs.sign_at(found.slack, epsilon)
+        eps = choose_epsilon(signs.negative(found.slack, question.width), rate)
+        sign = signs.sign_at(found.slack, eps)
     except LimitReached:
         return found.eps
     if sign >= 0:
-        raise BrokenInvariant(f"a function negative on a range is not negative at {epsilon}")
-    return epsilon
+        raise BrokenInvariant(f"a function negative on a range is not negative at {eps}")
+    return eps
 
 
 def choose_epsilon(ranges: Sequence[NegativeRange], rate: Fraction = Fraction(0)) -> Fraction:
@@ -176,7 +176,7 @@ def _width(each: NegativeRange) -> tuple[bool, Fraction]:
 def _sides(
     forms: Sequence[tuple[ExponentialRatio, ExponentialRatio]],
     question: DecisionQuestion,
-    epsilon: Fraction,
+    eps: Fraction,
     limits: Limits,
 ) -> Sides:
     """Enclose both sides so well that they are apart, if the last precision suffices."""
@@ -187,18 +187,18 @@ def _sides(
     )
     unknown = (UNIT,) * len(forms)
     sides = Sides(unknown, unknown)
-    reason = f"they are too close, too small or too large at eps = {epsilon}"
+    reason = f"they are too close, too small or too large at eps = {eps}"
     try:
         for bits in _BITS:
             first, second = (
-                tuple(_probability(enclose_at(form[side], epsilon, bits, limits)) for form in forms)
+                tuple(_probability(enclose_at(form[side], eps, bits, limits)) for form in forms)
                 for side in (0, 1)
             )
             sides = Sides(first, second)
             low, high = question.delta.bounds(bits)
-            below, above = (enclose_at(each, epsilon, bits, limits) for each in (low, high))
-            left = enclose_at(left_form, epsilon, bits, limits)
-            right = enclose_at(right_form + high, epsilon, bits, limits)
+            below, above = (enclose_at(each, eps, bits, limits) for each in (low, high))
+            left = enclose_at(left_form, eps, bits, limits)
+            right = enclose_at(right_form + high, eps, bits, limits)
             if (
                 isinstance(below, NotEnclosed)
                 or isinstance(above, NotEnclosed)
@@ -225,14 +225,14 @@ def _checked_by(
     divergence: Divergence,
     sides: Sides,
     question: DecisionQuestion,
-    epsilon: Fraction,
+    eps: Fraction,
     states: FinalStates,
     options: Options,
 ) -> str | None:
     """Let the engines of `verify` evaluate the same pair; None if they come to no end."""
     options = replace(options, limits=options.limits.ending_within(_SECONDS))
     try:
-        probabilities = open_probabilities(states, epsilon, options)
+        probabilities = open_probabilities(states, eps, options)
         for bits in _ENGINE_BITS:
             first, second = probabilities.distributions(divergence.pair, bits)
             if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
@@ -241,7 +241,7 @@ def _checked_by(
             for ours, theirs in zip((*sides.first, *sides.second), found, strict=True):
                 if not ours.meets(theirs):
                     raise BrokenInvariant("an exact probability lies outside an engine's enclosure")
-            factor = budget_factor(question.budget * epsilon, bits)
+            factor = eps_prv_factor(question.budget * eps, bits)
             if factor.upper is None:
                 return None
             difference = difference_over(divergence.outputs, first, second, factor)

@@ -19,7 +19,7 @@ from dipapprox.numerics import intervals
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined
-from dipapprox.pairs.divergence import Factor, budget_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
@@ -169,7 +169,7 @@ def _factors(lower: Point, upper: Point, eps_prv: Jet, width: Fraction) -> Itera
 
 def _factor(eps_prv: Enclosure) -> Factor:
     return Factor(
-        budget_factor(eps_prv.lower, BITS).lower, budget_factor(eps_prv.upper, BITS).upper
+        eps_prv_factor(eps_prv.lower, BITS).lower, eps_prv_factor(eps_prv.upper, BITS).upper
     )
 
 

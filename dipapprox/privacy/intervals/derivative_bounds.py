@@ -1,7 +1,7 @@
-"""Final states in, bounds of p' and p'' out: how fast probabilities can move with epsilon.
+"""Final states in, bounds of p' and p'' out: how fast probabilities can move with eps.
 
 Fix an input row. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's probability is the
-measure of an event. Two views of it make epsilon move only the law of the samples:
+measure of an event. Two views of it make eps move only the law of the samples:
 
 Scaling. The event is fixed in x, the law is rescaled. With theta = log eps and scale a eps^k the
 log-density moves at the rate s = k (z² - 1) for a Gaussian, k (|z| - 1) for a Laplace sample, so

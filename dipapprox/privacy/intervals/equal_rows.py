@@ -1,6 +1,6 @@
-"""Pairs of inputs whose distributions are equal for every epsilon: nothing tells them apart.
+"""Pairs of inputs whose distributions are equal for every eps: nothing tells them apart.
 
-Two inputs with the same canonical events at one epsilon have equal distributions there. What makes
+Two inputs with the same canonical events at one eps have equal distributions there. What makes
 events canonical (`events`) are permutations of samples, affine changes and sums of Gaussians, and
 all of these go along when all scales are multiplied by one number. So if the scales of all samples
 that are compared are multiples of one power of eps, and no weight of a choice depends on eps (what
@@ -24,7 +24,7 @@ _BLOCK = 4096
 
 
 def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> PairList:
-    """Leave out pairs with equal distributions at every epsilon, as far as that is seen.
+    """Leave out pairs with equal distributions at every eps, as far as that is seen.
 
     Raises:
         LimitReached: If the limits run out.

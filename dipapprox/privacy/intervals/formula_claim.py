@@ -1,6 +1,6 @@
-"""Claims that vary with epsilon: (eps_prv, delta) as formulas, evaluated rigorously.
+"""Claims that vary with eps: (eps_prv, delta) as formulas, evaluated rigorously.
 
-Over one epsilon a formula gives an enclosure of the claimed number, over an interval a jet. What
+Over one eps a formula gives an enclosure of the claimed number, over an interval a jet. What
 is no claim anywhere in the interval is the user's error: eps_prv below 0, delta outside [0, 1], a
 formula without a value. Where intervals cannot tell, an eps_prv or delta that touches its bound
 is let through: the verdicts rest on enclosures of the same formula and stay right even for a
@@ -43,16 +43,16 @@ class FormulaClaim:
     eps_prv_text: str
     delta_text: str
 
-    def at(self, epsilon: Fraction, bits: int) -> tuple[Enclosure, Enclosure]:
-        """Enclose eps_prv and delta at one epsilon; exact where the formulas are rational.
+    def at(self, eps: Fraction, bits: int) -> tuple[Enclosure, Enclosure]:
+        """Enclose eps_prv and delta at one eps; exact where the formulas are rational.
 
         Raises:
             SourceError: If a formula has no value there.
         """
         try:
-            eps_prv, delta = self._jets(epsilon, epsilon, bits)
+            eps_prv, delta = self._jets(eps, eps, bits)
         except Undefined as undefined:
-            raise _undefined(undefined, epsilon) from None
+            raise _undefined(undefined, eps) from None
         return eps_prv.value, delta.value
 
     def over(self, lower: Fraction, upper: Fraction) -> tuple[Jet, Jet]:
@@ -64,11 +64,11 @@ class FormulaClaim:
         return self._jets(lower, upper, BITS)
 
     def check(self, lower: Fraction, upper: Fraction) -> None:
-        """Make sure that there is a claim for every epsilon of an interval.
+        """Make sure that there is a claim for every eps of an interval.
 
         Raises:
             UserError: If a formula has no value, the eps_prv is negative or delta is outside
-                [0, 1] for some epsilon, or if values cannot be shown to exist.
+                [0, 1] for some eps, or if values cannot be shown to exist.
         """
         pieces = [(lower, upper, 0)]
         done = 0
@@ -91,22 +91,21 @@ class FormulaClaim:
             if not last:
                 pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
 
-    def _check_range(self, epsilon: Fraction, eps_prv: Enclosure, delta: Enclosure) -> None:
+    def _check_range(self, eps: Fraction, eps_prv: Enclosure, delta: Enclosure) -> None:
         if eps_prv.upper < 0:
             raise UserError(
                 f"eps_prv must be >= 0, but '{self.eps_prv_text}' is {_text(eps_prv)} at "
-                f"eps = {epsilon}"
+                f"eps = {eps}"
             )
         if delta.upper < 0 or delta.lower > 1:
             raise UserError(
-                f"delta must be in [0, 1], but '{self.delta_text}' is {_text(delta)} at "
-                f"eps = {epsilon}"
+                f"delta must be in [0, 1], but '{self.delta_text}' is {_text(delta)} at eps = {eps}"
             )
 
     def _jets(self, lower: Fraction, upper: Fraction, bits: int) -> tuple[Jet, Jet]:
-        epsilon = eps_jet(lower, upper)
-        delta = evaluate(self.delta, {"eps": epsilon}, bits)
-        return evaluate(self.eps_prv, {"eps": epsilon, "delta": delta}, bits), delta
+        eps = eps_jet(lower, upper)
+        delta = evaluate(self.delta, {"eps": eps}, bits)
+        return evaluate(self.eps_prv, {"eps": eps, "delta": delta}, bits), delta
 
 
 def _undefined(undefined: Undefined, near: Fraction) -> SourceError:

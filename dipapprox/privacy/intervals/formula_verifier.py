@@ -1,4 +1,4 @@
-"""Claims by formulas at one epsilon: irrational numbers, proved through rational ones.
+"""Claims by formulas at one eps: irrational numbers, proved through rational ones.
 
 A claim is stronger the smaller eps_prv and delta are. So a proof for lower bounds of both proves
 the claim, and a violation of upper bounds refutes it. The bounds are closer than any precision that
@@ -14,7 +14,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
-from dipapprox.pairs.divergence import budget_factor
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
@@ -29,29 +29,29 @@ _GUARD_BITS = 64
 def verify_formula(
     program: Program,
     claim: FormulaClaim,
-    epsilon: Fraction,
+    eps: Fraction,
     selection: PairSelection,
     options: Options,
     progress: Progress = silent,
 ) -> Verdict:
-    """Decide a claim at one epsilon; the answers mean what they mean in `verify`.
+    """Decide a claim at one eps; the answers mean what they mean in `verify`.
 
     Raises:
-        UserError: If there is no claim at `epsilon`, or `verify` finds fault with its arguments.
+        UserError: If there is no claim at `eps`, or `verify` finds fault with its arguments.
     """
-    if epsilon <= 0:
-        raise UserError(f"eps must be > 0, got {epsilon}")
-    claim.check(epsilon, epsilon)
-    eps_prv, delta = claim.at(epsilon, options.max_precision + _GUARD_BITS)
-    strong = Claim(epsilon, _inside(delta, claim.delta_text), _inside(eps_prv, claim.eps_prv_text))
-    weak = Claim(epsilon, min(delta.upper, Fraction(1)), eps_prv.upper)
+    if eps <= 0:
+        raise UserError(f"eps must be > 0, got {eps}")
+    claim.check(eps, eps)
+    eps_prv, delta = claim.at(eps, options.max_precision + _GUARD_BITS)
+    strong = Claim(eps, _inside(delta, claim.delta_text), _inside(eps_prv, claim.eps_prv_text))
+    weak = Claim(eps, min(delta.upper, Fraction(1)), eps_prv.upper)
     verdict = _by_bounds(program, strong, weak, selection, options, progress)
     if not eps_prv.width and not delta.width:
         return verdict
     slack = _slack(eps_prv)
     growth = None
     if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and eps_prv.width:
-        values = {"eps": epsilon} if delta.width else {"eps": epsilon, "delta": delta.lower}
+        values = {"eps": eps} if delta.width else {"eps": eps, "delta": delta.lower}
         growth = growth_of(claim.eps_prv, values)
     if growth is not None:
         strong, weak = (Claim(each.eps, each.delta, growth) for each in (strong, weak))
@@ -112,7 +112,7 @@ def _inside(value: Enclosure, text: str) -> Fraction:
 def _slack(eps_prv: Enclosure) -> Fraction:
     """Bound how much delta_{u,u'} changes with the eps_prv: by at most that of e^eps_prv."""
     bits = _GUARD_BITS
-    high = budget_factor(eps_prv.upper, bits).upper
+    high = eps_prv_factor(eps_prv.upper, bits).upper
     # Between the bounds e^b grows by at most e^upper times their distance (mean value theorem).
     return Fraction(1) if high is None else min(high * eps_prv.width, Fraction(1))
 

@@ -1,4 +1,4 @@
-"""A cheap attempt to refute a claim on an interval: the verifier of one epsilon, at a few of them.
+"""A cheap attempt to refute a claim on an interval: the verifier of one eps, at a few of them.
 
 It stops at the first violating pair and knows programs with astronomically many pairs, where the
 subdivision of the interval has to list them all. It proves nothing about the interval but Not_DP.
@@ -25,14 +25,14 @@ _FEW_PAIRS = 256
 """So few pairs are evaluated at both ends by the subdivision just as fast."""
 
 _SECONDS = 3.0
-"""Most for one epsilon; of a time limit, never more than an eighth of what is left."""
+"""Most for one eps; of a time limit, never more than an eighth of what is left."""
 
 
 def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[Fraction, ...]:
     """Choose the epsilons to try.
 
     Args:
-        lower: The least epsilon, > 0.
+        lower: The least eps, > 0.
         upper: The greatest, > `lower`.
         pairs: How many there are; None if that is not known.
 
@@ -58,10 +58,10 @@ def refute(
     Raises:
         KeyboardInterrupt: If the user stops a trial.
     """
-    for epsilon in epsilons:
+    for eps in epsilons:
         short = replace(options, limits=_share(options.limits))
         try:
-            verdict = verify_formula(program, claim, epsilon, selection, short)
+            verdict = verify_formula(program, claim, eps, selection, short)
         except UserError:  # a budget of about 0, say: nothing that refutes the claim
             continue
         if verdict.interrupted:

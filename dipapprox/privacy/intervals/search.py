@@ -33,7 +33,7 @@ from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 
 Tables = Callable[[Fraction, Sequence[InputRow], int], Bounds]
-"""Probabilities of many rows at one epsilon, at most 2**-bits wide if possible."""
+"""Probabilities of many rows at one eps, at most 2**-bits wide if possible."""
 
 Progress = Callable[[int, int | None], None]
 """Told the decided thousandths of the interval, and 1000."""
@@ -60,7 +60,7 @@ class IntervalSearch:
     """One run; the fields after `limits` are valid whenever it ends.
 
     Attributes:
-        lower: The least epsilon, > 0.
+        lower: The least eps, > 0.
         upper: The greatest, > `lower`.
         ladder: Bits to ask for, ascending; at least one.
         left: Cells neither proved nor given up, a heap: (-excess, number, cell).
@@ -100,12 +100,12 @@ class IntervalSearch:
         """Decide the interval as far as possible.
 
         Raises:
-            LimitReached: If a budget runs out.
+            LimitReached: If a limit is reached.
             BrokenInvariant: If bounds contradict each other.
         """
         ends = []
-        for epsilon in (self.lower, self.upper):
-            ends.append(self._point(epsilon))
+        for eps in (self.lower, self.upper):
+            ends.append(self._point(eps))
             if self.violation is not None:
                 return
         self._sort([self._cell(*ends)])
@@ -167,9 +167,9 @@ class IntervalSearch:
         return None
 
     def _share(self, cell: Cell) -> Fraction:
-        """Return the length of a cell relative to its epsilon, by that of the whole interval.
+        """Return the length of a cell relative to its eps, by that of the whole interval.
 
-        Relative, as what an epsilon does to a program scales with it: in [1e-6, 50] a cell at the
+        Relative, as what an eps does to a program scales with it: in [1e-6, 50] a cell at the
         lower end is as wide as one at the upper end if the ratios of their ends are the same.
         """
         whole = (self.upper - self.lower) / self.upper
@@ -194,12 +194,12 @@ class IntervalSearch:
             else:
                 heapq.heappush(self.left, (-cell.excess, self.sorted, cell))
 
-    def _point(self, epsilon: Fraction) -> Point:
+    def _point(self, eps: Fraction) -> Point:
         """Compare the claim with probabilities; tiny ones may need more bits than the first."""
         for bits in self.ladder:
             self.bits = max(self.bits, bits)
-            table = self._table(epsilon, bits)
-            point = make_point(epsilon, table, self.claim, self.pairs, self.limits)
+            table = self._table(eps, bits)
+            point = make_point(eps, table, self.claim, self.pairs, self.limits)
             if point.violated or point.holds or point.resolved or table.obstacle is not None:
                 break
         self.points += 1
@@ -209,12 +209,12 @@ class IntervalSearch:
             self.violation = point
         return point
 
-    def _table(self, epsilon: Fraction, bits: int) -> Bounds:
+    def _table(self, eps: Fraction, bits: int) -> Bounds:
         rows = self.pairs.rows
         if not rows:
             return Bounds(np.empty((0, 0)), np.empty((0, 0)))
         blocks = [
-            self.tables(epsilon, rows[start : start + _BLOCK], bits)
+            self.tables(eps, rows[start : start + _BLOCK], bits)
             for start in range(0, len(rows), _BLOCK)
         ]
         known = [block.impossible for block in blocks if block.impossible is not None]

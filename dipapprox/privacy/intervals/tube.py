@@ -11,7 +11,7 @@ rates of `derivative_bounds` bound |p'| <= f(p) and |p''| <= s(p) by affine, non
    2 t (1 - t) w l off its chord at the place t in [0, 1], one whose derivative has Lipschitz
    constant l at most t (1 - t) w²/2 l.
 
-Now let E >= L for a function L >= 0 that is affine in eps, E = e^budget. For one pair and output
+Now let E >= L for a function L >= 0 that is affine in eps, E = e^eps_prv. For one pair and output
 
     p_u - E p_u' <= p_u - L p_u' <= chord(p_u) + r_u - L (chord(p_u') - r_u')
                  <= chord(p_u) + r_u - chord(L p_u') + (dL dp_u')+ / 4 + max(L) r_u',

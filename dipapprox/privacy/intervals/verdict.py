@@ -56,9 +56,9 @@ class IntervalVerdict(RunResult):
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `verify --json`: those of one eps, and what an interval adds."""
-        witness = epsilon = None
+        witness = eps = None
         if self.violation is not None:
-            epsilon = str(self.violation.claim.eps)
+            eps = str(self.violation.claim.eps)
             witness = self.violation.witness_fields()
         return {
             **self.run.header(),
@@ -68,8 +68,8 @@ class IntervalVerdict(RunResult):
             "verdict": self.answer.value,
             **self.run.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
-            "eps_witness": epsilon,
-            "witness": None if witness is None else {"eps": epsilon, **witness},
+            "eps_witness": eps,
+            "witness": None if witness is None else {"eps": eps, **witness},
             "remaining": [[str(low), str(high)] for low, high in self.remaining],
             "points": self.points,
             **self.run.footer(),

@@ -40,7 +40,7 @@ from dipapprox.semantics.state import FinalStates
 
 
 class _Probabilities:
-    """Probabilities at any epsilon; the source of the latest one is kept for its next block."""
+    """Probabilities at any eps; the source of the latest one is kept for its next block."""
 
     def __init__(self, states: FinalStates, options: Options) -> None:
         self._states = states
@@ -48,10 +48,10 @@ class _Probabilities:
         self._latest: tuple[Fraction, BulkSource] | None = None
         self.engine = options.engine.value
 
-    def __call__(self, epsilon: Fraction, rows: Sequence[InputRow], bits: int) -> Bounds:
-        if self._latest is None or self._latest[0] != epsilon:
-            source = open_probabilities(self._states, epsilon, self._options)
-            self._latest = epsilon, source
+    def __call__(self, eps: Fraction, rows: Sequence[InputRow], bits: int) -> Bounds:
+        if self._latest is None or self._latest[0] != eps:
+            source = open_probabilities(self._states, eps, self._options)
+            self._latest = eps, source
             self.engine = source.name
         return self._latest[1].table(rows, bits)
 
@@ -66,21 +66,21 @@ def verify_interval(
     options: Options,
     progress: Progress = silent,
 ) -> IntervalVerdict:
-    """Decide whether a claim holds for every epsilon in [lower, upper].
+    """Decide whether a claim holds for every eps in [lower, upper].
 
     DP and Not_DP are proved; limits, an interrupt (Ctrl-C) or a broken invariant give Unknown.
 
     Args:
         program: The program.
-        claim: What is claimed at each epsilon.
-        lower: The least epsilon, > 0.
-        upper: The greatest epsilon, > `lower`.
+        claim: What is claimed at each eps.
+        lower: The least eps, > 0.
+        upper: The greatest eps, > `lower`.
         selection: Ordered pairs to check, everywhere.
         options: How to compute; the limits hold for the whole interval.
         progress: Told the decided thousandths of the interval.
 
     Raises:
-        UserError: If the interval is empty, there is no claim at some epsilon of it, some choice of
+        UserError: If the interval is empty, there is no claim at some eps of it, some choice of
             the program is no probability distribution there, or the adjacency does not suit the
             inputs.
     """
@@ -108,7 +108,7 @@ def verify_interval(
             check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
             violation = refute(program, claim, tried, selection, options)
             if violation is None and count is not None and count > MOST_PAIRS:
-                where = ", ".join(str(epsilon) for epsilon in tried)
+                where = ", ".join(str(eps) for eps in tried)
                 raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
             if violation is None:
                 tables = _Probabilities(states, options)
@@ -131,7 +131,7 @@ def verify_interval(
                     search.nothing_to_do()
                 critical = search.critical()
                 if search.violation is None and search.obstacle is None and critical is not None:
-                    # What is beyond doubles is not beyond the verifier of one epsilon.
+                    # What is beyond doubles is not beyond the verifier of one eps.
                     violation = refute(program, claim, (critical.eps,), selection, options)
     except BrokenInvariant as broken:
         search = None
@@ -194,6 +194,6 @@ def verify_interval(
 def _witness(
     program: Program, claim: FormulaClaim, search: IntervalSearch, point: Point, options: Options
 ) -> Verdict:
-    """Let the verifier of one epsilon confirm a violation, and lay out its witness."""
+    """Let the verifier of one eps confirm a violation, and lay out its witness."""
     pair = search.pairs.pair(point.worst)
     return verify_formula(program, claim, point.eps, OrderedPairs((pair,)), options)

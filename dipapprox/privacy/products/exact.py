@@ -55,15 +55,15 @@ class ExactProduct:
 
     Args:
         product: The program.
-        epsilon: Where it runs; None for all epsilon > 0.
+        eps: Where it runs; None for all eps > 0.
         limits: Asked throughout.
     """
 
-    def __init__(self, product: ProductProgram, epsilon: Fraction | None, limits: Limits) -> None:
+    def __init__(self, product: ProductProgram, eps: Fraction | None, limits: Limits) -> None:
         self._program = product
         self._limits = limits
-        self._epsilon = epsilon
-        self._sources = [ExactDistributions(each, epsilon, limits) for each in product.states]
+        self._eps = eps
+        self._sources = [ExactDistributions(each, eps, limits) for each in product.states]
         self._numbers: dict[_Kind, Kind] = {}
         self._kinds: list[_Kind] = []
         self._named: list[tuple[Pair, list[Term] | NotEnclosed]] = []
@@ -80,7 +80,7 @@ class ExactProduct:
             assert isinstance(obstacle, NotEnclosed)
             self.obstacle = self.obstacle or obstacle
             return None
-        if self._epsilon is not None:
+        if self._eps is not None:
             p, q = (tuple(each.at(Fraction(1)) for each in own) for own in (p, q))
         if p == q:
             return None
@@ -149,7 +149,7 @@ class ExactProductPairs:
     """Decides pairs of a product by their closed forms; see `search.ExactPairs`.
 
     Args:
-        source: At the claim's epsilon.
+        source: At the claim's eps.
         claim: Gives budget and delta.
         limits: Asked throughout.
     """
@@ -207,11 +207,11 @@ def _scaled(term: Term, factor: int) -> Term:
 
 
 def open_exact_product(
-    product: ProductProgram, epsilon: Fraction, options: Options
+    product: ProductProgram, eps: Fraction, options: Options
 ) -> ExactProduct | None:
     """Open the closed forms of a product; None if the options forbid it or none can exist."""
     samples = (sample for states in product.states for sample in states.samples)
     gaussian = any(sample.family.is_gaussian for sample in samples)
     if gaussian or not options.compares_exactly:
         return None
-    return ExactProduct(product, epsilon, options.limits)
+    return ExactProduct(product, eps, options.limits)

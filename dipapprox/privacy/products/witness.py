@@ -27,7 +27,7 @@ def product_witness(
 
     Args:
         losses: Of the program.
-        attempt: Its delta encloses that of the set of all outputs of a ratio above e^budget.
+        attempt: Its delta encloses that of the set of all outputs of a ratio above e^eps_prv.
         delta: What is claimed, if a violation is to be shown.
     """
     listed = _listed(losses, attempt, delta)
@@ -53,7 +53,7 @@ def product_witness(
 
 
 def exceeding(losses: Losses, pair: Pair, factor: Factor, bits: int) -> Iterator[WitnessRow]:
-    """Yield outputs that are certainly more than e^budget times as likely, likely ones first."""
+    """Yield outputs that are certainly more than e^eps_prv times as likely, likely ones first."""
     for each in islice(losses.source.likeliest(*pair, bits), MOST_LISTED):
         row = WitnessRow(*each)
         if factor.upper is None and row.adjacent_probability.upper:

@@ -1,10 +1,10 @@
 """The least noise that meets a target: between which program epsilons a claim starts to fail.
 
-Let P(e) be the least eps_prv that the program needs at delta when it is run with epsilon = e. The
+Let P(e) be the least eps_prv that the program needs at delta when it is run with eps = e. The
 claim (eps_prv, delta) holds at e exactly if P(e) <= eps_prv. Usually P grows with e, and is nearly
 proportional to it; so
 
-    bracket:  from e, go to about e * eps_prv / P(e), beyond it, until one epsilon is certified
+    bracket:  from e, go to about e * eps_prv / P(e), beyond it, until one eps is certified
               and a larger one is refuted
     narrow:   guess the crossing on the line through the ends, query a little to the side of it
               where the last answer was not; halve the bracket when that does not shrink it
@@ -23,7 +23,7 @@ from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection
-from dipapprox.pairs.divergence import Factor, budget_factor, difference_over
+from dipapprox.pairs.divergence import Factor, difference_over, eps_prv_factor
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim
@@ -79,10 +79,10 @@ def calibrate(
     width: Fraction = DEFAULT_WIDTH,
     progress: Progress = silent,
 ) -> Calibration:
-    """Find a program epsilon at which a claim is certified, and a slightly larger one where not.
+    """Find a program eps at which a claim is certified, and a slightly larger one where not.
 
     Args:
-        program: Run at varying epsilon.
+        program: Run at varying eps.
         eps_prv: The claimed eps_prv, >= 0.
         delta: The claimed delta, in [0, 1].
         selection: Which pairs.
@@ -100,26 +100,26 @@ def calibrate(
     executed = select_parts(program, selection, options.merge, options.limits) or execute(
         program, options.merge, options.limits
     )
-    # Far below the width of epsilon: the eps_prv is about proportional to it.
+    # Far below the width of eps: the eps_prv is about proportional to it.
     question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(eps_prv, width))
-    claimed = budget_factor(eps_prv, _WITNESS_BITS)
+    claimed = eps_prv_factor(eps_prv, _WITNESS_BITS)
     last: list[LeastEpsPrv] = []
 
-    def query(epsilon: Fraction) -> Certified | Refuted | None:
-        profiler = Profiler(executed, epsilon, selection, options)
+    def query(eps: Fraction) -> Certified | Refuted | None:
+        profiler = Profiler(executed, eps, selection, options)
         found = profiler.least_eps_prv(question)
         last[:] = [found]
         needed = found.eps_prv_enclosure
         if needed.upper is not None and needed.upper <= eps_prv:
-            return Certified(epsilon, needed)
+            return Certified(eps, needed)
         if needed.lower is None or needed.lower > eps_prv:
-            return Refuted(epsilon, needed, _at(found.witness, claimed, profiler.details))
+            return Refuted(eps, needed, _at(found.witness, claimed, profiler.details))
         return None
 
     search = _Search(query, eps_prv, width, progress)
     reason = search.run()
     if not last:
-        raise BrokenInvariant("a calibration tried no epsilon")
+        raise BrokenInvariant("a calibration tried no eps")
     return Calibration(
         run=replace(last[-1].run, seconds=options.limits.elapsed(), reason=reason),
         eps_prv=eps_prv,
@@ -195,7 +195,7 @@ class _Search:
                 return f"the claim is not decided near eps = {float(place):.10g}"
             if self.bracket.lower is not None and self.bracket.upper is not None:
                 low, high = self._ends()
-                # A certified epsilon above a refuted one: P is not monotone. Keep what fits.
+                # A certified eps above a refuted one: P is not monotone. Keep what fits.
                 if low < high:
                     return None
                 self.bracket = _Bracket(upper=None, lower=self.bracket.lower)
@@ -236,8 +236,8 @@ class _Search:
         """Query near a place: where the claim is critical, a little aside."""
         for nudge in range(_NUDGES):
             aside = place + (high - place) * Fraction(nudge, 8 * _NUDGES)
-            epsilon = _short(aside, self._width, low, high)
-            answer = self._query(epsilon)
+            eps = _short(aside, self._width, low, high)
+            answer = self._query(eps)
             self.queries += 1
             self._progress(self.queries, None)
             if answer is not None:

@@ -41,13 +41,13 @@ class Refuted:
 
 @dataclass(frozen=True, slots=True)
 class Calibration(RunResult):
-    """A certified epsilon and a larger, refuted one next to it.
+    """A certified eps and a larger, refuted one next to it.
 
     Attributes:
         run: The program, and how it was computed; `reason` is why the distance is too large.
         width: What was asked of the distance, relative to the refuted end.
-        certified: None if no such epsilon was found.
-        refuted: None if no such epsilon was found.
+        certified: None if no such eps was found.
+        refuted: None if no such eps was found.
         queries: Epsilons tried.
     """
 

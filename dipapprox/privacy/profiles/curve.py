@@ -24,12 +24,12 @@ from dipapprox.language.values import exact_rational
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Factor, budget_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.privacy.profiles.details import PairDetails
 
 MOST_POINTS = 100_000
-LARGEST_BUDGET = Fraction(1_000)
+LARGEST_EPS_PRV = Fraction(1_000)
 """Points lie at budgets up to this."""
 
 _BITS = 44
@@ -98,7 +98,7 @@ class Envelope:
         left = bisect_right(self.points, eps_prv, key=_eps_prv) - 1
         if self.points[left].eps_prv == eps_prv:
             return self.points[left].delta
-        return self._between(left, budget_factor(eps_prv, _FACTOR_BITS))
+        return self._between(left, eps_prv_factor(eps_prv, _FACTOR_BITS))
 
     def gap(self, left: int) -> Fraction:
         """Bound the distance between the envelopes from point `left` to the next one.
@@ -151,7 +151,7 @@ class Envelope:
 
 def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
     """Certify the profile at budgets (ascending, at least two) and between them."""
-    factors = [budget_factor(eps_prv, _FACTOR_BITS) for eps_prv in budgets]
+    factors = [eps_prv_factor(eps_prv, _FACTOR_BITS) for eps_prv in budgets]
     found = maxima.largest(factors)
     points = []
     for eps_prv, factor, each in zip(budgets, factors, found, strict=True):
@@ -177,11 +177,11 @@ def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
         UserError: If the range is empty or reversed, or the count is out of range.
     """
     if low < 0:
-        raise UserError(f"the curve's budgets must be >= 0, got {low}")
+        raise UserError(f"the curve's eps_prv must be >= 0, got {low}")
     if high <= low:
         raise UserError(f"the curve's range must be LO < HI, got {low}:{high}")
-    if high > LARGEST_BUDGET:
-        raise UserError(f"the curve's budgets must be at most {LARGEST_BUDGET}, got {high}")
+    if high > LARGEST_EPS_PRV:
+        raise UserError(f"the curve's eps_prv must be at most {LARGEST_EPS_PRV}, got {high}")
     if not isinstance(count, int) or not 2 <= count <= MOST_POINTS:
         raise UserError(f"a curve has 2 to {MOST_POINTS} points, got {count}")
     return tuple(low + (high - low) * k / (count - 1) for k in range(count))

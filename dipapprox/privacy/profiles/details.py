@@ -18,14 +18,14 @@ from dipapprox.privacy.verdict import Witness, WitnessRow
 
 @dataclass(frozen=True, slots=True)
 class ExcessSet:
-    """A set S of outputs that are likely to be more than e^budget times as likely under u.
+    """A set S of outputs that are likely to be more than e^eps_prv times as likely under u.
 
     Attributes:
         first: At most p(S).
         second: At least q(S).
         outputs: The outputs in S, or examples of them.
         at_least: None if these are all; else how many there are, at least.
-        possible: Whether p(S) may exceed e^budget q(S).
+        possible: Whether p(S) may exceed e^eps_prv q(S).
     """
 
     first: Fraction

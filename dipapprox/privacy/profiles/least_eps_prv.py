@@ -21,7 +21,7 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maxima import Maxima
-from dipapprox.pairs.maximum import Budget, Maximum
+from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.refinement import refined
 from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
@@ -128,6 +128,6 @@ def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
     return Fraction(-(-value.numerator * unit // value.denominator), unit)
 
 
-def _exactly(factor: Fraction) -> Budget:
+def _exactly(factor: Fraction) -> FactorAt:
     """A factor that is known exactly, whatever the bits."""
     return lambda _bits: Factor(factor, factor)

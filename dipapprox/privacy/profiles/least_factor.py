@@ -1,6 +1,6 @@
-"""One pair's privacy profile, solved exactly for the budget.
+"""One pair's privacy profile, solved exactly for eps_prv.
 
-With E = e^budget, p and q the distributions of u and u',
+With E = e^eps_prv, p and q the distributions of u and u',
 
     delta_{u,u'}(E) = max over sets S of outputs of p(S) - E q(S),
 

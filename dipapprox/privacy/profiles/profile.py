@@ -68,11 +68,11 @@ _WIDE = Fraction(1, 10**6)
 
 
 class Profiler:
-    """Answers questions about one program at one epsilon; see `profile`.
+    """Answers questions about one program at one eps; see `profile`.
 
     Args:
         executed: The program's final states, or those of its independent parts.
-        epsilon: Where it runs.
+        eps: Where it runs.
         selection: Which pairs.
         options: How to compute.
         progress: Told about budgets done.
@@ -85,12 +85,12 @@ class Profiler:
     def __init__(
         self,
         executed: FinalStates | ProductProgram,
-        epsilon: Fraction,
+        eps: Fraction,
         selection: PairSelection,
         options: Options,
         progress: Progress = silent,
     ) -> None:
-        self._options, self._eps = options, epsilon
+        self._options, self._eps = options, eps
         self._selection = selection
         program = executed.program
         ladder = precisions(options.precision, options.max_precision)
@@ -99,7 +99,7 @@ class Profiler:
         self._states: FinalStates | None = None
         self._source: OutputProbabilities | ProductSource
         if isinstance(executed, ProductProgram):
-            self._source = open_product_source(executed, epsilon, options)
+            self._source = open_product_source(executed, eps, options)
             losses = Losses(self._source, selection, options.limits)
             pairs = count_selected(program, selection)
             together = ProductPairs(losses, None, pairs)
@@ -109,7 +109,7 @@ class Profiler:
             self.details = ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
         else:
-            self._source = source = open_probabilities(executed, epsilon, options)
+            self._source = source = open_probabilities(executed, eps, options)
             self.maxima = Maxima.of(executed, source, selection, ladder, options.limits, progress)
             self.details = ListedDetails(self.maxima.rows, executed.outputs())
             self._states = executed
@@ -240,27 +240,27 @@ class Profiler:
 @sound_arithmetic()
 def profile(
     program: Program,
-    epsilon: Fraction,
+    eps: Fraction,
     question: Question,
     selection: PairSelection,
     options: Options,
     progress: Progress = silent,
 ) -> ProfileAnswer:
-    """Answer a question about the privacy profile of a program at one epsilon.
+    """Answer a question about the privacy profile of a program at one eps.
 
     Raises:
-        UserError: If `epsilon` <= 0 or the program's adjacency does not suit its inputs.
+        UserError: If `eps` <= 0 or the program's adjacency does not suit its inputs.
         LimitReached: If a limit of `options` is reached.
         BrokenInvariant: If enclosures contradict each other.
     """
-    if epsilon <= 0:
-        raise UserError(f"eps must be > 0, got {epsilon}")
+    if eps <= 0:
+        raise UserError(f"eps must be > 0, got {eps}")
     executed: FinalStates | ProductProgram | None = None
     if not isinstance(question, AtOrders):
         executed = select_parts(program, selection, options.merge, options.limits)
     if executed is None:
         executed = execute(program, options.merge, options.limits)
-    profiler = Profiler(executed, epsilon, selection, options, progress)
+    profiler = Profiler(executed, eps, selection, options, progress)
     match question:
         case AtEpsPrv():
             return profiler.least_delta(question)

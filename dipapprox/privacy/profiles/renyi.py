@@ -56,7 +56,7 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
         width: Wanted of the bounds; what comes back is proved even if wider.
 
     Raises:
-        LimitReached: If a budget runs out, or there are too many pairs.
+        LimitReached: If a limit is reached, or there are too many pairs.
     """
     arrays = maxima.gone_through()
     lower, attaining = -inf, None

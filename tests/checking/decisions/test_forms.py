@@ -193,21 +193,21 @@ def test_sums_of_quotients_have_one_form(
 ) -> None:
     """The run's and the check's numerators agree, whatever factors a denominator came with."""
     multiplier = E(1) - E(2, rate=rate)
-    epsilon, limits = Fraction(9, 7), Limits()
+    eps, limits = Fraction(9, 7), Limits()
     bottoms = [bottom for _, bottom in parts]
-    assume(all(sign_at(bottom, epsilon, limits) for bottom in bottoms))
+    assume(all(sign_at(bottom, eps, limits) for bottom in bottoms))
     own = numerator_of_sum([(multiplier, lowest_terms(*part)) for part in parts])
-    sign = sign_at(own.bottom, epsilon, limits)
+    sign = sign_at(own.bottom, eps, limits)
     one = ExponentialRatio.of(bottoms[0], {bottoms[0]: 1})
     ratios = [ExponentialRatio.of(t, {b: 1}) * one for t, b in parts]
-    theirs = of_run([(multiplier, lowest_of_run(each)) for each in ratios], epsilon, limits)
+    theirs = of_run([(multiplier, lowest_of_run(each)) for each in ratios], eps, limits)
     assert canonical(own.top.scaled(sign)) == canonical(theirs)
     # Σ multiplier * t / b times all denominators has the same zeros and signs.
     total = exponential_sum(
         multiplier * t * (bottoms[1 - k] if len(parts) > 1 else ONE)
         for k, (t, _) in enumerate(parts)
     )
-    expected = sign_at(total, epsilon, limits)
+    expected = sign_at(total, eps, limits)
     for bottom in bottoms:
-        expected *= sign_at(bottom, epsilon, limits)
-    assert sign_at(theirs, epsilon, limits) == expected
+        expected *= sign_at(bottom, eps, limits)
+    assert sign_at(theirs, eps, limits) == expected

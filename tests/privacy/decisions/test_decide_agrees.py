@@ -61,25 +61,25 @@ OUTSIDE = Options(engine=Engine.ELIMINATION)
     st.fractions(Fraction(1, 16), 12, max_denominator=16),
 )
 def test_verdicts_at_one_epsilon_agree(
-    program: Program, budget: Fraction, delta: str, epsilon: Fraction
+    program: Program, budget: Fraction, delta: str, eps: Fraction
 ) -> None:
     claimed = read_delta(delta)
     question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
     decision = decide(program, question, AllPairs(), Options())
     assert decision.answer is not Answer.UNKNOWN, decision
     assert decision.violated_on is not None
-    low, high = _delta(delta, epsilon)
-    weaker = verify(program, Claim(epsilon, high, budget * epsilon), AllPairs(), OUTSIDE)
-    stronger = verify(program, Claim(epsilon, low, budget * epsilon), AllPairs(), OUTSIDE)
+    low, high = _delta(delta, eps)
+    weaker = verify(program, Claim(eps, high, budget * eps), AllPairs(), OUTSIDE)
+    stronger = verify(program, Claim(eps, low, budget * eps), AllPairs(), OUTSIDE)
     if decision.answer is Answer.DP:
         assert weaker.answer is not Answer.NOT_DP
         assert decision.violated_on == ()
     inside = any(
-        r.lower.upper < epsilon and (r.upper is None or epsilon < r.upper.lower)
+        r.lower.upper < eps and (r.upper is None or eps < r.upper.lower)
         for r in decision.violated_on
     )
     outside = all(
-        epsilon < r.lower.lower or (r.upper is not None and r.upper.upper < epsilon)
+        eps < r.lower.lower or (r.upper is not None and r.upper.upper < eps)
         for r in decision.violated_on
     )
     if inside:
@@ -89,12 +89,12 @@ def test_verdicts_at_one_epsilon_agree(
     # The least δ for all ε is one for this ε, too.
     assert decision.least_delta is not None
     upper = decision.least_delta.enclosure.upper
-    at_most = verify(program, Claim(epsilon, upper, budget * epsilon), AllPairs(), OUTSIDE)
+    at_most = verify(program, Claim(eps, upper, budget * eps), AllPairs(), OUTSIDE)
     assert at_most.answer is not Answer.NOT_DP
 
 
-def _delta(text: str, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+def _delta(text: str, eps: Fraction) -> tuple[Fraction, Fraction]:
     """Rationals around δ at one ε, from its bracketed formula."""
-    written = text.replace("eps", f"({epsilon})")
+    written = text.replace("eps", f"({eps})")
     value = read_delta(written).enclosure(80)
     return value.lower, value.upper

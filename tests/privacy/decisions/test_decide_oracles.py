@@ -93,7 +93,7 @@ def test_closed_forms(name: str, row: str, output: str, formula: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "output", "epsilon", "value"),
+    ("name", "row", "output", "eps", "value"),
     [
         ("svt1", "0,1", "bot top", "1", "0.2505221308"),
         ("svt1", "1,1", "bot top", "1", "0.2032991368"),
@@ -103,9 +103,9 @@ def test_closed_forms(name: str, row: str, output: str, formula: str) -> None:
         ("svt6", "0,0,-1", "bot bot top", "67/92", "0.059771855"),
     ],
 )
-def test_values(name: str, row: str, output: str, epsilon: str, value: str) -> None:
+def test_values(name: str, row: str, output: str, eps: str, value: str) -> None:
     form = forms_of(name, row, N=row.count(",") + 1)[output]
-    found = enclose_at(form, Fraction(epsilon), 60, Limits())
+    found = enclose_at(form, Fraction(eps), 60, Limits())
     assert isinstance(found, Enclosure)
     digits = len(value) - 2
     assert abs(found.lower - Fraction(value)) < Fraction(1, 10**digits)
@@ -255,6 +255,6 @@ def test_the_evidence_covers_every_distinct_inequality() -> None:
     assert len(proved) == decision.distinct
     assert len({each.slack for each in proved}) == len(proved)
     for each in proved:
-        for epsilon in (Fraction(1, 7), Fraction(1), Fraction(30)):
-            assert sign_at(each.slack, epsilon, Limits()) >= 0
-            assert sign_at(each.divergence.function, epsilon, Limits()) <= 0
+        for eps in (Fraction(1, 7), Fraction(1), Fraction(30)):
+            assert sign_at(each.slack, eps, Limits()) >= 0
+            assert sign_at(each.divergence.function, eps, Limits()) <= 0

@@ -90,17 +90,17 @@ def test_constants_are_bracketed(text: str, square: Fraction) -> None:
     ),
 )
 def test_functions_have_the_values_of_their_formula(
-    epsilon: Fraction, case: tuple[str, Callable[[Fraction, Fraction], Fraction]]
+    eps: Fraction, case: tuple[str, Callable[[Fraction, Fraction], Fraction]]
 ) -> None:
     text, value = case
     exact = read_delta(text).exact
     assert exact is not None
-    found = enclose_at(exact, epsilon, 60, Limits())
+    found = enclose_at(exact, eps, 60, Limits())
     assert isinstance(found, Enclosure)
     # e^{ε/2}, by squaring a Taylor sum of a small argument: far better than 2^-40.
-    small = epsilon / 2 / 64
+    small = eps / 2 / 64
     root = sum((small**k / _factorial(k) for k in range(20)), Fraction(0)) ** 64
-    expected = value(epsilon, root)
+    expected = value(eps, root)
     assert abs(found.lower - expected) < Fraction(1, 2**40)
     assert found.width < Fraction(1, 2**40)
 
@@ -153,17 +153,17 @@ MIXED = [
 def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
     delta = read_delta(text)
     assert delta.exact is None
-    for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(50)):
-        value = evaluate(delta.formula, {"eps": eps_jet(epsilon, epsilon)}, 200).value
+    for eps in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(50)):
+        value = evaluate(delta.formula, {"eps": eps_jet(eps, eps)}, 200).value
         for bits in (64, 256):
-            low, high = (enclose_at(each, epsilon, 300, Limits()) for each in delta.bounds(bits))
+            low, high = (enclose_at(each, eps, 300, Limits()) for each in delta.bounds(bits))
             assert isinstance(low, Enclosure) and isinstance(high, Enclosure)
             assert low.lower <= value.upper and value.lower <= high.upper
-            assert high.upper - low.lower <= Fraction(100 * (1 + epsilon**2), 2**bits)
-        exact = delta.at_point(epsilon).exact
+            assert high.upper - low.lower <= Fraction(100 * (1 + eps**2), 2**bits)
+        exact = delta.at_point(eps).exact
         if "sqrt" not in text and "log" not in text:
             assert exact is not None
-            found = enclose_at(exact, epsilon, 180, Limits())
+            found = enclose_at(exact, eps, 180, Limits())
             assert isinstance(found, Enclosure)
             assert found.meets(value)
 
