@@ -111,13 +111,19 @@ def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
             return min(automaton.rate(t) for t in touching)
 
 
-def rounds_beyond(automaton: Automaton, structure: Structure, budget: Fraction) -> int:
-    """Return the fewest rounds whose cost is larger than a budget, among those that are tried.
+MOST_ROUNDS = 4096
 
-    Found by doubling and halving: fewest if more rounds never cost less.
+
+def rounds_beyond(automaton: Automaton, structure: Structure, budget: Fraction) -> int | None:
+    """Return the fewest rounds that cost more than a budget; None if `MOST_ROUNDS` do not.
+
+    Found by doubling and halving: more rounds never cost less, because the longer run has the
+    shorter one's positions among its own.
     """
     most = 1
     while cost_of_rounds(automaton, structure, most) <= budget:
+        if most >= MOST_ROUNDS:
+            return None
         most *= 2
     least = most // 2  # costs too little, or is 0
     while most - least > 1:

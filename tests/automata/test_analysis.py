@@ -227,6 +227,8 @@ def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> N
     assert gain_of_round(found.automaton, structure) == Fraction(gain)
     budget = Fraction(10)
     rounds = rounds_beyond(found.automaton, structure, budget)
+    assert rounds is not None
+    assert rounds_beyond(found.automaton, structure, Fraction(10**6)) is None
     assert cost_of_rounds(found.automaton, structure, rounds) > budget
     assert cost_of_rounds(found.automaton, structure, rounds - 1) <= budget
 
