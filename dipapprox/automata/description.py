@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dipapprox.automata.model import Automaton, Laplace, Output, Sample, State, Transition
 from dipapprox.automata.validity import check
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.load import read_text
 
 _SAMPLES = {sample.value: sample for sample in Sample}
+
+
+def load_automaton(path: Path) -> Automaton:
+    """Read a `.dipa` file and check the automaton.
+
+    Raises:
+        UserError: If the file cannot be read.
+        SourceError: If it is no automaton; with all that is wrong.
+    """
+    return automaton_of(parse_dipa(read_text(path), str(path)))
 
 
 def automaton_of(text: AutomatonText) -> Automaton:

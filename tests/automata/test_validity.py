@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from dipapprox.automata.description import automaton_of, text_of
+from dipapprox.automata.description import automaton_of, load_automaton, text_of
 from dipapprox.automata.model import Automaton, Sample, members
 from dipapprox.automata.validity import gaps, outputs_distinguish
-from dipapprox.errors import SourceError
+from dipapprox.errors import SourceError, UserError
 from dipapprox.language.dipa import parse_dipa
 from tests.automata import examples
 from tests.automata.examples import automaton
@@ -157,3 +159,16 @@ def test_output_distinction_and_gaps() -> None:
     assert not outputs_distinguish(automaton(examples.SILENT))
     both_real = examples.NUM_SPARSE.replace("obot", "insample")
     assert not outputs_distinguish(automaton(both_real))
+
+
+def test_files_are_read_with_their_names_in_messages(tmp_path: Path) -> None:
+    path = tmp_path / "svt.dipa"
+    path.write_text(examples.SVT)
+    assert load_automaton(path) == automaton(examples.SVT)
+    path.write_text(examples.SVT.replace(">=", "<"))
+    with pytest.raises(SourceError) as caught:
+        load_automaton(path)
+    assert caught.value.render().startswith(f"{path}:4:")
+    for wrong in (tmp_path, tmp_path / "none.dipa"):
+        with pytest.raises(UserError):
+            load_automaton(wrong)
