@@ -73,8 +73,9 @@ def interval(enclosure: Enclosure) -> str:
 
 
 def known_to_be(enclosure: Enclosure) -> str:
-    """Write what is known of a number: "in [lower, upper]", or "= number" if it is one."""
-    return f"{'in' if enclosure.width else '='} {interval(enclosure)}"
+    """Write what is known of a number: "in [lower, upper]", or "= number" if decimals tell it."""
+    written = interval(enclosure)
+    return f"in {written}" if written.startswith("[") else f"= {written}"
 
 
 def count(number: int, noun: str) -> str:
