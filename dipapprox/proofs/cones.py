@@ -15,21 +15,19 @@ a price in multiples of eps is then unbounded, as eps goes to 0 or to infinity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
 from fractions import Fraction
-from math import ceil, gcd, lcm
+from math import gcd, lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import Limits
 from dipapprox.proofs.linear_programme import Side
-from dipapprox.proofs.real_inputs import NotReal
-from dipapprox.semantics.feasibility import supports
-from dipapprox.semantics.integers import coprime
-from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.polyhedra import has_interior
-from dipapprox.semantics.state import FinalState, FinalStates, Guard, Sample, guards_of
+from dipapprox.proofs.possible_inputs import PossibleInputs
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
 
 
 class Pricing(Enum):
@@ -83,10 +81,12 @@ class Cone:
     Attributes:
         rows: What the shifts have to obey.
         sources: The samples in the rows.
+        start: Inputs at which the state has a positive probability.
     """
 
     rows: tuple[Row, ...]
     sources: tuple[Source, ...]
+    start: tuple[Fraction, ...]
 
 
 class ConeBuilder:
@@ -94,34 +94,32 @@ class ConeBuilder:
 
     Args:
         states: Final states for all inputs.
+        limits: Asked again and again.
     """
 
-    def __init__(self, states: FinalStates) -> None:
-        self._samples = states.samples
+    def __init__(self, states: FinalStates, limits: Limits) -> None:
         self._inputs = {cell.name: k for k, cell in enumerate(states.program.inputs)}
         self._sources = [_source(sample, self._inputs) for sample in states.samples]
-        # For feasibility every input is one more unknown number.
-        self._unknowns: dict[Symbol, LinearForm] = {
-            name: LinearForm.symbol(len(states.samples) + k) for name, k in self._inputs.items()
-        }
+        self._possible = PossibleInputs(states.samples, tuple(self._inputs), limits)
 
     def cone(self, state: FinalState) -> Cone | None:
         """Return the cone of a final state; None if the state is null for all inputs.
 
         Raises:
-            NotReal: If integer samples are in a guard that is no bound of a sample or difference.
+            NotReal: As `PossibleInputs.of`.
         """
         if state.conditions:
             raise BrokenInvariant("a final state of real inputs has conditions on them")
         guards = guards_of(state.path)
-        if not self._is_possible(guards):
+        start = self._possible.of(guards)
+        if start is None:
             return None
         forms = [guard.form for guard in guards]
         numbers = sorted({sample for form in forms for sample in form.samples()})
         places = {number: place for place, number in enumerate(numbers)}
         rows = dict.fromkeys(self._row(form, places) for form in forms)
         kept = tuple(row for row in rows if row.noise or row.inputs)
-        return Cone(kept, tuple(self._sources[number] for number in numbers))
+        return Cone(kept, tuple(self._sources[number] for number in numbers), start)
 
     def _row(self, form: LinearForm, places: dict[int, int]) -> Row:
         noise = {places[s]: c for s, c in form.terms if isinstance(s, int)}
@@ -135,32 +133,6 @@ class ConeBuilder:
                 change[cell] = change.get(cell, Fraction(0)) - coefficient * factor
         scale = _common_scale([*noise.values(), *change.values()])
         return Row(_integers(noise, scale), _integers(change, scale))
-
-    def _is_possible(self, guards: Sequence[Guard]) -> bool:
-        """Whether some inputs give the state a positive probability."""
-        integer = [g for g in guards if self._samples[g.form.samples()[0]].family.is_discrete]
-        real = [g for g in guards if not self._samples[g.form.samples()[0]].family.is_discrete]
-        forms = [g.form for g in (*real, *supports(real, self._samples))]
-        whole = [form.substitute(self._unknowns) for form in forms]
-        return has_interior(whole) and self._has_integer_point(integer)
-
-    def _has_integer_point(self, guards: Sequence[Guard]) -> bool:
-        """Whether integers obey bounds of samples and of differences.
-
-        Such bounds are a totally unimodular system: with integer bounds it has an integer point if
-        it has any point. It has a point if all cycles of differences have weight >= 0, which is the
-        same for integer weights as > -1; and that is asked with an interior.
-        """
-        forms = [coprime(guard.form).substitute(self._unknowns) for guard in guards]
-        for form in forms:
-            coefficients = sorted(c for _, c in form.terms)
-            if coefficients not in ([-1], [1], [-1, 1]):
-                raise NotReal(
-                    "integer samples are compared otherwise than two with each other or one with "
-                    "a number or an input"
-                )
-        slack = Fraction(1, len(guards) + 2)
-        return has_interior(LinearForm(form.terms, ceil(form.constant) - slack) for form in forms)
 
 
 def _source(sample: Sample, inputs: dict[str, int]) -> Source:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Program, Value
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.changes import Changes
+from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.worst_change import BoxShift
@@ -43,19 +43,21 @@ class OutputProof:
 
 @dataclass(frozen=True, slots=True)
 class CoupledSample:
-    """One sample of the coupling that the budget is made of.
+    """One sample of a coupling: the second run's is the first run's, moved.
+
+    It moves with its mean, by the change of the inputs there, and by `shift` besides: that is paid.
 
     Attributes:
         label: The variable that the sample was first assigned to.
         line: Of the draw; None for a program without text.
-        mean_change: How far the mean of the sample moves.
-        shift: How far the sample is moved.
-        cost: rate · |shift - mean_change|, in multiples of eps.
+        mean: The inputs in its mean, by number, with their coefficients.
+        shift: How far its noise is moved.
+        cost: rate · |shift|, in multiples of eps.
     """
 
     label: str
     line: int | None
-    mean_change: Fraction
+    mean: tuple[tuple[int, Fraction], ...]
     shift: Fraction
     cost: Fraction
 
@@ -74,7 +76,10 @@ class Proof:
         changes: Of adjacent inputs; None if nothing was computed.
         outputs: The proof for each output, in the order of the execution.
         dearest: The output that `upper` comes from, or that has no budget; None if none costs.
-        coupling: For the dearest state of the dearest output, at its dearest change.
+        coupling: Of the dearest state of the dearest output, for the changes in `coupled`; their
+            costs add up to `upper`. Empty if nothing costs.
+        coupled: The least and the greatest change of every input for which it serves, in multiples
+            of the radius; all changes, where one coupling serves all.
     """
 
     program: Program
@@ -86,7 +91,8 @@ class Proof:
     changes: Changes | None
     outputs: tuple[OutputProof, ...]
     dearest: OutputProof | None
-    coupling: tuple[CoupledSample, ...]
+    coupling: tuple[CoupledSample, ...] = ()
+    coupled: Box = ()
 
     @property
     def is_exact(self) -> bool:

@@ -110,7 +110,7 @@ class _Run:
     ) -> None:
         self._program, self._real, self._changes = program, real, changes
         self._limits = limits
-        builder = ConeBuilder(real.states)
+        builder = ConeBuilder(real.states, limits)
         groups: dict[int, tuple[Sequence[Value], list[Cone]]] = {}
         for state in real.states.states:
             cone = builder.cone(state)
@@ -118,7 +118,7 @@ class _Run:
                 groups.setdefault(id(state.outputs), (state.outputs, []))[1].append(cone)
         self._groups = tuple(groups.values())
         self._proofs: list[OutputProof] = []
-        self._dearest: tuple[OutputProof, list[_Costed]] | None = None
+        self._dearest: OutputProof | None = None
 
     def prove_outputs(self) -> None:
         """Prove all outputs; one without a budget ends the search."""
@@ -129,16 +129,15 @@ class _Run:
             enough = max(finite) if len(finite) == len(uppers) else None
             ray = best_ray(
                 [each.cost for each in costed],
-                self._changes,
-                [each.worst.dearest.change for each in costed if each.worst.dearest.cost != 0],
+                [each.worst.dearest for each in costed],
                 enough,
                 self._limits,
             )
             states = tuple(StateProof(each.cone, each.worst.shifts) for each in costed)
             proof = OutputProof(tuple(output), states, ray)
             self._proofs.append(proof)
-            if self._dearest is None or _rank(proof) > _rank(self._dearest[0]):
-                self._dearest = proof, costed
+            if self._dearest is None or _rank(proof) > _rank(self._dearest):
+                self._dearest = proof
             if ray is not None and ray.loss is None:
                 return
 
@@ -156,7 +155,7 @@ class _Run:
         uppers = [_upper(proof) for proof in proofs]
         finite = [upper for upper in uppers if upper is not None]
         upper = None if ended or len(finite) < len(uppers) else max(finite, default=Fraction(0))
-        dearest = None if self._dearest is None else self._dearest[0]
+        dearest = self._dearest
         known = Proof(
             self._program,
             Answer.UNKNOWN,
@@ -167,7 +166,6 @@ class _Run:
             self._changes,
             proofs,
             dearest,
-            (),
         )
         if not radius:
             return replace(known, answer=Answer.DP, reason="", lower=radius, upper=radius)
@@ -181,24 +179,15 @@ class _Run:
         if upper is None or (upper and not self._changes.is_bounded):
             reason = ended or (SEVERAL_STATES if dearest is None else self._trouble(dearest))
             return replace(known, reason=reason)
+        each = _dearest_shift(dearest)
         return replace(
             known,
             answer=Answer.DP,
             reason="" if upper * radius == lower else SEVERAL_STATES,
             upper=upper * radius,
-            coupling=self._coupling(),
+            coupling=() if each is None else _coupled(each[0].cone, each[1], radius),
+            coupled=() if each is None else each[1].box,
         )
-
-    def _coupling(self) -> tuple[CoupledSample, ...]:
-        """The cheapest shift of the dearest state of the dearest output at its dearest change."""
-        if self._dearest is None:
-            return ()
-        each = max(self._dearest[1], key=lambda each: each.worst.dearest.cost or 0)
-        change = each.worst.dearest.change
-        found = each.cost.shift_for(tuple((d, d) for d in change))
-        if found is None or not found.cost:
-            return ()
-        return _coupled(each.cone, change, found, self._changes.radius)
 
     def _trouble(self, proof: OutputProof) -> str:
         """Say why an output has no budget, or no shift."""
@@ -227,19 +216,26 @@ class _Run:
         return "inputs are compared without noise, and no shift keeps the outcome"
 
 
-def _coupled(
-    cone: Cone, change: Sequence[int], found: BoxShift, radius: Fraction
-) -> tuple[CoupledSample, ...]:
-    coupled = []
-    for source, shift in zip(cone.sources, found.shift, strict=True):
-        moved = sum((c * change[k] for k, c in source.mean), Fraction(0))
-        cost = Fraction(0) if source.rate is None else source.rate * abs(shift)
-        coupled.append(
-            CoupledSample(
-                source.label, source.line, moved * radius, (moved + shift) * radius, cost * radius
-            )
+def _dearest_shift(proof: OutputProof | None) -> tuple[StateProof, BoxShift] | None:
+    """The state and the shift that an output's upper bound comes from; None if nothing costs."""
+    if proof is None:
+        return None
+    pairs = ((state, shift) for state in proof.states for shift in state.shifts or ())
+    found = max(pairs, key=lambda pair: pair[1].cost, default=None)
+    return found if found is not None and found[1].cost else None
+
+
+def _coupled(cone: Cone, found: BoxShift, radius: Fraction) -> tuple[CoupledSample, ...]:
+    return tuple(
+        CoupledSample(
+            source.label,
+            source.line,
+            source.mean,
+            shift * radius,
+            (source.rate or 0) * abs(shift) * radius,
         )
-    return tuple(coupled)
+        for source, shift in zip(cone.sources, found.shift, strict=True)
+    )
 
 
 def _total(rows: Sequence[Row], flow: Iterable[Fraction], place: int) -> Fraction:

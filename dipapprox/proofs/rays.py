@@ -30,21 +30,26 @@ states may help each other, and a is searched for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.proofs.changes import Change, Changes
+from dipapprox.proofs.changes import Change
 from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
 
-MOST_ORIGINS = 60
-"""Origins of rays that are tried for an output of several states."""
+LENGTHS = (-12, -4, -1, 0, 1, 4, 12)
+"""What coordinates of origins are tried."""
+
+MOST_SWEEPS = 4
+"""Times that every coordinate of an origin is tried anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ray:
-    """A family of adjacent inputs, q + ta + s(b - a) for 0 <= s < t, on which an output loses.
+    """A family of adjacent inputs, q + ta + s(b - a) for 0 <= s <= t, on which an output loses.
+
+    q is the start of the state's cone.
 
     Attributes:
         origin: a, in multiples of the radius.
@@ -65,8 +70,7 @@ class Ray:
 
 def best_ray(
     costs: Sequence[CostOfChanges],
-    changes: Changes,
-    dearest: Sequence[Change],
+    dearest: Sequence[Flow],
     enough: Fraction | None,
     limits: Limits,
 ) -> Ray | None:
@@ -74,8 +78,7 @@ def best_ray(
 
     Args:
         costs: Of its states.
-        changes: Those of adjacent inputs.
-        dearest: Changes that are dear for some state.
+        dearest: For each of them the dearest change found between adjacent inputs.
         enough: What cannot be exceeded, in multiples of radius · eps; None if it is unknown.
         limits: Asked at every step.
 
@@ -83,20 +86,18 @@ def best_ray(
         The best ray found; None if none loses anything.
     """
     best: Ray | None = None
-    if not dearest:
-        return None
-    for origin, change in _candidates(costs, changes, dearest):
+    for origin, change in _candidates(costs, dearest, limits):
         limits.check()
-        target = tuple(a + d for a, d in zip(origin, change, strict=True))
-        ray = _ray(costs, origin, target)
+        ray = _ray(costs, origin, _sum(origin, change))
         if ray is None:
             continue
         if ray.loss is None:
             return ray
-        if ray.loss > 0 and (best is None or best.loss is None or ray.loss > best.loss):
+        known = Fraction(0) if best is None or best.loss is None else best.loss
+        if ray.loss > known:
             best = ray
-        if best is not None and enough is not None and best.loss == enough:
-            return best
+            if enough is not None and ray.loss == enough:
+                return best
     return best
 
 
@@ -113,33 +114,59 @@ def _ray(costs: Sequence[CostOfChanges], origin: Change, target: Change) -> Ray 
 
 
 def _candidates(
-    costs: Sequence[CostOfChanges], changes: Changes, dearest: Sequence[Change]
+    costs: Sequence[CostOfChanges], dearest: Sequence[Flow], limits: Limits
 ) -> Iterator[tuple[Change, Change]]:
-    """Yield (origin, change) to try: from 0 first, then from where one state is the cheapest."""
-    nothing = (0,) * len(dearest[0])
-    directions = list(dict.fromkeys(dearest))
-    for change in directions:
-        yield nothing, change
-    if len(costs) == 1:
-        return
-    for origin in _origins(directions, len(nothing)):
-        for change in directions:
-            yield origin, change
+    """Yield (origin, change) to try: from 0 first, then from where the dearest state is alone."""
+    order = sorted(range(len(costs)), key=lambda k: _dearness(dearest[k]), reverse=True)
+    changes = {dearest[k].change: k for k in reversed(order) if dearest[k].cost != 0}
+    for change in reversed(changes):
+        yield (0,) * len(change), change
+    if len(costs) > 1:
+        for change, state in reversed(changes.items()):
+            yield _climb(costs, state, change, limits), change
 
 
-def _origins(directions: Sequence[Change], count: int) -> Iterable[Change]:
-    """Return small integer vectors, always the same."""
-    state = 1
-    found: dict[Change, None] = {}
-    for change in directions:
-        for size in (1, 3):
-            found[tuple(size * d for d in change)] = None
-    while len(found) < MOST_ORIGINS and count:
-        origin = list[int]()
-        for _ in range(count):
-            state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
-            origin.append((state >> 40) % 9 - 4)
-        if tuple(origin) in found and 9**count <= MOST_ORIGINS:
+def _dearness(flow: Flow) -> tuple[bool, Fraction]:
+    return flow.cost is None, flow.cost or Fraction(0)
+
+
+def _climb(costs: Sequence[CostOfChanges], state: int, change: Change, limits: Limits) -> Change:
+    """Look for an origin from which a change is dear for a state, and all others cost more there.
+
+    Coordinate by coordinate. That the change is dear is wanted first: it is along its own ray, and
+    where other states are better off some inputs may be turned round without making it cheaper.
+    """
+
+    def height(origin: Change) -> tuple[Fraction, Fraction, Fraction]:
+        limits.check()
+        before, after = costs[state].at(origin).cost, costs[state].at(_sum(origin, change)).cost
+        if before is None:
+            return -_WIDE, -_WIDE, -_WIDE
+        slope = Fraction(sum(LENGTHS[-1:]) ** 2) if after is None else after - before
+        margins = []
+        for number, cost in enumerate(costs):
+            if number != state:
+                other = cost.at(origin).cost
+                margins.append(_WIDE if other is None else min(other - before, _WIDE))
+        return slope, min(min(margins), _WIDE), sum(margins, Fraction(0))
+
+    best = tuple(LENGTHS[-1] * d for d in change)
+    reached = height(best)
+    for _ in range(MOST_SWEEPS):
+        before = reached
+        for place in range(len(best)):
+            for length in LENGTHS:
+                tried = (*best[:place], length, *best[place + 1 :])
+                found = height(tried)
+                if found > reached:
+                    best, reached = tried, found
+        if reached == before:
             break
-        found[tuple(origin)] = None
-    return found
+    return best
+
+
+_WIDE = Fraction(LENGTHS[-1])
+
+
+def _sum(origin: Change, change: Change) -> Change:
+    return tuple(a + d for a, d in zip(origin, change, strict=True))

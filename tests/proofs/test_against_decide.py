@@ -1,0 +1,131 @@
+"""Proved bounds against `decide`, which computes probabilities of finite programs exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dipapprox import decide, parse
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.proof import OutputProof, Proof
+from dipapprox.proofs.prove_real import prove_real
+
+from .confirmation import confirm
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+Row = tuple[Fraction, ...]
+
+NEARLY = Fraction(19, 20)
+
+
+def text_of(path: str) -> str:
+    return (PROGRAMS / f"{path}.dpg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("svt_laplace", {"N": 3}),
+        ("noisy_max_laplace", {"N": 3}),
+        ("m_range_laplace", {}),
+        ("k_min_max_laplace", {}),
+        ("svt_geometric", {"N": 3}),
+        ("svt_laplace_leaky_4", {"N": 2}),
+        ("literature/noisy_max_exponential", {"N": 3}),
+    ],
+)
+def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) -> None:
+    program = parse(text_of(path), parameters, widen="-1..1" if len(parameters) else None)
+    proof = prove_real(program, Limits())
+    assert decide(program, budget=proof.upper).answer is Answer.DP
+
+
+def along(proof: Proof, output: OutputProof, steps: int) -> list[tuple[Row, Row]]:
+    """Adjacent inputs from `steps` times the origin of a ray to as many times its target."""
+    ray, changes = output.ray, proof.changes
+    assert ray is not None
+    assert changes is not None
+    assert changes.radius == 1
+    start = output.states[ray.state].cone.start
+    places = list(zip(start, ray.origin, ray.target, strict=True))
+    rows = [tuple(q + steps * a + s * (b - a) for q, a, b in places) for s in range(steps + 1)]
+    return list(pairwise(rows))
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("svt_laplace", {"N": 2}),
+        ("noisy_max_laplace", {"N": 3}),
+        ("m_range_laplace", {}),
+        ("k_min_max_laplace", {}),
+        ("svt_geometric", {"N": 3}),
+        ("svt_laplace_leaky_3", {"N": 2}),
+        ("literature/noisy_max_exponential", {"N": 3}),
+        ("literature/sparse_vector", {"N": 4}),
+    ],
+)
+def test_rays_lose_nearly_the_budget(path: str, parameters: dict[str, int]) -> None:
+    program = parse(text_of(path), parameters, widen="-60..60")
+    proof = prove_real(program, Limits())
+    output = max(proof.outputs, key=lambda each: each.ray.loss if each.ray else Fraction(0))
+    pairs = along(proof, output, 4)
+    assert decide(program, budget=proof.lower * NEARLY, pairs=pairs).answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize("path", ["svt_laplace_leaky_5", "literature/sparse_vector_without_noise"])
+def test_without_a_budget_any_budget_is_exceeded(path: str) -> None:
+    program = parse(text_of(path), {"N": 2}, widen="-9..9")
+    proof = prove_real(program, Limits())
+    assert proof.answer is Answer.NOT_DP
+    assert proof.dearest is not None
+    pairs = along(proof, proof.dearest, 3)
+    assert decide(program, budget=20, pairs=pairs).answer is Answer.NOT_DP
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Decision trees over three samples and two inputs, with an output at each leaf."""
+    lines = [
+        "input q[2] in -1..1",
+        "output out in {1, 2, 3}",
+        draw(st.sampled_from(["adjacent linf 1", "adjacent l1 1", "adjacent increasing 1"])),
+    ]
+    means = ["0", "q[1]", "q[2]", "q[1] + 1", "0 - q[2]", "q[1] - q[2]"]
+    laws = ["Lap", "Lap", "LapPlus", "LapMinus"]
+    for k in range(1, 4):
+        law, mean = draw(st.sampled_from(laws)), draw(st.sampled_from(means))
+        lines.append(f"r{k} <- {law}({mean}, {draw(st.integers(1, 3))} / eps)")
+    sides = ["r1", "r2", "r3", "0", "1", "q[1]"]
+
+    def tree(depth: int) -> None:
+        if depth == 0:
+            lines.append(f"out <- {draw(st.integers(1, 3))}")
+            return
+        left = draw(st.sampled_from(sides[:3]))
+        right = draw(st.sampled_from([side for side in sides if side != left]))
+        lines.append(f"if {left} {draw(st.sampled_from(['<', '>=']))} {right} then")
+        tree(depth - draw(st.integers(1, 2)) if depth > 1 else 0)
+        lines.append("else")
+        tree(depth - 1)
+        lines.append("end")
+
+    tree(3)
+    return "\n".join(lines) + "\n"
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(programs())
+def test_random_programs(text: str) -> None:
+    program = parse(text)
+    proof = prove_real(program, Limits())
+    confirm(proof)
+    if proof.answer is Answer.DP:
+        assert decide(program, budget=proof.upper).answer is Answer.DP

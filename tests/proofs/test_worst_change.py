@@ -1,0 +1,141 @@
+"""Worst changes and linear programmes against scipy's HiGHS at every corner."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
+from dipapprox.proofs import worst_change
+from dipapprox.proofs.changes import Change
+from dipapprox.proofs.cones import Cone, Pricing, Row, Source
+from dipapprox.proofs.linear_programme import Side
+from dipapprox.proofs.worst_change import CostOfChanges
+
+from .confirmation import confirm_flow, confirm_shift
+
+
+def source(rate: Fraction | None, side: Side) -> Source:
+    pricing = Pricing.GAUSSIAN if rate is None else Pricing.LINEAR
+    return Source("r", 1, pricing, rate, side, (), False)
+
+
+@st.composite
+def cones(draw: st.DrawFn) -> Cone:
+    samples = draw(st.integers(1, 4))
+    inputs = draw(st.integers(1, 3))
+    small = st.integers(-2, 2)
+    rates = st.one_of(st.none(), st.fractions(Fraction(1, 4), 2, max_denominator=4))
+    sources = [source(draw(rates), draw(st.sampled_from(Side))) for _ in range(samples)]
+    rows = []
+    for _ in range(draw(st.integers(0, 6))):
+        noise = {i: draw(small) for i in range(samples)}
+        change = {k: draw(small) for k in range(inputs)}
+        rows.append(
+            Row(
+                tuple((i, a) for i, a in noise.items() if a),
+                tuple((k, c) for k, c in change.items() if c),
+            )
+        )
+    return Cone(tuple(rows), tuple(sources), (Fraction(0),) * inputs)
+
+
+def cost_by_highs(cone: Cone, change: Change) -> float:
+    """Least Σ rate (up + down) with up - down the shift; ∞ if there is none."""
+    if not cone.rows:
+        return 0.0
+    matrix = np.zeros((len(cone.rows), 2 * len(cone.sources)))
+    right = np.zeros(len(cone.rows))
+    for g, row in enumerate(cone.rows):
+        for i, a in row.noise:
+            matrix[g, 2 * i], matrix[g, 2 * i + 1] = a, -a
+        right[g] = sum(c * change[k] for k, c in row.inputs)
+    prices, bounds = list[float](), list[tuple[float, float | None]]()
+    for each in cone.sources:
+        free = each.rate is not None
+        prices += [float(each.rate or 0)] * 2
+        bounds.append((0, None if free and each.side is not Side.AT_MOST_ZERO else 0))
+        bounds.append((0, None if free and each.side is not Side.AT_LEAST_ZERO else 0))
+    result = linprog(prices, A_ub=matrix, b_ub=right, bounds=bounds)
+    assert result.status in (0, 2)
+    return float(result.fun) if result.status == 0 else float("inf")
+
+
+def as_float(cost: Fraction | None) -> float:
+    return float("inf") if cost is None else float(cost)
+
+
+@settings(deadline=None, max_examples=120)
+@given(cones(), st.data())
+def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject) -> None:
+    costs = CostOfChanges(cone, Limits())
+    for _ in range(3):  # later ones start from what was optimal before
+        change = tuple(data.draw(st.integers(-3, 3)) for _ in range(3))
+        flow = costs.at(change)
+        assert as_float(flow.cost) == pytest.approx(cost_by_highs(cone, change))
+        confirm_flow(cone, flow)
+        shift = costs.shift_for(tuple((d, d) for d in change))
+        assert (shift is None) == (flow.cost is None)
+        if shift is not None:
+            assert shift.cost == flow.cost
+            confirm_shift(cone, shift)
+
+
+@settings(deadline=None, max_examples=80)
+@given(cones())
+def test_the_worst_change_is_the_worst_corner(cone: Cone) -> None:
+    box = ((-1, 1),) * 3
+    worst = CostOfChanges(cone, Limits()).worst([box])
+    corners = [cost_by_highs(cone, corner) for corner in product(*box)]
+    assert as_float(worst.dearest.cost) == pytest.approx(max(corners))
+    assert as_float(worst.upper) == pytest.approx(max(corners))
+    confirm_flow(cone, worst.dearest)
+
+
+def between(count: int) -> Cone:
+    """low <= r_i <= high, q_i the mean of r_i: every input has terms of both signs."""
+    free = (source(Fraction(1), Side.ANY),) * (count + 2)
+    rows = []
+    for k in range(count):
+        rows.append(Row(((0, 1), (k + 2, -1)), ((k, 1),)))
+        rows.append(Row(((1, -1), (k + 2, 1)), ((k, -1),)))
+    return Cone(tuple(rows), free, (Fraction(0),) * count)
+
+
+def test_many_inputs_with_terms_of_both_signs_need_no_corners() -> None:
+    # Shifts of the ends by 1 serve all 2^40 corners at once.
+    worst = CostOfChanges(between(40), Limits()).worst([((-1, 1),) * 40])
+    assert worst.upper == worst.dearest.cost == 2
+    assert worst.shifts is not None
+    assert len(worst.shifts) < 100
+
+
+def test_bounds_stand_where_boxes_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    cone = Cone(
+        tuple(Row(((0, 1), (k + 1, -1)), ((k, 1), ((k + 1) % 6, -1))) for k in range(6)),
+        (source(Fraction(1), Side.ANY),) * 7,
+        (Fraction(0),) * 6,
+    )
+    box = ((-1, 1),) * 6
+    exact = CostOfChanges(cone, Limits()).worst([box])
+    assert exact.upper == exact.dearest.cost is not None
+    monkeypatch.setattr(worst_change, "MOST_BOXES", 1)
+    bounds = CostOfChanges(cone, Limits()).worst([box])
+    assert bounds.upper is not None
+    assert bounds.dearest.cost is not None
+    assert bounds.dearest.cost <= exact.upper <= bounds.upper
+    assert bounds.shifts is not None
+    for shift in bounds.shifts:
+        confirm_shift(cone, shift)
+
+
+def test_time_runs_out() -> None:
+    with pytest.raises(LimitReached):
+        CostOfChanges(between(3), Limits(seconds=0, started=0.0)).worst([((-1, 1),) * 3])
