@@ -3,7 +3,7 @@
     choices, integers            closed forms; sums for the integers that have none
     one comparison               closed forms of half-spaces
     comparisons of two samples   elimination
-    Gaussian samples             by the rank of the guards, up to 3
+    Gaussian samples             by the rank of the guards, up to 4
     Laplace-type samples         exact integration, as far as the work is bounded
     everything that has a density   nested quadrature
 
@@ -69,7 +69,7 @@ def methods_in_order(options: Options) -> InOrder:
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
-            rank = Step(_gaussian_rank, is_gaussian, narrows)
+            rank = Step(_gaussian_rank, is_gaussian, narrows, slow=True)
             integration = Step(_bounded_integration, is_laplace_type, narrows, slow=True)
             slowly = Step(quadrature, has_density, narrows, slow=True)
             return InOrder([*steps, elimination, rank, integration, slowly], "elimination")

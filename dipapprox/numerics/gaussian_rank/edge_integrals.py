@@ -25,32 +25,21 @@ du and Re z >= 0; and |R|² >= Re R² >= d_i². Hence |w_i / e_i g| <= e^(-(q - 
 summand is e_i w / (c + w²) with c = e_i² - m² >= 0 and |c + w²|² >= c² + |w|⁴, as Re w² > 0. If c
 <= m², then e_i <= √2 m and it is at most e_i / |w| <= √2 e_i / m <= 2; otherwise e_i² < 2c and it
 is at most e_i |w| / √(c² + |w|⁴) <= e_i / √(2c) < 1, c² + |w|⁴ being at least 2c |w|².
-
-So on a panel of half-length h the rule of `legendre` with the ellipse of height π/4, r - 1/r = π /
-(2h), errs by at most 8 h (bound) r^(1 - 2n) / (r - 1), n the number of nodes (proof there).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import asinh, ceil, log, log2, pi
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
-from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.gaussian_rank.polyhedron import ZERO, sign
-from dipapprox.numerics.precision import give_way
+from dipapprox.numerics.gaussian_rank.quadrature import quadrature
 
 Radial = Callable[[arb], arb]
 """g as a function of R²."""
-
-_MOST_NODES = 256
-"""Of a rule; longer panels are divided."""
-
-_REMEMBERED = 20_000
-"""About how many nodes of rules are kept."""
 
 _COMPARABLE = 2**40
 """Summands whose e_i² differ by more are integrated one by one: their scales are too far apart."""
@@ -139,52 +128,9 @@ def _together(
         return total * radial(square + along) * unit * cosh
 
     bound = 2 * len(terms) * (-arb(segment.square - least / 2) / 2).exp()
-    return rest + _quadrature(value, bound, first, last, bits)
+    return rest + quadrature(value, bound, arb.pi() / 4, first, last, bits)
 
 
 def _root(square: fmpq) -> arb:
     """Return the number of a signed square."""
     return sign(square) * arb(abs(square)).sqrt()
-
-
-def _quadrature(value: Callable[[arb], arb], bound: arb, first: arb, last: arb, bits: int) -> arb:
-    """Enclose ∫ from `first` to `last` of a function that is bounded by `bound` near the line."""
-    panels, count = _rule_for(float((last - first).mid()), float(bound.mid()), bits)
-    half = (last - first) / (2 * panels)
-    height = arb.pi() / (4 * half)
-    ratio = height + (height * height + 1).sqrt()
-    error = 8 * bound / (ratio - 1) * ratio ** (1 - 2 * count)
-    total = arb(0)
-    rule = _rule(count)
-    for panel in range(panels):
-        give_way()
-        centre = first + (2 * panel + 1) * half
-        for node, weight in rule:
-            step = half * node
-            total += weight * (value(centre + step) + value(centre - step))
-        total += arb(0, error.upper())
-    return total * half
-
-
-def _rule_for(length: float, bound: float, bits: int) -> tuple[int, int]:
-    """Guess how many panels and nodes suffice; only the time depends on it."""
-    panels = 1
-    while True:
-        half = max(length, 1e-30) / (2 * panels)
-        digits = asinh(pi / (4 * half)) / log(2)
-        wanted = bits + log2(max(bound, 1e-300)) + 4
-        count = 4 * max(ceil((wanted / digits + 2) / 8), 1)
-        if count <= _MOST_NODES:
-            return panels, count
-        panels *= 2
-
-
-_rules: Cache[tuple[int, int], tuple[tuple[arb, arb], ...]] = Cache(_REMEMBERED, len)
-
-
-def _rule(count: int) -> tuple[tuple[arb, arb], ...]:
-    """The positive nodes and their weights of the rule with an even number of nodes."""
-    return _rules.find(
-        (count, ctx.prec),
-        lambda: tuple([arb.legendre_p_root(count, k, True) for k in range(count // 2)]),
-    )

@@ -28,7 +28,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.gaussian_rank.polyhedron import ZERO, Polyhedron, Vector, sign
 
-_NOT_REDUCED = NotEnclosed("some guards are implied by others")
+NOT_REDUCED = NotEnclosed("some guards are implied by others")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def faces_of(polyhedron: Polyhedron, limits: Limits) -> Faces | NotEnclosed:
     faces = Faces(polyhedron, covariances, distances, ())
     match polyhedron.rank:
         case 1:
-            return faces if _is_interval(polyhedron) else _NOT_REDUCED
+            return faces if _is_interval(polyhedron) else NOT_REDUCED
         case 2:
             edges = [_side(faces, f) for f in range(size)]
         case 3:
@@ -97,7 +97,7 @@ def faces_of(polyhedron: Polyhedron, limits: Limits) -> Faces | NotEnclosed:
             raise BrokenInvariant(f"faces of rank {rank}")
     found = tuple([edge for edge in edges if edge is not None])
     if {guard for edge in found for guard in edge.guards} != set(range(size)):
-        return _NOT_REDUCED
+        return NOT_REDUCED
     return Faces(polyhedron, covariances, distances, found)
 
 

@@ -57,31 +57,54 @@ class Polyhedron:
 
 def polyhedron_of(event: Event, most: int) -> Polyhedron | NotEnclosed:
     """Write an event of Gaussian samples as a polyhedron, unless its rank is above `most`."""
-    variances = [rational(law.scale) ** 2 for law in event.samples]
     means = [rational(law.mean) for law in event.samples]
+    found = orthogonal(
+        [_coefficients(guard, len(means)) for guard in event.guards],
+        [rational(law.scale) ** 2 for law in event.samples],
+        most,
+    )
+    if found is None:
+        return NotEnclosed(f"guards of a rank above {most}")
+    return Polyhedron(found[0], tuple([_bound(guard, means) for guard in event.guards]), found[1])
+
+
+def orthogonal(
+    vectors: Iterable[Vector], variances: Sequence[fmpq], most: int
+) -> tuple[tuple[Vector, ...], Vector] | None:
+    """Write forms over independent variables by as few independent ones (Gram and Schmidt).
+
+    Args:
+        vectors: The forms' coefficients.
+        variances: Of the variables.
+        most: Of new ones.
+
+    Returns:
+        The coefficients over the new variables, and their variances; None if more are needed.
+    """
     basis: list[tuple[Vector, fmpq]] = []
     coordinates: list[list[fmpq]] = []
-    for guard in event.guards:
-        rest = _coefficients(guard, len(means))
-        own = []
-        for vector, variance in basis:
-            share = _product(rest, vector, variances) / variance
+    for vector in vectors:
+        rest, own = vector, []
+        for each, variance in basis:
+            share = _product(rest, each, variances) / variance
             own.append(share)
             if share != ZERO:
-                rest = tuple([a - share * b for a, b in zip(rest, vector, strict=True)])
+                rest = tuple([a - share * b for a, b in zip(rest, each, strict=True)])
         variance = _product(rest, rest, variances)
         if variance != ZERO:
             if len(basis) == most:
-                return NotEnclosed(f"guards of a rank above {most}")
+                return None
             basis.append((rest, variance))
             own.append(_ONE)
         coordinates.append(own)
     rank = len(basis)
-    return Polyhedron(
-        tuple([(*own, *[ZERO] * (rank - len(own))) for own in coordinates]),
-        tuple([_bound(guard, means) for guard in event.guards]),
-        tuple([variance for _, variance in basis]),
-    )
+    normals = tuple([(*own, *[ZERO] * (rank - len(own))) for own in coordinates])
+    return normals, tuple([variance for _, variance in basis])
+
+
+def dot(left: Vector, right: Vector) -> fmpq:
+    """Return Σ left[j] right[j]."""
+    return _sum(a * b for a, b in zip(left, right, strict=True))
 
 
 def rational(value: Fraction) -> fmpq:
