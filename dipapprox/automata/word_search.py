@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, Sample
-from dipapprox.automata.runs import Run
+from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes
 from dipapprox.automata.words import (
     HalfLine,
@@ -43,10 +43,28 @@ def bounds_of_run(
     for times in _TIMES:
         ray = tuple(Fraction(-change * times) for change in changes)
         yield from search.attempt(_Inputs(ray, changes))
+    yield from search.climb(_apart(automaton, run, changes))
     for spread in _SPREADS:
         sizes = [spread[place % len(spread)] for place in range(len(run))]
         means = (-change * size for change, size in zip(changes, sizes, strict=True))
         yield from search.climb(_Inputs(tuple(map(Fraction, means)), changes))
+
+
+def _apart(automaton: Automaton, run: Run, changes: Changes) -> _Inputs:
+    """Return inputs that make it plain which samples are stored in the end.
+
+    Those that later samples are only compared with go out of the way in the direction of their
+    change, those that are overwritten stay between, the others press against them as on a ray.
+    """
+    assigns = [bool(automaton.transitions[index].assigned) for index in run]
+    final = {min(arc) for arc in dependencies(automaton, run) if not assigns[max(arc)]}
+    means = []
+    for place, change in enumerate(changes):
+        size = -9 if place < len(run) - 1 else -20
+        if assigns[place]:
+            size = 3 if place in final else 0
+        means.append(Fraction(change * size))
+    return _Inputs(tuple(means), changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +108,7 @@ class _Search:
 
     def climb(self, start: _Inputs) -> Iterator[WordBound]:
         """Yield what is best so far on the way up by single moves, until none helps."""
+        yield from self.attempt(start)
         here, height = start, self._bound(start)
         improved = True
         while improved and height is not None:

@@ -112,14 +112,15 @@ def test_what_is_not_seen_is_unknown() -> None:
     assert found.reason == "several runs look alike"
 
 
-@pytest.mark.parametrize("k", [3, 6])
+@pytest.mark.parametrize("k", [3, 4, 7, 40])
 def test_bounds_of_automata_whose_runs_look_alike(k: int) -> None:
     """D* of k-MIN-MAX is (3k + 2)/(4k) for even k, its least budget 1/2 + 1/k."""
     found = check(analyse(automaton(examples.k_min_max(k)), Limits()))
-    least = Fraction(1, 2) + Fraction(1, k)
+    assert found.lower_bound == Fraction(1, 2) + Fraction(1, k)
     assert found.upper is not None
-    assert found.lower_bound <= least <= found.upper.value
-    assert found.lower_bound >= Fraction(1, 2)
+    assert found.is_exact == (k == 3)
+    if k % 2 == 0:
+        assert found.upper_bound == Fraction(3 * k + 2, 4 * k)
 
 
 CHAINS = [
