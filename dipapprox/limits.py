@@ -29,12 +29,14 @@ class Limits:
         memory: Largest peak resident set of this process, in MiB; None for no limit.
         states: Most symbolic states alive or final at any time.
         pieces: Most pieces that one event may be split into.
+        atoms: Most losses that a composition may be kept on.
     """
 
     seconds: float | None = None
     memory: int | None = None
     states: int = 100_000
     pieces: int = 20_000
+    atoms: int = 4_000_000
     started: float = field(default_factory=time.monotonic)
     _looked: list[float] = field(default_factory=lambda: [-inf], compare=False, repr=False)
 
@@ -57,6 +59,11 @@ class Limits:
         """Raise LimitReached if `count` pieces of one event are too many."""
         if count > self.pieces:
             raise LimitReached(f"piece limit: an event splits into more than {self.pieces} pieces")
+
+    def check_atoms(self, count: int) -> None:
+        """Raise LimitReached if `count` losses of one composition are too many."""
+        if count > self.atoms:
+            raise LimitReached(f"atom limit: a composition takes more than {self.atoms} losses")
 
     def ending_within(self, seconds: float) -> Limits:
         """Return the same limits, but with at most `seconds` from now."""

@@ -1,0 +1,354 @@
+"""What a composition of runs costs: certified intervals of ε for δ, and of δ for ε.
+
+            step, bits
+                │
+    every run: profile ─ knots ─┬─ from above ─ power ─┐
+                                └─ from below ─ power ─┤  product of all runs, for both sides
+                                                       │
+        interval, met with the last one  ◄─────────────┘  H at ε, or where it falls to δ
+                │
+        narrow enough?  else a finer step, until a limit ends it
+
+Directions. For add/remove adjacency all runs are on the same two data sets: one of them has a
+record more, in all runs. So the removal pairs are composed, and the addition pairs are; the cost
+is the greater of the two. A direction whose upper end is below the other one's lower end is not
+looked at again. Where all pairs are symmetric, one composition is enough.
+
+What the numbers are of. Upper ends hold for all mechanisms that are as they are described,
+chosen adaptively or not. Lower ends are attained: by noise about two numbers at the full distance,
+or by the worst mechanism that a statement allows, run independently; where no pair is known that
+attains a profile (Rényi, zCDP, profiles of several pairs) the mechanism is taken to reveal nothing
+from below, and the interval stays wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from math import ceil, log2
+
+from dipapprox.composition.catalogue import is_symmetric, profile_of
+from dipapprox.composition.discretise import exactly_below, from_above, from_below
+from dipapprox.composition.grid import Step, all_knots, choose_knots
+from dipapprox.composition.lattice import common_step
+from dipapprox.composition.losses import LossDistribution, Side, composed, power
+from dipapprox.composition.mechanisms import Mechanism
+from dipapprox.composition.profile import ReversedProfile
+from dipapprox.composition.reading import deltas, least_epsilon
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
+from dipapprox.limits import Limits
+from dipapprox.numerics.precision import precision
+
+_ZERO = Fraction(0)
+_COARSEST = Fraction(1, 64)
+_MOST_RUNS = 10**9
+
+_LEAST_GAIN = 0.1
+_MOST_IDLE = 4
+"""Steps in a row that narrow an interval by less than a tenth end the search."""
+
+_NO_GAIN = "the interval gets no narrower: no pair is known that attains the upper end"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A mechanism that is run a number of times on the same data.
+
+    Raises:
+        UserError: If the number is out of range.
+    """
+
+    mechanism: Mechanism
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.times, int) or not 1 <= self.times <= _MOST_RUNS:
+            raise UserError(
+                f"times must be a whole number from 1 to {_MOST_RUNS}, got {self.times}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A certified interval: lower <= truth <= upper; None stands for infinity."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+
+    @property
+    def width(self) -> Fraction | None:
+        """upper - lower; None if infinite."""
+        if self.upper is None or self.lower is None:
+            return None
+        return self.upper - self.lower
+
+    def is_within(self, width: Fraction) -> bool:
+        """Whether the interval is as narrow as wanted, or the number is surely infinite."""
+        own = self.width
+        return self.lower is None if own is None else own <= width
+
+    def meet(self, other: Bounds) -> Bounds:
+        """The common part of two intervals of one number.
+
+        Raises:
+            BrokenInvariant: If there is none.
+        """
+        lower = None if self.lower is None or other.lower is None else max(self.lower, other.lower)
+        ends = [each for each in (self.upper, other.upper) if each is not None]
+        upper = min(ends) if ends else None
+        if upper is not None and (lower is None or lower > upper):
+            raise BrokenInvariant("two intervals of what a composition costs do not meet")
+        return Bounds(lower, upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was asked of a composition.
+
+    Attributes:
+        bounds: An interval for every value asked.
+        step: The finest grid that was used; None if none was.
+        atoms: How many losses the widest composition on it has.
+        reason: Why the intervals are wider than asked; None if they are not.
+    """
+
+    bounds: tuple[Bounds, ...]
+    step: Step | None
+    atoms: int
+    reason: str | None
+
+
+_Reading = Callable[[LossDistribution, Step], Sequence[Fraction | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Runs on the same data, one after the other; order does not matter.
+
+    Raises:
+        UserError: If there are none, or they are stated for different adjacencies.
+    """
+
+    runs: tuple[Run, ...]
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise UserError("a composition needs a run")
+        adjacencies = {run.mechanism.adjacency.value for run in self.runs}
+        if len(adjacencies) > 1:
+            raise UserError(
+                f"runs are stated for different adjacencies: {' and '.join(sorted(adjacencies))}",
+                "privacy adds up for one relation of data sets: state all runs for the same one",
+            )
+
+    @property
+    def times(self) -> int:
+        """How many runs there are in all."""
+        return sum(run.times for run in self.runs)
+
+    def epsilon(self, delta: Fraction, width: Fraction, limits: Limits) -> Answer:
+        """Enclose the least ε >= 0 for which the composition is (ε, delta)-private.
+
+        Args:
+            delta: In (0, 1).
+            width: How narrow the interval is to be, > 0.
+            limits: What may be used; when it is used up, the interval known so far is returned.
+
+        Raises:
+            UserError: If delta or width are out of range.
+        """
+        if not 0 < delta < 1:
+            raise UserError(f"delta must be in (0, 1), got {delta}")
+        _check_width(width)
+
+        def read(losses: LossDistribution, step: Step) -> Sequence[Fraction | None]:
+            return [least_epsilon(losses, step, delta)]
+
+        start = Bounds(_ZERO, None)
+        accuracy = delta * min(width, Fraction(1))
+        return _Search(self, read, width, accuracy, delta, limits).run((start,))
+
+    def delta(self, budgets: Sequence[Fraction], width: Fraction, limits: Limits) -> Answer:
+        """Enclose the least δ for which the composition is (ε, δ)-private, for every ε given.
+
+        Args:
+            budgets: The ε, each >= 0, at least one.
+            width: How narrow every interval is to be, > 0.
+            limits: As for `epsilon`.
+
+        Raises:
+            UserError: If a budget or the width are out of range.
+        """
+        if not budgets or min(budgets) < 0:
+            raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
+        _check_width(width)
+
+        def read(losses: LossDistribution, step: Step) -> Sequence[Fraction | None]:
+            return deltas(losses, step, budgets)
+
+        start = tuple(Bounds(_ZERO, Fraction(1)) for _ in budgets)
+        return _Search(self, read, width, min(width, Fraction(1)), None, limits).run(start)
+
+
+def _check_width(width: Fraction) -> None:
+    if width <= 0:
+        raise UserError(f"width must be > 0, got {width}")
+
+
+class _Search:
+    """Finer and finer grids.
+
+    Args:
+        composition: What is run.
+        read: What is asked of its loss distribution: greater for greater H.
+        width: Wanted.
+        accuracy: How accurate δ must be for that, about.
+        delta: The δ that matters; None if it is what is asked.
+        limits: What may be used.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        read: _Reading,
+        width: Fraction,
+        accuracy: Fraction,
+        delta: Fraction | None,
+        limits: Limits,
+    ) -> None:
+        self._runs = composition.runs
+        self._read = read
+        self._width = width
+        self._accuracy = accuracy
+        self._delta = delta
+        self._limits = limits
+        self._exact = common_step(run.mechanism for run in self._runs)
+        self._atoms = 0
+
+    def run(self, start: tuple[Bounds, ...]) -> Answer:
+        """Search, from what is known beforehand."""
+        symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
+        found = dict.fromkeys((False,) if symmetric else (False, True), start)
+        step, used, idle = self._exact or Step(_COARSEST), None, 0
+        while True:
+            before = _greatest(found.values())
+            with EarlyEnd() as end:
+                for added, known in found.items():
+                    if _matters(known, _greatest(found.values())):
+                        now = self._bounds(step, added, before)
+                        found[added] = tuple(
+                            old.meet(new) for old, new in zip(known, now, strict=True)
+                        )
+                used = step
+            after = _greatest(found.values())
+            if all(each.is_within(self._width) for each in after):
+                return Answer(after, used, self._atoms, None)
+            if end.reason is not None:
+                return Answer(after, used, self._atoms, end.reason)
+            gain = _gain(before, after)
+            idle = 0 if gain > _LEAST_GAIN else idle + 1
+            if idle == _MOST_IDLE:
+                return Answer(after, used, self._atoms, _NO_GAIN)
+            if idle:
+                self._accuracy /= 2**16
+            if self._exact is None:
+                step = step.divided(self._parts(after))
+
+    def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
+        """Bound what is asked on one grid, for the adding or the removal of a record."""
+        below, above = (self._read(each, step) for each in self._losses(step, added, known))
+        return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
+
+    def _losses(
+        self, step: Step, added: bool, known: Sequence[Bounds]
+    ) -> Iterator[LossDistribution]:
+        """Yield the loss distribution of all runs from below and from above.
+
+        Of accuracy, each cut at either end of each product takes a share, and so does the rounding
+        of 2^20 masses of each run.
+        """
+        times = sum(run.times for run in self._runs)
+        products = sum(2 * run.times.bit_length() for run in self._runs)
+        share = self._accuracy / (16 * products * times)
+        bits = _bits(share) + 20
+        cut = share * (1 << bits)
+        lows = [each.lower or _ZERO for each in known]
+        weight = self._delta or max(self._accuracy, min(lows))
+        single: dict[Side, list[LossDistribution]] = {Side.BELOW: [], Side.ABOVE: []}
+        working = bits + 2 * max(_bits(step.unit), 0) + 64
+        for run in self._runs:
+            with precision(working):
+                profile = profile_of(run.mechanism, working)
+                if added:
+                    profile = ReversedProfile(profile)
+                arguments = float(share / 1024), float(weight / 16), self._limits
+                knots = choose_knots(profile, step, *arguments)
+                if self._exact is not None:
+                    knots = all_knots(profile, step, knots[0].place, knots[-1].place, self._limits)
+                    low = exactly_below(knots, profile.ends, step, bits, int(cut))
+                else:
+                    low = from_below(knots, profile.ends, step, bits, int(cut))
+                single[Side.BELOW].append(low)
+                single[Side.ABOVE].append(from_above(knots, bits, int(cut)))
+        for each in single.values():
+            whole: LossDistribution | None = None
+            count = 0
+            for one, run in zip(each, self._runs, strict=True):
+                several = power(one, run.times, cut, self._limits)
+                count += run.times
+                whole = (
+                    several
+                    if whole is None
+                    else composed(whole, several, int(cut * count), self._limits)
+                )
+            if whole is None:
+                raise BrokenInvariant("a composition of no runs")
+            self._atoms = max(self._atoms, len(whole.values))
+            yield whole
+
+    def _parts(self, known: Sequence[Bounds]) -> int:
+        """By how much to divide the step: widths go like its square."""
+        widths = [each.width for each in known]
+        excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
+        return 2 ** min(ceil(log2(excess) / 2 + 0.1), 2) if excess < 2**40 else 4
+
+
+def _matters(known: Sequence[Bounds], greatest: Sequence[Bounds]) -> bool:
+    """Whether one direction may be the greater one somewhere."""
+    for own, other in zip(known, greatest, strict=True):
+        if own.upper is None or (other.lower is not None and own.upper > other.lower):
+            return True
+    return False
+
+
+def _greatest(directions: Iterable[Sequence[Bounds]]) -> tuple[Bounds, ...]:
+    """Bound the greater of two costs, for every value asked."""
+    return tuple(
+        Bounds(_most(each.lower for each in two), _most(each.upper for each in two))
+        for two in zip(*directions, strict=True)
+    )
+
+
+def _most(values: Iterable[Fraction | None]) -> Fraction | None:
+    found: Fraction | None = _ZERO
+    for value in values:
+        found = None if value is None or found is None else max(value, found)
+    return found
+
+
+def _gain(before: Sequence[Bounds], after: Sequence[Bounds]) -> float:
+    """By which part the interval that is narrowed most got narrower."""
+    return max(
+        1.0
+        if old.width is None and new.width is not None
+        else 0.0
+        if old.width is None or new.width is None or not old.width
+        else float(1 - new.width / old.width)
+        for old, new in zip(before, after, strict=True)
+    )
+
+
+def _bits(size: Fraction) -> int:
+    """About -log2 of a number > 0, at least that."""
+    return size.denominator.bit_length() - size.numerator.bit_length() + 1

@@ -1,0 +1,154 @@
+"""The dominating pairs of mechanisms: of what is known of one run, its profile.
+
+Noise of a log-concave law, added to numbers at distance at most Δ: the pair at distance Δ dominates
+all others, since the best sets are half-lines and P(S) for the best S of given Q(S) grows with the
+distance. The pairs are symmetric: x ↦ Δ - x exchanges them.
+
+    (ε, δ)-DP          P: δ at infinity, (1 - δ) e^ε/(1 + e^ε) at ε, the rest at -ε; Q the reverse
+    exponential        losses in an interval of length ε about 0 (bounded range)
+    discrete Laplace   Δ + 1 losses (Δ - 2x)/b, 0 <= x <= Δ, the ends with all that lies beyond
+    discrete Gaussian  losses (Δ² - 2 Δ x) / (2 σ²), tabulated as far as the precision goes
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from flint import arb
+
+from dipapprox.composition.mechanisms import (
+    ApproximateStatement,
+    Atoms,
+    ConcentratedStatement,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomisedResponse,
+    RenyiStatement,
+    Subsampled,
+)
+from dipapprox.composition.profile import (
+    BoundedRangeProfile,
+    DiscreteProfile,
+    Ends,
+    GaussianProfile,
+    LaplaceProfile,
+    Profile,
+    RenyiProfile,
+    SubsampledProfile,
+    UpperOnlyProfile,
+    discrete_profile,
+)
+from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.integers.masses import law_masses
+from dipapprox.numerics.precision import to_ball
+
+MOST_ATOMS = 2**20
+
+
+def profile_of(mechanism: Mechanism, bits: int) -> Profile:
+    """Return the profile of a mechanism (of the removal of a record, if that is not symmetric).
+
+    Args:
+        mechanism: What is run.
+        bits: The precision of the block in which this is called and the profile is used.
+
+    Raises:
+        LimitReached: If there are too many atoms.
+    """
+    match mechanism:
+        case Gaussian(sensitivity, sigma):
+            return GaussianProfile(to_ball(sensitivity / sigma))
+        case Laplace(sensitivity, scale):
+            return LaplaceProfile(to_ball(sensitivity / scale))
+        case DiscreteLaplace(sensitivity, scale):
+            return _discrete_laplace(sensitivity, scale)
+        case DiscreteGaussian():
+            return _discrete_gaussian(mechanism, bits)
+        case RandomisedResponse(probability, values):
+            other = (1 - probability) / (values - 1)
+            rest = 1 - probability - other
+            pairs = [(probability, other), (other, probability), (rest, rest)]
+            masses = [(to_ball(p), to_ball(q)) for p, q in pairs if p]
+            return discrete_profile(masses, arb(0))
+        case ExponentialMechanism(eps):
+            return BoundedRangeProfile(to_ball(eps))
+        case ApproximateStatement(eps, delta):
+            odds = to_ball(eps).exp()
+            finite = to_ball(1 - delta)
+            likely, unlikely = finite * odds / (1 + odds), finite / (1 + odds)
+            ends = [(to_ball(delta), arb(0)), (arb(0), to_ball(delta))]
+            inner = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
+            return discrete_profile([*inner, *ends], arb(0))
+        case RenyiStatement(orders):
+            return RenyiProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
+        case ConcentratedStatement(rho):
+            return RenyiProfile((), to_ball(rho))
+        case Atoms(masses):
+            balls = [(_ball(p), _ball(q)) for p, q in masses]
+            found = discrete_profile(balls, arb(0))
+            return found if mechanism.attained else UpperOnlyProfile(found)
+        case Subsampled(inner, rate):
+            return SubsampledProfile(profile_of(inner, bits), to_ball(rate))
+        case _:
+            assert_never(mechanism)
+
+
+def is_symmetric(mechanism: Mechanism) -> bool:
+    """Whether the reversed pair has the same profile, or is dominated by it."""
+    match mechanism:
+        case Subsampled(inner, rate):
+            return rate == 1 and is_symmetric(inner)
+        case Atoms():
+            return mechanism.symmetric
+        case _:
+            return True
+
+
+def _ball(mass: Enclosure) -> arb:
+    return to_ball(mass.lower).union(to_ball(mass.upper)) if mass.width else to_ball(mass.lower)
+
+
+def _discrete_laplace(sensitivity: int, scale: Fraction) -> DiscreteProfile:
+    if sensitivity >= MOST_ATOMS:
+        raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
+    odds = to_ball(-1 / scale).exp()
+    powers = [odds**x for x in range(sensitivity + 1)]
+    inner = [(1 - odds) * each for each in powers]
+    first = [1 / (1 + odds), *(m / (1 + odds) for m in inner[1:-1]), powers[-1] / (1 + odds)]
+    return discrete_profile(list(zip(first, first[::-1], strict=True)), arb(0))
+
+
+def _discrete_gaussian(mechanism: DiscreteGaussian, bits: int) -> DiscreteProfile:
+    """Tabulate: P about 0, Q about Δ; best sets are {x <= m}, which reach beyond the table.
+
+    The table has each set's mass up to `missing`. Of P that is the mass of what the table lacks.
+    """
+    shift, variance = mechanism.sensitivity, mechanism.sigma**2
+    law = law_masses(Distribution(Family.DISCRETE_GAUSSIAN, Fraction(0), mechanism.sigma), bits)
+    if isinstance(law, NotEnclosed) or len(law.values) + shift > MOST_ATOMS:
+        raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
+    unit = Fraction(1, 2**bits)
+    doubt = _ball(Enclosure(Fraction(0), law.missing * unit))
+    first = second = doubt
+    places, firsts, seconds = [], [arb(0)], [arb(0)]
+    spread = arb(0)
+    for x in range(law.first, law.last + shift + 1):
+        here = law.between(x, x)
+        there = law.between(x - shift, x - shift)
+        first += to_ball(sum(here.values) * unit)
+        second += to_ball(sum(there.values) * unit)
+        ratio = to_ball(Fraction(shift * shift - 2 * shift * x) / (2 * variance)).exp()
+        spread = max(spread, (ratio.rad() / ratio.mid()).upper())
+        places.append(ratio.mid())
+        firsts.append(first)
+        seconds.append(second)
+    return DiscreteProfile(
+        places[::-1], firsts[::-1], seconds[::-1], spread, doubt.upper(), Ends(arb(0), arb(0))
+    )

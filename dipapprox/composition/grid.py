@@ -1,0 +1,168 @@
+"""Losses at equal steps, and the knots among them at which a profile is worth knowing.
+
+Where a run's outcomes are rare, knots may be far apart: a chord over many steps is still a chord.
+Which knots are taken is a guess about cost. No bound depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from math import floor, log2
+
+from flint import arb
+
+from dipapprox.composition.profile import Point, Profile
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.limits import Limits
+from dipapprox.numerics.precision import give_way, to_ball
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The distance of two losses of a grid: unit * ln(base).
+
+    Attributes:
+        unit: > 0.
+        base: > 1; None stands for e.
+    """
+
+    unit: Fraction
+    base: Fraction | None = None
+
+    def loss(self, halves: int) -> arb:
+        """Enclose the loss at so many half steps."""
+        place = to_ball(self.unit * halves / 2)
+        return place if self.base is None else place * to_ball(self.base).log()
+
+    def factor(self, halves: int) -> arb:
+        """Enclose e to the loss at so many half steps."""
+        return self.loss(halves).exp()
+
+    def divided(self, parts: int) -> Step:
+        """A grid that is finer by a whole number."""
+        return replace(self, unit=self.unit / parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Knot:
+    """What is known of a profile at one loss of the grid.
+
+    Attributes:
+        place: The loss, in whole steps.
+        alpha: A ball around e to the loss.
+        point: The profile there.
+    """
+
+    place: int
+    alpha: arb
+    point: Point
+
+
+_BLOCK = 0.5
+"""Losses are first looked at about so far apart."""
+
+_FARTHEST = 20
+"""Blocks are doubled so often at most."""
+
+
+def knot_at(profile: Profile, step: Step, place: int) -> Knot:
+    """Evaluate a profile at a loss of the grid."""
+    alpha = step.factor(2 * place)
+    return Knot(place, alpha, profile.at(alpha))
+
+
+def all_knots(profile: Profile, step: Step, first: int, last: int, limits: Limits) -> list[Knot]:
+    """Return every loss of a range as a knot.
+
+    Raises:
+        LimitReached: If there are too many.
+    """
+    limits.check_atoms(last - first + 1)
+    return [knot_at(profile, step, place) for place in range(first, last + 1)]
+
+
+def choose_knots(
+    profile: Profile, step: Step, negligible: float, weight: float, limits: Limits
+) -> list[Knot]:
+    """Return knots in ascending order.
+
+    Args:
+        profile: Made at the precision of the enclosing block.
+        step: Of the grid.
+        negligible: What H may be off at either end, and anywhere.
+        weight: An interval of 2^i steps and mass p is split if p 4^i is more.
+        limits: The time, and how many atoms.
+
+    Raises:
+        LimitReached: If the limits are.
+    """
+
+    knot = partial(knot_at, profile, step)
+    size = float(step.loss(2))
+    block = 1 << max(0, floor(log2(_BLOCK / size)))
+    origin = knot(0)
+    above, below = [origin, knot(block)], [origin, knot(-block)]
+    for _ in range(_FARTHEST):
+        further = knot(2 * above[-1].place)
+        above.append(further)
+        if float(above[-2].point.bound - further.point.bound) <= negligible:
+            break
+    for _ in range(_FARTHEST):
+        nearer, further = below[-1], knot(2 * below[-1].place)
+        below.append(further)
+        chord = 1 - (1 - nearer.point.bound) * further.alpha / nearer.alpha
+        if float(chord - further.point.bound) <= negligible:
+            break
+    coarse = [*below[:0:-1], *above]
+    knots = coarse[:1]
+    for left, right in pairwise(coarse):
+        for each in _between(knot, left, right, negligible, weight * size / 8):
+            knots.append(each)
+            if not len(knots) % 256:
+                limits.check()
+                limits.check_atoms(len(knots))
+                give_way()
+        knots.append(right)
+    return _trimmed(knots, negligible)
+
+
+def _between(
+    knot: Callable[[int], Knot], left: Knot, right: Knot, negligible: float, weight: float
+) -> Iterator[Knot]:
+    """Yield knots strictly between two, ascending.
+
+    A chord of an interval of width w and mass p lies about p w / 8 above the profile in its middle.
+    """
+    waiting = [right]
+    while waiting:
+        right = waiting[-1]
+        if right.place - left.place > 1:
+            middle = knot((left.place + right.place) // 2)
+            share = (middle.alpha - left.alpha) / (right.alpha - left.alpha)
+            chord = left.point.bound + share * (right.point.bound - left.point.bound)
+            gap = float(chord - middle.point.bound)
+            if gap > negligible and gap * (right.place - left.place) > weight:
+                waiting.append(middle)
+                continue
+            yield middle
+        left = waiting.pop()
+        if waiting:
+            yield left
+
+
+def _trimmed(knots: list[Knot], negligible: float) -> list[Knot]:
+    """Leave out knots at the ends beyond which nothing happens, but for one on either side."""
+    first, last = 0, len(knots) - 1
+    lowest = knots[-1].point.bound
+    while last > 1 and float(knots[last - 1].point.bound - lowest) <= negligible:
+        last -= 1
+    while first < last - 1:
+        near, far = knots[first + 1], knots[first]
+        chord = 1 - (1 - near.point.bound) * far.alpha / near.alpha
+        if float(chord - far.point.bound) > negligible:
+            break
+        first += 1
+    return knots[first : last + 1]

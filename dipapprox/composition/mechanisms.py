@@ -1,0 +1,231 @@
+"""What is run: mechanisms of the catalogue and statements of privacy, exact and immutable.
+
+A mechanism stands for all that is known of one run: the pair of distributions, or the statement,
+that dominates its outputs on any two adjacent data sets. Parameters are exact.
+
+Adjacency. A sensitivity, a probability or a statement belongs to a relation between data sets, and
+runs on the same data are composed for one relation: all of them say the same one. Mechanisms of
+noise are as private as their sensitivity is for the relation that is named; `Subsampled` is for
+add/remove alone, for under substitution the sample of one data set is not the sample of the other
+with a record more.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.numerics.enclosure import Enclosure
+
+
+class Adjacency(Enum):
+    """Which data sets are adjacent."""
+
+    ADD_REMOVE = "add/remove"
+    SUBSTITUTION = "substitution"
+
+
+def _positive(value: Fraction, what: str) -> None:
+    if value <= 0:
+        raise UserError(f"{what} must be > 0, got {value}")
+
+
+def _whole(value: int, what: str, least: int) -> None:
+    if not isinstance(value, int) or value < least:
+        raise UserError(f"{what} must be a whole number >= {least}, got {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """A number of the given sensitivity plus Gaussian noise of standard deviation sigma.
+
+    A vector with independent noise of one sigma is the same with its Euclidean sensitivity.
+    """
+
+    sensitivity: Fraction
+    sigma: Fraction
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _positive(self.sensitivity, "sensitivity")
+        _positive(self.sigma, "sigma")
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """A number of the given sensitivity plus Laplace noise, density exp(-|x|/scale)/(2 scale)."""
+
+    sensitivity: Fraction
+    scale: Fraction
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _positive(self.sensitivity, "sensitivity")
+        _positive(self.scale, "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace:
+    """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-|x|/scale)."""
+
+    sensitivity: int
+    scale: Fraction
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _whole(self.sensitivity, "sensitivity", 1)
+        _positive(self.scale, "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian:
+    """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²))."""
+
+    sensitivity: int
+    sigma: Fraction
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _whole(self.sensitivity, "sensitivity", 1)
+        _positive(self.sigma, "sigma")
+
+
+@dataclass(frozen=True, slots=True)
+class RandomisedResponse:
+    """One of `values` answers: the true one with the given probability, else any other alike."""
+
+    probability: Fraction
+    values: int = 2
+    adjacency: Adjacency = Adjacency.SUBSTITUTION
+
+    def __post_init__(self) -> None:
+        _whole(self.values, "values", 2)
+        if not 0 < self.probability < 1:
+            raise UserError(f"probability must be in (0, 1), got {self.probability}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialMechanism:
+    """An outcome chosen with Pr ~ exp(eps u / 2), u its utility, of sensitivity 1.
+
+    If all utilities move the same way between adjacent data sets, Pr ~ exp(eps u) is as private.
+    """
+
+    eps: Fraction
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _positive(self.eps, "eps")
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateStatement:
+    """Any mechanism that is (eps, delta)-differentially private."""
+
+    eps: Fraction
+    delta: Fraction = Fraction(0)
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if self.eps < 0:
+            raise UserError(f"eps must be >= 0, got {self.eps}")
+        if not 0 <= self.delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {self.delta}")
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiStatement:
+    """Any mechanism whose Rényi divergences are at most these, either way round.
+
+    Attributes:
+        orders: (order > 1, divergence >= 0), …, at least one.
+    """
+
+    orders: tuple[tuple[Fraction, Fraction], ...]
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not self.orders:
+            raise UserError("a Rényi statement needs an order")
+        for order, divergence in self.orders:
+            if order <= 1 or divergence < 0:
+                raise UserError(
+                    f"orders must be > 1 and divergences >= 0, got ({order}, {divergence})"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedStatement:
+    """Any rho-zCDP mechanism: of Rényi divergence at most rho * order at every order > 1."""
+
+    rho: Fraction
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _positive(self.rho, "rho")
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """A pair (P, Q) with finitely many outcomes that dominates a mechanism.
+
+    Attributes:
+        masses: (P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1.
+        symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
+            pairs of a symmetric relation. If not, P is the output on the larger data set.
+        attained: Whether two adjacent data sets have this pair; else it is but an upper bound.
+    """
+
+    masses: tuple[tuple[Enclosure, Enclosure], ...]
+    symmetric: bool = False
+    attained: bool = True
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        for k, name in enumerate("PQ"):
+            low = sum(each[k].lower for each in self.masses)
+            high = sum(each[k].upper for each in self.masses)
+            if not low <= 1 <= high or any(each[k].upper < 0 for each in self.masses):
+                raise UserError(f"the masses of {name} are no distribution")
+
+
+@dataclass(frozen=True, slots=True)
+class Subsampled:
+    """A mechanism on a Poisson sample of the data: every record takes part with the given rate.
+
+    Raises:
+        UserError: Unless adjacency is add/remove and 0 < rate <= 1.
+    """
+
+    mechanism: Mechanism
+    rate: Fraction
+    adjacency: ClassVar[Adjacency] = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise UserError(f"rate must be in (0, 1], got {self.rate}")
+        if self.mechanism.adjacency is not Adjacency.ADD_REMOVE:
+            raise UserError(
+                "Poisson subsampling amplifies privacy for add/remove adjacency, "
+                f"but the mechanism is stated for {self.mechanism.adjacency.value}",
+                "state its parameters for data sets of which one has a record more",
+            )
+
+
+Mechanism = (
+    Gaussian
+    | Laplace
+    | DiscreteLaplace
+    | DiscreteGaussian
+    | RandomisedResponse
+    | ExponentialMechanism
+    | ApproximateStatement
+    | RenyiStatement
+    | ConcentratedStatement
+    | Atoms
+    | Subsampled
+)
+"""What can be run and composed."""

@@ -1,0 +1,145 @@
+"""What a loss distribution says: its H at factors e^ε, and where H falls to δ.
+
+With sums over the losses above ε, A = Σ p + p_∞ and G = Σ p e^(ℓ₀ - ℓ) for the least ℓ₀ of them,
+
+    H(e^ε) = A - e^(ε - ℓ₀) G,    so   H(e^ε) <= δ  exactly if  e^(ε - ℓ₀) >= (A - δ) / G.
+
+A is a whole number. G is summed from the greatest loss down, G ↦ p + G e^-h, in whole numbers that
+are rounded down to bound H from above, and up to bound it from below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from dipapprox.composition.grid import Step
+from dipapprox.composition.losses import LossDistribution, Side
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+_GUARD_BITS = 32
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Over the losses from one on, infinity included.
+
+    Attributes:
+        half: That loss, in half steps.
+        mass: A, in units of 2^-bits.
+        other: G, in units of 2^-(bits + _GUARD_BITS).
+    """
+
+    half: int
+    mass: int
+    other: int
+
+
+def _sums(losses: LossDistribution, step: Step) -> Iterator[_Sums]:
+    """Yield the sums from every loss on, from the greatest down."""
+    bits, above = losses.bits + _GUARD_BITS, losses.side is Side.ABOVE
+    with precision(bits + 32):
+        factor = _enclosed(step.factor(-2) * arb(2) ** bits)
+    ratio = factor.lower.__floor__() if above else factor.upper.__ceil__()
+    mass, other = losses.infinite, 0
+    values = losses.masses()
+    half = losses.start + 2 * len(values)
+    for value in reversed(values):
+        half -= 2
+        mass += value
+        less = other * ratio
+        other = (value << _GUARD_BITS) + (less >> bits if above else -(-less >> bits))
+        yield _Sums(half, mass, other)
+
+
+def least_epsilon(losses: LossDistribution, step: Step, delta: Fraction) -> Fraction | None:
+    """Bound the least ε >= 0 with H(e^ε) <= δ, from the side of the losses; None for infinity.
+
+    From above, H is at most δ at the ε returned; from below, it is at least δ at all lesser ε.
+    """
+    aim = delta * (1 << losses.bits)
+    if losses.infinite > aim:
+        return None
+    most = (aim * (1 << _GUARD_BITS)).__floor__()
+    found: _Sums | None = None
+    bottom: int | None = None
+    for sums in _sums(losses, step):
+        # At its least loss, H = A - G.
+        if sums.half < 0 or (sums.mass << _GUARD_BITS) - sums.other > most:
+            bottom = sums.half
+            break
+        found = sums
+    if found is None:
+        # H is at most δ from the greatest loss on, and nothing more is known where that is < 0.
+        return _ZERO
+    with precision(losses.bits + 64):
+        start = step.loss(found.half)
+        share = to_ball((found.mass - aim) / Fraction(found.other, 1 << _GUARD_BITS))
+        low = step.loss(bottom) if bottom is not None else None
+        return max(_solved(start, share, low, losses.side), _ZERO)
+
+
+def _solved(start: arb, share: arb, low: arb | None, side: Side) -> Fraction:
+    """Bound start + ln(share), where that lies between the losses low and start."""
+    top = _enclosed(start)
+    if side is Side.ABOVE:
+        place = _enclosed(start + share.log()).upper if share > 0 else None
+        least = _ZERO if low is None else _enclosed(low).upper
+        return least if place is None else min(max(place, least), top.upper)
+    place = _enclosed(start + share.log()).lower if share > 0 else None
+    return _ZERO if place is None else min(place, top.lower)
+
+
+def deltas(losses: LossDistribution, step: Step, budgets: Sequence[Fraction]) -> list[Fraction]:
+    """Bound H(e^ε) at every ε >= 0, from the side of the losses.
+
+    Args:
+        losses: On the grid.
+        step: Of the grid.
+        budgets: The ε, in any order.
+    """
+    unit = Fraction(1, 1 << losses.bits)
+    order = sorted(range(len(budgets)), key=lambda k: budgets[k], reverse=True)
+    found = [losses.infinite * unit] * len(budgets)
+    with precision(losses.bits + 64):
+        size = step.loss(1)
+        halves = [to_ball(budgets[k]) / size for k in order]
+    after = _Sums(0, losses.infinite, 0)
+    waiting = 0
+    for sums in _sums(losses, step):
+        while waiting < len(order) and not halves[waiting] < sums.half:
+            budget = budgets[order[waiting]]
+            # Balls may leave open whether this loss counts; the sum with more is the right one.
+            found[order[waiting]] = max(
+                _value(each, losses, step, budget) for each in (after, sums)
+            )
+            waiting += 1
+        if waiting == len(order):
+            break
+        after = sums
+    for k in order[waiting:]:
+        found[k] = _value(after, losses, step, budgets[k])
+    return found
+
+
+def _value(sums: _Sums, losses: LossDistribution, step: Step, budget: Fraction) -> Fraction:
+    """Bound A - e^(ε - ℓ₀) G: H(e^ε) if the sums are over all losses above ε, else less."""
+    with precision(losses.bits + 64):
+        power = (to_ball(budget) - step.loss(sums.half)).exp()
+        other = to_ball(Fraction(sums.other, 1 << (losses.bits + _GUARD_BITS)))
+        value = _enclosed(to_ball(Fraction(sums.mass, 1 << losses.bits)) - power * other)
+    return value.upper if losses.side is Side.ABOVE else max(value.lower, _ZERO)
+
+
+def _enclosed(ball: arb) -> Enclosure:
+    found = to_enclosure(ball)
+    if isinstance(found, NotEnclosed):
+        raise BrokenInvariant("a number of a loss distribution is not finite")
+    return found

@@ -1,0 +1,208 @@
+"""Profiles against independent oracles, and the laws that all of them obey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from flint import arb
+from scipy import integrate, stats
+
+from dipapprox.composition.catalogue import is_symmetric, profile_of
+from dipapprox.composition.mechanisms import (
+    Adjacency,
+    ApproximateStatement,
+    Atoms,
+    ConcentratedStatement,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomisedResponse,
+    RenyiStatement,
+    Subsampled,
+)
+from dipapprox.composition.profile import ReversedProfile
+from dipapprox.errors import UserError
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball
+
+F = Fraction
+BITS = 160
+PLACES = [F(k, 7) for k in range(-30, 31)] + [F(0), F(1), F(-1), F(1, 2), F(-1, 2), F(4, 3)]
+
+GAUSSIAN = Gaussian(F(1), F(2, 3))
+SKEWED = Atoms(
+    tuple(
+        (Enclosure.exact(F(p)), Enclosure.exact(F(q)))
+        for p, q in (("1/2", "1/3"), ("1/4", "1/3"), ("1/4", "0"), ("0", "1/3"))
+    )
+)
+MECHANISMS: list[Mechanism] = [
+    GAUSSIAN,
+    Laplace(F(1), F(3, 4)),
+    DiscreteLaplace(3, F(2)),
+    DiscreteGaussian(2, F(5, 2)),
+    RandomisedResponse(F(3, 4)),
+    RandomisedResponse(F(1, 2), 5),
+    ExponentialMechanism(F(1)),
+    ApproximateStatement(F(1), F(1, 10)),
+    RenyiStatement(((F(2), F(1)), (F(8), F(3)))),
+    ConcentratedStatement(F(1, 3)),
+    SKEWED,
+    Subsampled(GAUSSIAN, F(1, 5)),
+    Subsampled(Laplace(F(1), F(1)), F(1, 3)),
+    Subsampled(SKEWED, F(1, 2)),
+]
+
+
+def normal(x: float) -> float:
+    return float(stats.norm.cdf(x))
+
+
+def gaussian(alpha: float) -> float:
+    shift, place = 1.5, math.log(alpha)
+    return normal(shift / 2 - place / shift) - alpha * normal(-shift / 2 - place / shift)
+
+
+def laplace(alpha: float) -> float:
+    def excess(x: float) -> float:
+        return max(stats.laplace.pdf(x, 0, 0.75) - alpha * stats.laplace.pdf(x, 1, 0.75), 0.0)
+
+    cuts = [0, 1, min(max((1 - 0.75 * math.log(alpha)) / 2, -29), 29)]
+    return float(integrate.quad(excess, -30, 30, points=sorted(cuts), limit=200)[0])
+
+
+def summed(p: Callable[[int], float], shift: int) -> Callable[[float], float]:
+    return lambda alpha: sum(max(p(x) - alpha * p(x - shift), 0.0) for x in range(-200, 201))
+
+
+def two_valued(a: float, b: float, rest: float) -> Callable[[float], float]:
+    return lambda alpha: max(a - alpha * b, 0) + max(b - alpha * a, 0) + max(rest * (1 - alpha), 0)
+
+
+def subsampled(inner: Callable[[float], float], rate: float) -> Callable[[float], float]:
+    def value(alpha: float) -> float:
+        place = (alpha - 1 + rate) / rate
+        return rate * inner(place) if place > 0 else 1 - alpha
+
+    return value
+
+
+BELL = sum(math.exp(-x * x / 12.5) for x in range(-200, 201))
+ORACLES: list[tuple[Mechanism, Callable[[float], float]]] = [
+    (MECHANISMS[0], gaussian),
+    (MECHANISMS[1], laplace),
+    (MECHANISMS[2], summed(lambda x: math.tanh(0.25) * math.exp(-abs(x) / 2), 3)),
+    (MECHANISMS[3], summed(lambda x: math.exp(-x * x / 12.5) / BELL, 2)),
+    (MECHANISMS[4], two_valued(0.75, 0.25, 0.0)),
+    (MECHANISMS[5], two_valued(0.5, 0.125, 0.375)),
+    (MECHANISMS[11], subsampled(gaussian, 0.2)),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "oracle"), ORACLES, ids=lambda m: type(m).__name__)
+def test_profiles_are_the_hockey_stick(
+    mechanism: Mechanism, oracle: Callable[[float], float]
+) -> None:
+    with precision(BITS):
+        profile = profile_of(mechanism, BITS)
+        for place in PLACES:
+            alpha = to_ball(place).exp()
+            found = profile.at(alpha)
+            expected = oracle(math.exp(place))
+            assert abs(float(found.bound) - expected) < 1e-7 * math.exp(max(place, 0))
+            line = found.first - alpha * found.second
+            assert abs(float(line) - expected) < 1e-7 * math.exp(max(place, 0))
+
+
+def test_the_profile_of_bounded_range_is_the_largest_of_its_pairs() -> None:
+    with precision(BITS):
+        profile = profile_of(ExponentialMechanism(F(1)), BITS)
+        for place in PLACES:
+            pairs = []
+            for k in range(1, 400):
+                top = math.exp(k / 400)
+                chance = (math.e - top) / (top * (math.e - 1))
+                p, q = top * chance, chance
+                alpha = math.exp(place)
+                pairs.append(max(p - alpha * q, 0) + max(1 - p - alpha * (1 - q), 0))
+            assert abs(float(profile.at(to_ball(place).exp()).bound) - max(pairs)) < 1e-4
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_laws(mechanism: Mechanism) -> None:
+    """1 >= H >= 1 - α, H lies above every line, decreases, and is its own reversal if said so."""
+    is_bound = isinstance(mechanism, RenyiStatement | ConcentratedStatement)
+    with precision(BITS):
+        profile = profile_of(mechanism, BITS)
+        alphas = [to_ball(place).exp() for place in sorted(PLACES)]
+        points = [profile.at(alpha) for alpha in alphas]
+        tiny = arb(2) ** -100
+        for alpha, point in zip(alphas, points, strict=True):
+            assert not point.bound > 1 + tiny and not point.bound < 1 - alpha - tiny
+            assert not point.bound < -tiny
+            for other in points:
+                assert not point.bound < other.first - alpha * other.second
+        for one, two in zip(points, points[1:], strict=False):
+            # The least of several bounds of H need not decrease as H does.
+            assert is_bound or not two.bound > one.bound + tiny
+        if is_symmetric(mechanism):
+            turned = ReversedProfile(profile)
+            for alpha, point in zip(alphas, points, strict=True):
+                assert abs(turned.at(alpha).bound - point.bound) < tiny
+        twice = ReversedProfile(ReversedProfile(profile))
+        for alpha, point in zip(alphas, points, strict=True):
+            assert abs(twice.at(alpha).bound - point.bound) < tiny
+
+
+def test_renyi_statements_bound_a_gaussian() -> None:
+    """A Gaussian of m = sensitivity / sigma is m²/2-zCDP: its profile is below."""
+    orders = tuple((F(k, 4), F(9, 8) * F(k, 4)) for k in range(5, 80))
+    with precision(BITS):
+        tight = profile_of(GAUSSIAN, BITS)
+        for loose in (ConcentratedStatement(F(9, 8)), RenyiStatement(orders)):
+            profile = profile_of(loose, BITS)
+            for place in PLACES:
+                alpha = to_ball(place).exp()
+                assert not profile.at(alpha).bound < tight.at(alpha).bound
+                assert profile.at(alpha).bound < tight.at(alpha).bound * 12 + arb("0.35")
+
+
+def test_masses_that_are_enclosed() -> None:
+    """Wide masses give a profile at least that of every pair within, and lines below it."""
+    wide = tuple(
+        (Enclosure(p - d, p + d), Enclosure(q - d, q + d))
+        for p, q, d in ((F(3, 4), F(1, 4), F(1, 100)), (F(1, 4), F(3, 4), F(1, 100)))
+    )
+    uncertain = (*wide[:1], (Enclosure(F(24, 100), F(26, 100)), Enclosure(F(0), F(3, 4))))
+    with precision(BITS):
+        for masses in (wide, (*uncertain, (Enclosure.exact(0), Enclosure(F(0), F(1))))):
+            profile = profile_of(Atoms(masses), BITS)
+            for place in PLACES:
+                alpha = math.exp(place)
+                found = profile.at(to_ball(place).exp())
+                true = two_valued(0.75, 0.25, 0.0)(alpha)
+                assert float(found.bound.upper()) >= true - 1e-12
+                assert float((found.first - alpha * found.second).lower()) <= true + 1e-12
+
+
+def test_subsampling_is_for_add_remove() -> None:
+    with pytest.raises(UserError, match="amplifies privacy for add/remove adjacency"):
+        Subsampled(RandomisedResponse(F(3, 4)), F(1, 10))
+    with pytest.raises(UserError, match="rate must be in"):
+        Subsampled(GAUSSIAN, F(0))
+    assert Subsampled(GAUSSIAN, F(1)).adjacency is Adjacency.ADD_REMOVE
+
+
+def test_parameters_are_checked() -> None:
+    with pytest.raises(UserError, match="sigma must be > 0, got 0"):
+        Gaussian(F(1), F(0))
+    with pytest.raises(UserError, match="probability must be in"):
+        RandomisedResponse(F(1))
+    with pytest.raises(UserError, match="masses of P are no distribution"):
+        Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),))
