@@ -28,9 +28,9 @@ from fractions import Fraction
 from math import ceil, log2
 
 from dipapprox.composition.catalogue import is_symmetric, profile_of
-from dipapprox.composition.discretise import exactly_below, from_above, from_below
-from dipapprox.composition.grid import Step, all_knots, choose_knots
-from dipapprox.composition.lattice import common_step
+from dipapprox.composition.discretise import from_above, from_below
+from dipapprox.composition.grid import Step, all_knots, between, choose_knots
+from dipapprox.composition.lattice import first_step
 from dipapprox.composition.losses import LossDistribution, Side, composed, power
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.profile import ReversedProfile
@@ -41,7 +41,6 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision
 
 _ZERO = Fraction(0)
-_COARSEST = Fraction(1, 64)
 _MOST_RUNS = 10**9
 
 _LEAST_GAIN = 0.1
@@ -119,7 +118,8 @@ class Answer:
     reason: str | None
 
 
-_Reading = Callable[[LossDistribution, Step], Sequence[Fraction | None]]
+_Reading = Callable[[LossDistribution, Step, Fraction], Sequence[Fraction | None]]
+"""Of losses on a grid, all less by the last argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,9 @@ class Composition:
             raise UserError(f"delta must be in (0, 1), got {delta}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: Step) -> Sequence[Fraction | None]:
-            return [least_epsilon(losses, step, delta)]
+        def read(losses: LossDistribution, step: Step, slip: Fraction) -> list[Fraction | None]:
+            found = least_epsilon(losses, step, delta)
+            return [None if found is None else max(found - slip, _ZERO)]
 
         start = Bounds(_ZERO, None)
         accuracy = delta * min(width, Fraction(1))
@@ -184,8 +185,8 @@ class Composition:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
         _check_width(width)
 
-        def read(losses: LossDistribution, step: Step) -> Sequence[Fraction | None]:
-            return deltas(losses, step, budgets)
+        def read(losses: LossDistribution, step: Step, slip: Fraction) -> list[Fraction | None]:
+            return [*deltas(losses, step, [budget + slip for budget in budgets])]
 
         start = tuple(Bounds(_ZERO, Fraction(1)) for _ in budgets)
         return _Search(self, read, width, min(width, Fraction(1)), None, limits).run(start)
@@ -223,14 +224,15 @@ class _Search:
         self._accuracy = accuracy
         self._delta = delta
         self._limits = limits
-        self._exact = common_step(run.mechanism for run in self._runs)
+        self._first, self._exact = first_step([run.mechanism for run in self._runs])
         self._atoms = 0
+        self._slip = width / 2**12
 
     def run(self, start: tuple[Bounds, ...]) -> Answer:
         """Search, from what is known beforehand."""
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
         found = dict.fromkeys((False,) if symmetric else (False, True), start)
-        step, used, idle = self._exact or Step(_COARSEST), None, 0
+        step, used, idle = self._first, None, 0
         while True:
             before = _greatest(found.values())
             with EarlyEnd() as end:
@@ -248,16 +250,21 @@ class _Search:
                 return Answer(after, used, self._atoms, end.reason)
             gain = _gain(before, after)
             idle = 0 if gain > _LEAST_GAIN else idle + 1
-            if idle == _MOST_IDLE:
+            if idle == _MOST_IDLE or (idle == 2 and _are_finite(after)):
                 return Answer(after, used, self._atoms, _NO_GAIN)
             if idle:
                 self._accuracy /= 2**16
-            if self._exact is None:
+            if not self._exact:
                 step = step.divided(self._parts(after))
 
     def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
-        below, above = (self._read(each, step) for each in self._losses(step, added, known))
+        below, above = (
+            self._read(each, step, slip)
+            for each, slip in zip(
+                self._losses(step, added, known), (self._slip, _ZERO), strict=True
+            )
+        )
         return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
 
     def _losses(
@@ -276,6 +283,7 @@ class _Search:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows))
         single: dict[Side, list[LossDistribution]] = {Side.BELOW: [], Side.ABOVE: []}
+        slip = self._slip / times
         working = bits + 2 * max(_bits(step.unit), 0) + 64
         for run in self._runs:
             with precision(working):
@@ -284,11 +292,10 @@ class _Search:
                     profile = ReversedProfile(profile)
                 arguments = float(share / 1024), float(weight / 16), self._limits
                 knots = choose_knots(profile, step, *arguments)
-                if self._exact is not None:
+                if self._exact:
                     knots = all_knots(profile, step, knots[0].place, knots[-1].place, self._limits)
-                    low = exactly_below(knots, profile.ends, step, bits, int(cut))
-                else:
-                    low = from_below(knots, profile.ends, step, bits, int(cut))
+                lines = between(profile, step, knots)
+                low = from_below(lines, profile.ends, step, slip, bits, int(cut))
                 single[Side.BELOW].append(low)
                 single[Side.ABOVE].append(from_above(knots, bits, int(cut)))
         for each in single.values():
@@ -335,6 +342,10 @@ def _most(values: Iterable[Fraction | None]) -> Fraction | None:
     for value in values:
         found = None if value is None or found is None else max(value, found)
     return found
+
+
+def _are_finite(known: Sequence[Bounds]) -> bool:
+    return all(each.width is not None for each in known)
 
 
 def _gain(before: Sequence[Bounds], after: Sequence[Bounds]) -> float:

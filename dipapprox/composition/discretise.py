@@ -12,18 +12,19 @@ From above ("connect the dots"). F goes through (a_i, H_i), H_i >= H(a_i) as fou
 between knots it lies below its chords, these below F's; beyond a_n it does not increase. Where
 bounds are not convex some m_i < 0; 0 in their place increases (1).
 
-From below ("tangents"). Each knot α_i has a line P(S_i) - α Q(S_i), that of a set: it lies below H,
-as do 1 - α and P(Q = 0) on either side. F bends between knots that follow each other, at a loss of
-the grid, where it takes the lesser of the two lines: each piece of F lies below one line at both
-of its ends, and so below H. The bends are at odd halves of a step: lines at α_i meet half-way, up
-to terms of third order. Some m_i may be < 0. As (1 - α/a)₊ grows with a,
+From below ("tangents"). At odd half steps α_i lines P(S_i) - α Q(S_i) are known, of sets S_i: they
+lie below H, as do 1 - α and P(Q = 0) on either side. F bends once between two that follow each
+other, a little below a whole step, where it takes the lesser of the two: each piece of F lies below
+one line at both of its ends, and so below H. Lines half a step from a whole one meet there, up to
+terms of third order; and exactly, if H has no bends but at whole steps. By how little, the *slip*,
+is known, and counts for every run when the result is read; without it balls would not tell that the
+last line has not fallen below the limit where it meets it. Some m_i may be < 0. As (1 - α/a)₊
+grows with a,
 
     m (1 - α/a)₊ - d (1 - α/a')₊ >= (m - d) (1 - α/a)₊  for a > a',  d >= 0,
 
-so a debt may be paid by greater losses, or by infinity. If that is not enough nothing is known but
-H >= (1 - α)₊, the mass 1 at loss 0.
-
-If H itself bends at whole steps only, the values there give all of it, from both sides.
+so a debt may be paid by greater losses, or by infinity. If that is not enough the last lines are
+left out, and if all are, nothing is known but H >= (1 - α)₊, the mass 1 at loss 0.
 
 In (1) everything is a ball around the true value for *some* F as described, one with all its H_i
 within the balls, and a ball's end is rounded to a whole number to the side that is safe.
@@ -34,6 +35,7 @@ Sources: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022 (f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
 from math import floor, log
 
@@ -42,17 +44,18 @@ from flint import arb
 from dipapprox.composition.grid import Knot, Step
 from dipapprox.composition.losses import LossDistribution, Side, loss_distribution
 from dipapprox.composition.profile import Ends
+from dipapprox.numerics.precision import to_ball
 
 
 def from_above(knots: Sequence[Knot], bits: int, cut: int) -> LossDistribution:
     """Bound a profile from above.
 
     Args:
-        knots: Ascending, at least one.
+        knots: At whole steps, ascending, at least one.
         bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
     """
-    places = [2 * knot.place for knot in knots]
+    places = [knot.place for knot in knots]
     values = [knot.point.bound for knot in knots]
     masses = _masses([knot.alpha for knot in knots], values)
     whole = [max(_ceiling(mass, bits), 0) for mass in masses]
@@ -61,84 +64,49 @@ def from_above(knots: Sequence[Knot], bits: int, cut: int) -> LossDistribution:
 
 
 def from_below(
-    knots: Sequence[Knot], ends: Ends, step: Step, bits: int, cut: int
+    knots: Sequence[Knot], ends: Ends, step: Step, slip: Fraction, bits: int, cut: int
 ) -> LossDistribution:
-    """Bound the profile of a pair that the mechanism has, from below.
+    """Bound the profile of a pair that the mechanism has, from below; true losses are less by slip.
 
     Args:
-        knots: Ascending, at least one.
+        knots: At odd half steps, ascending.
         ends: What the pair has at infinite losses.
         step: Of the grid.
+        slip: By how much to go below whole steps, > 0.
         bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
     """
     kept = [knot for knot in knots if knot.point.first < 1 and knot.point.second > 0]
     fewer = 1
     while kept:
-        found = _below_lines(kept, ends, step, bits, cut)
+        found = _from_lines(kept, ends, step, slip, bits, cut)
         if found is not None:
             return found
         del kept[-fewer:]
         fewer *= 2
-    return trivial(bits, 1)
+    return loss_distribution(0, [1 << bits], 0, bits, Side.BELOW)
 
 
-def _below_lines(
-    knots: Sequence[Knot], ends: Ends, step: Step, bits: int, cut: int
+def _from_lines(
+    knots: Sequence[Knot], ends: Ends, step: Step, slip: Fraction, bits: int, cut: int
 ) -> LossDistribution | None:
-    lines = [(k.point.first, k.point.second) for k in knots]
-    bends = [2 * knots[0].place - 1]
-    bends += [_bend(a, b, step) for a, b in pairwise(knots)]
-    last = lines[-1][0] - ends.infinite, lines[-1][1]
-    bends.append(_whole(last, step, knots[-1].place, None))
-    lines = [(arb(1), arb(1)), *lines, (ends.infinite, arb(0))]
-    alphas = [step.factor(bend) for bend in bends]
+    """Round (1) down, for the lines of knots; None if debts cannot be paid."""
+    lines = [(knot.point.first, knot.point.second) for knot in knots]
+    bends = [knots[0].place - 1]
+    bends += [
+        _bend(one, two, step, (left.place, right.place))
+        for (one, left), (two, right) in pairwise(zip(lines, knots, strict=True))
+    ]
+    lines.append((ends.infinite, arb(0)))
+    last = knots[-1].place
+    bends.append(_bend(lines[-2], lines[-1], step, (last, 2 * abs(last) + 2)))
+    lines.insert(0, (arb(1), arb(1)))
+    less = to_ball(-slip).exp()
+    alphas = [step.factor(bend) * less for bend in bends]
     values = [
         min((p - alpha * q for p, q in two), key=arb.lower)
         for alpha, two in zip(alphas, pairwise(lines), strict=True)
     ]
-    return _below(bends, alphas, values, bits, cut)
-
-
-def _bend(left: Knot, right: Knot, step: Step) -> int:
-    """Where to go from the line of one knot to that of the next: below where they meet.
-
-    Then the second is the lesser one, and not less than the limit of H.
-    """
-    one, two = left.point, right.point
-    masses = one.first - two.first, one.second - two.second
-    return _whole(masses, step, left.place, right.place)
-
-
-def _whole(masses: tuple[arb, arb], step: Step, low: int, high: int | None) -> int:
-    """The greatest odd number of half steps below the loss of a merged atom, between knots."""
-    first, second = (float(mass.mid()) for mass in masses)
-    if high == low + 1 or first <= 0 or second <= 0:
-        return 2 * low + 1
-    place = (log(first) - log(second)) / float(step.loss(2))
-    most = high - 1 if high is not None else 2 * abs(low) + 1
-    return 2 * min(max(floor(place - 0.5), low), most) + 1
-
-
-def exactly_below(
-    knots: Sequence[Knot], ends: Ends, step: Step, bits: int, cut: int
-) -> LossDistribution:
-    """Bound from below a profile that bends at knots alone, which are all whole steps of a range.
-
-    It is 1 - α before the first, and constant after the last.
-    """
-    places = [knots[0].place - 1, *(knot.place for knot in knots), knots[-1].place + 1]
-    alphas = [step.factor(2 * place) for place in places]
-    values = [k.point.first - k.alpha * k.point.second for k in knots]
-    limits = [1 - alphas[0], *values, ends.infinite]
-    found = _below([2 * place for place in places], alphas, limits, bits, cut)
-    return trivial(bits) if found is None else found
-
-
-def _below(
-    places: Sequence[int], alphas: Sequence[arb], values: Sequence[arb], bits: int, cut: int
-) -> LossDistribution | None:
-    """(1) rounded down, debts paid; None if one cannot be."""
     whole, debt = [], 0
     for mass in _masses(alphas, values):
         paid = _floor(mass, bits) - debt
@@ -147,12 +115,20 @@ def _below(
     infinite = _floor(values[-1], bits) - debt
     if infinite < 0:
         return None
-    return _spread(places, whole, infinite, bits, Side.BELOW, cut)
+    return _spread(bends, whole, infinite, bits, Side.BELOW, cut)
 
 
-def trivial(bits: int, place: int = 0) -> LossDistribution:
-    """Two equal distributions, from below; at a loss <= 0, in half steps, of the parity wanted."""
-    return loss_distribution(-(place % 2), [1 << bits], 0, bits, Side.BELOW)
+def _bend(one: tuple[arb, arb], two: tuple[arb, arb], step: Step, places: tuple[int, int]) -> int:
+    """A whole step between two lines, in half steps: at most where they meet, if there is one.
+
+    Then the second line is the lesser one, and not less than the limit of H.
+    """
+    low, high = places[0] + 1, places[1] - 1
+    first, second = float((one[0] - two[0]).mid()), float((one[1] - two[1]).mid())
+    if low >= high or first <= 0 or second <= 0:
+        return low
+    meeting = (log(first) - log(second)) / float(step.loss(2))
+    return min(max(2 * floor(meeting), low), high)
 
 
 def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:
@@ -167,7 +143,7 @@ def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:
 def _spread(
     places: Sequence[int], masses: Sequence[int], infinite: int, bits: int, side: Side, cut: int
 ) -> LossDistribution:
-    """Put masses on the grid between the first and the last place, in half steps."""
+    """Put masses at places, in half steps but all whole ones, on the grid between them."""
     dense = [0] * ((places[-1] - places[0]) // 2 + 1)
     for place, mass in zip(places, masses, strict=True):
         dense[(place - places[0]) // 2] += mass

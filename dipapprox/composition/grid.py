@@ -6,7 +6,7 @@ Which knots are taken is a guess about cost. No bound depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -51,7 +51,7 @@ class Knot:
     """What is known of a profile at one loss of the grid.
 
     Attributes:
-        place: The loss, in whole steps.
+        place: The loss, in half steps.
         alpha: A ball around e to the loss.
         point: The profile there.
     """
@@ -70,24 +70,32 @@ _FARTHEST = 20
 
 def knot_at(profile: Profile, step: Step, place: int) -> Knot:
     """Evaluate a profile at a loss of the grid."""
-    alpha = step.factor(2 * place)
+    alpha = step.factor(place)
     return Knot(place, alpha, profile.at(alpha))
 
 
 def all_knots(profile: Profile, step: Step, first: int, last: int, limits: Limits) -> list[Knot]:
-    """Return every loss of a range as a knot.
+    """Return every loss of a range, of whole steps, as a knot.
 
     Raises:
         LimitReached: If there are too many.
     """
-    limits.check_atoms(last - first + 1)
-    return [knot_at(profile, step, place) for place in range(first, last + 1)]
+    limits.check_atoms((last - first) // 2 + 1)
+    return [knot_at(profile, step, place) for place in range(first, last + 1, 2)]
+
+
+def between(profile: Profile, step: Step, knots: Sequence[Knot]) -> list[Knot]:
+    """Return a knot at an odd half step between any two of whole steps, about in their middle."""
+    return [
+        knot_at(profile, step, (left.place + right.place) // 4 * 2 + 1)
+        for left, right in pairwise(knots)
+    ]
 
 
 def choose_knots(
     profile: Profile, step: Step, negligible: float, weight: float, limits: Limits
 ) -> list[Knot]:
-    """Return knots in ascending order.
+    """Return knots at whole steps, ascending.
 
     Args:
         profile: Made at the precision of the enclosing block.
@@ -102,7 +110,7 @@ def choose_knots(
 
     knot = partial(knot_at, profile, step)
     size = float(step.loss(2))
-    block = 1 << max(0, floor(log2(_BLOCK / size)))
+    block = 2 << max(0, floor(log2(_BLOCK / size)))
     origin = knot(0)
     above, below = [origin, knot(block)], [origin, knot(-block)]
     for _ in range(_FARTHEST):
@@ -139,12 +147,12 @@ def _between(
     waiting = [right]
     while waiting:
         right = waiting[-1]
-        if right.place - left.place > 1:
-            middle = knot((left.place + right.place) // 2)
+        if right.place - left.place > 2:
+            middle = knot((left.place + right.place) // 4 * 2)
             share = (middle.alpha - left.alpha) / (right.alpha - left.alpha)
             chord = left.point.bound + share * (right.point.bound - left.point.bound)
             gap = float(chord - middle.point.bound)
-            if gap > negligible and gap * (right.place - left.place) > weight:
+            if gap > negligible and gap * (right.place - left.place) / 2 > weight:
                 waiting.append(middle)
                 continue
             yield middle

@@ -1,14 +1,20 @@
-"""Mechanisms whose losses are whole multiples of one number: their grids need no refinement.
+"""Which grid to begin with: atoms of much mass had better lie on it.
 
-randomised response    ± ln((values - 1) p / (1 - p)), and 0
-(ε, δ) statements      ± ε
-discrete Laplace       (Δ - 2x) / b
-discrete Gaussian      Δ (Δ - 2x) / (2 σ²)
+Losses that are whole multiples of one number need no refinement of a grid of that step:
+
+    randomised response    ± ln((values - 1) p / (1 - p)), and 0
+    (ε, δ) statements      ± ε
+    discrete Laplace       (Δ - 2x) / b
+    discrete Gaussian      Δ (Δ - 2x) / (2 σ²)
+
+Laplace noise has half of its mass at loss Δ/b, and the pair that is known of the exponential
+mechanism has losses ± ε/2: a grid with these among its losses converges like the square of its
+step, another one only like the step. The grid is a guess about cost; no bound depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -17,6 +23,8 @@ from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     DiscreteGaussian,
     DiscreteLaplace,
+    ExponentialMechanism,
+    Laplace,
     Mechanism,
     RandomisedResponse,
 )
@@ -27,9 +35,36 @@ _FINEST = 64
 _WIDEST = 256
 """A discrete Gaussian of greater deviation has too many losses for all of them to be kept."""
 
+_COARSEST = Fraction(1, 64)
+"""Where a search begins that has to refine its grid."""
 
-def step_of(mechanism: Mechanism) -> Step | None:
-    """Return a step of which all losses of a mechanism are multiples; None if there is none."""
+
+def first_step(mechanisms: Sequence[Mechanism]) -> tuple[Step, bool]:
+    """Return a grid to begin with, and whether all losses lie on it."""
+    steps = [_atoms_of(each) for each in mechanisms]
+    known = [step for step in steps if step is not None]
+    units = [step.unit for step in known]
+    if not known or len({step.base for step in known}) > 1:
+        return Step(_COARSEST), False
+    below = lcm(*(unit.denominator for unit in units))
+    step = Step(Fraction(gcd(*(int(unit * below) for unit in units)), below), known[0].base)
+    if max(units) > _FINEST * step.unit:
+        return Step(_COARSEST), False
+    exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
+    while not exact and float(step.loss(2)) > _COARSEST:
+        step = step.divided(2)
+    return step, exact
+
+
+def _is_on_its_lattice(mechanism: Mechanism) -> bool:
+    return not isinstance(mechanism, Laplace | ExponentialMechanism)
+
+
+def _atoms_of(mechanism: Mechanism) -> Step | None:
+    """A step of which the losses of all atoms of much mass are multiples; None if there are none.
+
+    That is also said where there are too many, or none that is known.
+    """
     match mechanism:
         case RandomisedResponse(probability, values):
             odds = probability * (values - 1) / (1 - probability)
@@ -40,17 +75,9 @@ def step_of(mechanism: Mechanism) -> Step | None:
             return Step((1 + (sensitivity + 1) % 2) / scale)
         case DiscreteGaussian(sensitivity, sigma) if sigma <= _WIDEST:
             return Step(sensitivity * (1 + (sensitivity + 1) % 2) / (2 * sigma**2))
+        case Laplace(sensitivity, scale):
+            return Step(sensitivity / scale)
+        case ExponentialMechanism(eps):
+            return Step(eps / 2)
         case _:
             return None
-
-
-def common_step(mechanisms: Iterable[Mechanism]) -> Step | None:
-    """Return a step for all of them; None if there is none, or it would be too fine."""
-    steps = {step_of(each) for each in mechanisms}
-    known = [step for step in steps if step is not None]
-    if len(known) < len(steps) or len({step.base for step in known}) > 1:
-        return None
-    units = [step.unit for step in known]
-    below = lcm(*(unit.denominator for unit in units))
-    unit = Fraction(gcd(*(int(unit * below) for unit in units)), below)
-    return Step(unit, known[0].base) if max(units) <= _FINEST * unit else None

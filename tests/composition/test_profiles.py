@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from flint import arb
@@ -148,7 +149,7 @@ def test_laws(mechanism: Mechanism) -> None:
             assert not point.bound < -tiny
             for other in points:
                 assert not point.bound < other.first - alpha * other.second
-        for one, two in zip(points, points[1:], strict=False):
+        for one, two in pairwise(points):
             # The least of several bounds of H need not decrease as H does.
             assert is_bound or not two.bound > one.bound + tiny
         if is_symmetric(mechanism):

@@ -1,0 +1,238 @@
+"""Certified intervals against closed forms, exact sums, another accountant, and one another."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, exp
+
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import privacy_loss_distribution
+from scipy import optimize, special
+
+from dipapprox.composition.accountant import Answer, Composition, Run
+from dipapprox.composition.mechanisms import (
+    ApproximateStatement,
+    Atoms,
+    ConcentratedStatement,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomisedResponse,
+    Subsampled,
+)
+from dipapprox.errors import UserError
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+
+F = Fraction
+DELTA = F(1, 10**5)
+SAMPLED = Subsampled(Gaussian(F(1), F(1)), F(1, 100))
+
+
+def cost(*runs: tuple[Mechanism, int], delta: Fraction = DELTA, width: str = "0.001") -> Answer:
+    composition = Composition(tuple(Run(*run) for run in runs))
+    return composition.epsilon(delta, F(width), Limits())
+
+
+def ends(answer: Answer) -> tuple[float, float]:
+    (bounds,) = answer.bounds
+    assert bounds.lower is not None and bounds.upper is not None
+    return float(bounds.lower), float(bounds.upper)
+
+
+def holds(answer: Answer, true: float, width: float, slack: float = 1e-12) -> None:
+    low, high = ends(answer)
+    assert low - slack <= true <= high + slack
+    assert high - low <= width and answer.reason is None
+
+
+def gaussian_delta(shift: float, epsilon: float) -> float:
+    first = special.ndtr(shift / 2 - epsilon / shift)
+    return float(first - exp(epsilon + special.log_ndtr(-shift / 2 - epsilon / shift)))
+
+
+@pytest.mark.parametrize(("times", "sigma"), [(1, "1"), (10, "3"), (1000, "20"), (10**6, "2000")])
+def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
+    """T releases are one of sensitivity √T / sigma."""
+    shift = times**0.5 / float(sigma)
+    true = optimize.brentq(lambda e: gaussian_delta(shift, e) - 1e-5, 0, 50, xtol=1e-13)
+    width = "0.02" if times > 10**4 else "0.001"
+    holds(cost((Gaussian(F(1), F(sigma)), times), width=width), true, float(width), 1e-9)
+    if times > 10**4:
+        return
+    composition = Composition((Run(Gaussian(F(1), F(sigma)), times),))
+    answer = composition.delta([F(1), F(2)], F(1, 10**6), Limits())
+    for budget, bounds in zip((1, 2), answer.bounds, strict=True):
+        assert bounds.lower is not None and bounds.upper is not None
+        true = gaussian_delta(shift, budget)
+        assert float(bounds.lower) - 1e-12 <= true <= float(bounds.upper) + 1e-12
+        assert bounds.upper - bounds.lower <= F(1, 10**6)
+
+
+@pytest.mark.parametrize("times", [1, 7, 200])
+def test_randomised_response_is_a_binomial_sum(times: int) -> None:
+    """With rational e^ε the sum is exact, and so is the grid."""
+    composition = Composition((Run(RandomisedResponse(F(3, 4)), times),))
+    width = F(1, 10**25)
+    answer = composition.delta([F(0)], width, Limits())
+    true = sum(
+        comb(times, k) * (F(3) ** (times - k) - F(3) ** k) / F(4) ** times
+        for k in range((times + 1) // 2)
+    )
+    (bounds,) = answer.bounds
+    assert bounds.lower is not None and bounds.upper is not None
+    assert bounds.lower <= true <= bounds.upper <= bounds.lower + width
+
+
+def test_geometric_noise_is_a_lattice_sum() -> None:
+    odds = exp(-1 / 2)
+    one = {3: 1.0, 1: (1 - odds) * odds, -1: (1 - odds) * odds**2, -3: odds**3}
+    one = {loss: p / (1 + odds) for loss, p in one.items()}
+    total = {0: 1.0}
+    for _ in range(20):
+        after: dict[int, float] = {}
+        for a, p in total.items():
+            for b, q in one.items():
+                after[a + b] = after.get(a + b, 0.0) + p * q
+        total = after
+    composition = Composition((Run(DiscreteLaplace(3, F(2)), 20),))
+    answer = composition.delta([F(1), F(25, 2)], F(1, 10**15), Limits())
+    for budget, bounds in zip((1, 12.5), answer.bounds, strict=True):
+        true = sum(p * max(1 - exp(budget - loss / 2), 0.0) for loss, p in total.items())
+        assert bounds.lower is not None and bounds.upper is not None
+        assert float(bounds.lower) - 1e-13 <= true <= float(bounds.upper) + 1e-13
+        assert bounds.upper - bounds.lower <= F(1, 10**15)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "times", "pld"),
+    [
+        (SAMPLED, 1000, dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))),
+        (
+            Subsampled(Laplace(F(1), F(2)), F(1, 10)),
+            50,
+            dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(2.0)),
+        ),
+        (Laplace(F(1), F(5)), 30, dp_event.LaplaceDpEvent(5.0)),
+    ],
+    ids=["sampled Gaussian", "sampled Laplace", "Laplace"],
+)
+def test_another_accountant_is_above(
+    mechanism: Mechanism, times: int, pld: dp_event.DpEvent
+) -> None:
+    """Its pessimistic value lies in or above the interval, its optimistic one below."""
+    match pld:
+        case dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(sigma)):
+            make, options = privacy_loss_distribution.from_gaussian_mechanism, (sigma, rate)
+        case dp_event.PoissonSampledDpEvent(rate, dp_event.LaplaceDpEvent(scale)):
+            make, options = privacy_loss_distribution.from_laplace_mechanism, (scale, rate)
+        case dp_event.LaplaceDpEvent(scale):
+            make, options = privacy_loss_distribution.from_laplace_mechanism, (scale, 1.0)
+    found = []
+    for pessimistic in (True, False):
+        one = make(
+            options[0],
+            sampling_prob=options[1],
+            value_discretization_interval=1e-3,
+            pessimistic_estimate=pessimistic,
+        )
+        found.append(one.self_compose(times).get_epsilon_for_delta(1e-5))
+    low, high = ends(cost((mechanism, times), width="0.02"))
+    assert found[1] <= high and found[0] >= low - 1e-8
+    assert found[0] <= high + 0.02
+
+
+def test_order_and_grouping_do_not_matter() -> None:
+    one, two = Laplace(F(1), F(8)), Gaussian(F(1), F(6))
+    whole = ends(cost((one, 12), (two, 9), width="0.01"))
+    for other in (
+        cost((two, 9), (one, 12), width="0.005"),
+        cost((one, 5), (two, 9), (one, 7), width="0.02"),
+        cost((two, 4), (one, 12), (two, 5), width="0.01"),
+    ):
+        low, high = ends(other)
+        assert low <= whole[1] and whole[0] <= high
+        assert other.reason is None
+    # More runs cost no less; a run that reveals nothing costs nothing.
+    assert ends(cost((one, 14), (two, 9), width="0.02"))[1] > whole[0]
+    low, high = ends(cost((one, 12), (two, 9), (ApproximateStatement(F(0)), 1000), width="0.02"))
+    assert low <= whole[1] and whole[0] <= high
+
+
+def test_a_narrower_interval_meets_the_wider_one() -> None:
+    wide, narrow = cost((SAMPLED, 100), width="0.05"), cost((SAMPLED, 100), width="0.0005")
+    (low, high), (lower, upper) = ends(wide), ends(narrow)
+    assert low <= upper and lower <= high and upper - lower <= 0.0005
+    assert narrow.step is not None and wide.step is not None
+    assert narrow.step.unit < wide.step.unit
+
+
+def test_statements_are_used_up_to_what_they_allow() -> None:
+    """The worst (ε, δ) mechanisms: all δ of k runs, 1 - (1 - δ)^k, and kε."""
+    run = (ApproximateStatement(F(1, 10), F(1, 10**6)), 3)
+    all_delta = 1 - (1 - F(1, 10**6)) ** 3
+    (bounds,) = cost(run, delta=all_delta - F(1, 10**12)).bounds
+    assert bounds.lower is None and bounds.upper is None
+    low, high = ends(cost(run, delta=all_delta + F(1, 10**12), width="1e-9"))
+    assert 0.3 - 1e-6 < low <= high <= 0.3
+
+
+def test_what_no_pair_attains_is_bounded_from_above_alone() -> None:
+    """A Gaussian is zCDP: what the statement costs is more, and no less than nothing."""
+    loose, tight = (
+        cost((each, 10), width="0.02")
+        for each in (ConcentratedStatement(F(1, 200)), Gaussian(F(1), F(10)))
+    )
+    (_, high), (low, _) = ends(loose), ends(tight)
+    assert low < high < 2 * low
+    assert loose.reason is not None and "no pair is known" in loose.reason
+
+
+def test_exponential_mechanisms_are_between_two_bounds() -> None:
+    """They cost less than ε-private ones of the same ε, and at least randomised response of ε/2."""
+    low, high = ends(cost((ExponentialMechanism(F(1, 4)), 40)))
+    assert high < ends(cost((ApproximateStatement(F(1, 4)), 40)))[0]
+    assert low <= ends(cost((ApproximateStatement(F(1, 8)), 40)))[1] <= high + 0.001
+
+
+def test_a_profile_of_many_pairs_bounds_from_above_alone() -> None:
+    masses = tuple(
+        (Enclosure.exact(F(a, 4)), Enclosure.exact(F(b, 4))) for a, b in ((3, 1), (1, 3))
+    )
+    known = ends(cost((Atoms(masses, symmetric=True), 20), width="0.05"))
+    low, high = ends(cost((Atoms(masses, symmetric=True, attained=False), 20), width="0.05"))
+    assert low == 0 and known[0] <= high <= known[1] + 0.05
+    assert ends(cost((RandomisedResponse(F(3, 4)), 20)))[0] <= known[1]
+
+
+def test_discrete_gaussians_are_close_to_gaussians() -> None:
+    discrete, real = (ends(cost((each(1, F(10)), 50))) for each in (DiscreteGaussian, Gaussian))
+    assert abs(discrete[0] - real[0]) < 0.01 and discrete[1] - discrete[0] <= 0.001
+
+
+def test_limits_leave_what_is_known() -> None:
+    composition = Composition((Run(SAMPLED, 1000),))
+    answer = composition.epsilon(DELTA, F(1, 10**9), Limits(atoms=8_000))
+    low, high = ends(answer)
+    assert 1.6 < low <= 1.8282471 and 1.8282274 <= high < 1.9
+    assert answer.reason == "atom limit: a composition takes more than 8000 losses"
+    answer = composition.epsilon(DELTA, F(1, 100), Limits(seconds=0, started=0.0))
+    assert answer.reason is not None and answer.reason.startswith("time limit")
+    assert answer.bounds[0].lower == 0 and answer.bounds[0].upper is None
+
+
+def test_what_cannot_be_composed_is_refused() -> None:
+    with pytest.raises(UserError, match="different adjacencies: add/remove and substitution"):
+        Composition((Run(SAMPLED), Run(RandomisedResponse(F(3, 4)))))
+    with pytest.raises(UserError, match="needs a run"):
+        Composition(())
+    with pytest.raises(UserError, match="times must be"):
+        Run(SAMPLED, 0)
+    with pytest.raises(UserError, match="delta must be"):
+        cost((SAMPLED, 1), delta=F(0))
+    with pytest.raises(UserError, match="width must be > 0"):
+        cost((SAMPLED, 1), width="0")

@@ -1,0 +1,155 @@
+"""Loss distributions: one-way rounding, cuts, products, and what is read off them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox.composition.grid import Step
+from dipapprox.composition.losses import (
+    LossDistribution,
+    Side,
+    composed,
+    loss_distribution,
+    power,
+)
+from dipapprox.composition.reading import deltas, least_epsilon
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
+
+F = Fraction
+THREE = Step(F(1), F(3))
+"""e^loss is a power of 3: all H are rational."""
+
+
+def exact(masses: dict[int, Fraction], infinite: Fraction, alpha: Fraction) -> Fraction:
+    """H(α) of masses at ln 3 times whole numbers."""
+    inner = (p * max(1 - alpha / F(3) ** loss, F(0)) for loss, p in masses.items())
+    return sum(inner, infinite)
+
+
+def stands_for(losses: LossDistribution, alpha: Fraction) -> Fraction:
+    unit = F(1, 2**losses.bits)
+    masses = {losses.start // 2 + k: p * unit for k, p in enumerate(losses.masses())}
+    return exact(masses, losses.infinite * unit, alpha)
+
+
+def response(side: Side, bits: int) -> LossDistribution:
+    """Randomised response that is true with probability 3/4."""
+    up = side is Side.ABOVE
+    true, false = ((-(-(p << bits) // 4) if up else (p << bits) // 4) for p in (3, 1))
+    return loss_distribution(-2, [false, 0, true], 0, bits, side)
+
+
+def truth(times: int, alpha: Fraction) -> Fraction:
+    """The binomial sum."""
+    total = F(0)
+    for lies in range(times + 1):
+        loss = times - 2 * lies
+        if F(3) ** loss > alpha:
+            chance = comb(times, lies) * F(3) ** (times - lies) / F(4) ** times
+            total += chance * (1 - alpha / F(3) ** loss)
+    return total
+
+
+ALPHAS = [F(1), F(2), F(3), F(50), F(3) ** 9]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 10, 37])
+@pytest.mark.parametrize("cut", [F(0), F(1, 2**20)])
+def test_powers_bound_binomial_sums(times: int, cut: Fraction) -> None:
+    for bits in (30, 100):
+        above, below = (
+            power(response(side, bits), times, cut * (1 << bits), Limits()) for side in Side
+        )
+        for alpha in ALPHAS:
+            true = truth(times, alpha)
+            gap = 60 * (F(1, 2**bits) + cut) * times * times
+            assert true <= stands_for(above, alpha) <= true + gap
+            assert true - gap <= stands_for(below, alpha) <= true
+
+
+def test_every_rounding_of_ten_thousand_runs_is_to_the_safe_side() -> None:
+    """With few bits the roundings are more than anything else: one the wrong way shows."""
+    times, bits = 10_000, 60
+    chances = [comb(times, 0) * 3**times]
+    for lies in range(1, times // 2):
+        chances.append(chances[-1] * (times - lies + 1) // lies // 3)
+    # At α = 1 the Q mass of k lies is the P mass of k truths.
+    count = sum(p - p // 3 ** (times - 2 * k) for k, p in enumerate(chances))
+    true = F(count, 4**times)
+    (above,), (below,) = (
+        deltas(power(response(side, bits), times, F(0), Limits()), THREE, [F(0)]) for side in Side
+    )
+    assert below < true < above
+    assert above - true < F(1, 2**20) and true - below < F(1, 2**20)
+    # H(0) is all mass: 1 in truth.
+    for times in (2, 3, 5):
+        assert power(response(Side.ABOVE, 3), times, F(0), Limits()).total >= 8
+        assert power(response(Side.BELOW, 3), times, F(0), Limits()).total <= 8
+
+
+masses = st.lists(st.integers(0, 40), min_size=1, max_size=7)
+infinite = st.integers(0, 9)
+sides = st.sampled_from(Side)
+
+
+@given(masses, infinite, masses, infinite, st.integers(-4, 4), st.integers(0, 30), sides)
+def test_products(
+    one: list[int], p: int, two: list[int], q: int, start: int, cut: int, side: Side
+) -> None:
+    """Against the double sum, with and without cuts; order does not matter."""
+    bits = 6
+    first = loss_distribution(2 * start, list(one), p, bits, side)
+    second = loss_distribution(-2, list(two), q, bits, side)
+    exactly: dict[int, Fraction] = {}
+    for i, a in enumerate(one):
+        for j, b in enumerate(two):
+            loss = start + i - 1 + j
+            exactly[loss] = exactly.get(loss, F(0)) + F(a * b, 4096)
+    never = F(p * (sum(two) + q) + sum(one) * q, 4096)
+    product = composed(first, second, cut, Limits())
+    for alpha in (F(1, 5), *ALPHAS):
+        true, found = exact(exactly, never, alpha), stands_for(product, alpha)
+        assert found >= true if side is Side.ABOVE else found <= true
+        slack = F(len(exactly) + 1 + 2 * cut, 64)
+        assert abs(found - true) <= slack
+    if not cut:
+        assert composed(second, first, 0, Limits()).masses() == product.masses()
+
+
+@given(masses, infinite, st.integers(-6, 3), sides)
+def test_readings(values: list[int], infinite: int, start: int, side: Side) -> None:
+    """H at rational factors, and the least ε for the δ that H has there."""
+    losses = loss_distribution(2 * start, list(values), infinite, 6, side)
+    budgets = [F(0), F(1, 3), F(11, 10), F(5), F(40)]
+    found = deltas(losses, THREE, budgets)
+    assert found == deltas(losses, THREE, budgets[::-1])[::-1]
+    for budget, delta in zip(budgets, found, strict=True):
+        # ε rather than α is rational: H lies between its values at rational factors nearby.
+        alpha = F(float(2.718281828459045 ** float(budget)))
+        low, high = (stands_for(losses, alpha * (1 + s * F(1, 2**40))) for s in (1, -1))
+        assert low - F(1, 2**30) <= delta <= high + F(1, 2**30)
+        epsilon = least_epsilon(losses, THREE, min(delta, F(1)))
+        if epsilon is None:
+            assert delta < losses.infinite * F(1, 64)
+        elif delta <= 1:
+            (back,) = deltas(losses, THREE, [epsilon])
+            assert abs(back - delta) < F(1, 2**30) or (epsilon == 0 and back <= delta)
+            if side is Side.ABOVE:
+                assert back <= delta + F(1, 2**30)
+    aim = F(infinite, 64)
+    assert least_epsilon(losses, THREE, aim) is not None
+    if infinite:
+        assert least_epsilon(losses, THREE, aim - F(1, 100)) is None
+
+
+def test_limits_are_kept() -> None:
+    with pytest.raises(LimitReached, match="more than 100 losses"):
+        power(response(Side.ABOVE, 50), 1000, F(0), Limits(atoms=100))
+    with pytest.raises(LimitReached, match="time limit"):
+        power(response(Side.ABOVE, 50), 1000, F(0), Limits(seconds=0, started=0.0))
