@@ -31,6 +31,8 @@ What is divided by is examined before anything is cancelled, in weights and in Î
 
 A file that was changed and given a new digest is judged by what it says now: an enclosure that was
 widened and still implies the verdict is still true.
+
+What a certificate of a decision states, compared with what the checker derives.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ from dipapprox.certificates.decisions import (
 from dipapprox.certificates.digest import text_hash
 from dipapprox.certificates.reading import AnyCertificate, read_certificate
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP, Claimed
+from dipapprox.checking.decisions import private, violated
 from dipapprox.checking.decisions.claim import DecisionClaim, Interval
-from dipapprox.checking.decisions.examine import examine_decision
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.partial_result import PartialResult
@@ -63,6 +65,31 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
+
+
+def examine_decision(
+    record: CertificateOfPrivacy | CertificateOfViolation,
+    claim: DecisionClaim,
+    program: Program,
+    partial: PartialResult,
+    limits: Limits,
+) -> None:
+    """Derive again what the record states about its program, and compare.
+
+    Raises:
+        Stuck, NoBounds: If the checker cannot follow or enclose something.
+        LimitReached: If `limits` run out.
+    """
+    try:
+        match record:
+            case CertificateOfPrivacy():
+                private.examine(record, claim, program, partial, limits)
+            case CertificateOfViolation():
+                violated.examine(record, claim, program, partial, limits)
+            case _:
+                assert_never(record)
+    except UserError as error:  # a row that is none, or a delta
+        partial.differ("rows, delta", error.message)
 
 
 @sound_arithmetic()

@@ -4,28 +4,151 @@ For every row a catalogue names, state by state, the canonical events whose prob
 to the state's. What does not depend on the row is worked out once for each state (`shapes`); what
 does is a column of small numbers over the rows (`columns`), and only a combination of numbers seen
 for the first time is made into an event.
+
+Variables of events: samples after a change, numbered, with their laws as tables over rows.
+
+Events as text, for messages: the program's variables that they are about, with their lines.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
+from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.events.columns import Column, combined
-from dipapprox.events.event import Connected
-from dipapprox.events.event_text import origin_text
+from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.events.inputs import Inputs, Table
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.events.paths import StarReader
-from dipapprox.events.shapes import Batch, Shape, Shapes
+from dipapprox.events.paths import Change, StarReader
+from dipapprox.events.reduce import connected_samples
+from dipapprox.events.shapes import Batch, Shape, Shapes, numbers_of
 from dipapprox.events.solutions import Numbers, Solutions
-from dipapprox.events.variables import Variables
 from dipapprox.language.core import InputRow, Value
 from dipapprox.semantics.linear import Symbol
-from dipapprox.semantics.state import FinalStates, InputCondition
+from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
+
+_SHOWN = 6
+"""Most variables, and most outputs, in a message."""
+
+
+def origin_text(states: FinalStates, number: int, event: Connected) -> str:
+    """Say where in a program an event comes from.
+
+    Args:
+        states: The final states.
+        number: The state that the event was first met in.
+        event: Canonical: it has lost its names. Of the comparisons in the state those over as many
+            samples are named; all if there are none or several.
+
+    Returns:
+        For example "the comparisons of 'x' (line 5) and 2 draws of 'r' (line 7) that lead to
+        out = 1".
+    """
+    state = states.states[number]
+    outputs = _list(
+        [
+            f"{cell.name} = {value}"
+            for cell, value in zip(states.program.outputs, state.outputs, strict=True)
+        ]
+    )
+    if isinstance(event, Chosen):
+        return f"a choice that leads to {outputs}"
+    forms = [guard.form for guard in guards_of(state.path)]
+    parts = [samples for samples, _ in connected_samples(len(states.samples), forms)]
+    alike = [samples for samples in parts if len(samples) == _size(event)]
+    samples = alike[0] if len(alike) == 1 else sorted({s for part in parts for s in part})
+    draws = Counter((states.samples[k].label, states.samples[k].line) for k in samples)
+    named = [_draws(label, line, count) for (label, line), count in draws.items()]
+    return f"the comparisons of {_list(named)} that lead to {outputs}"
+
+
+def _list(items: list[str]) -> str:
+    if len(items) > _SHOWN:
+        items = [*items[:_SHOWN], f"{len(items) - _SHOWN} more"]
+    *first, last = items or ["no output"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _size(event: Event | Star) -> int:
+    match event:
+        case Event(samples):
+            return len(samples)
+        case Star(_, below, above):
+            return 1 + sum(count for _, count in (*below, *above))
+        case _:
+            assert_never(event)
+
+
+def _draws(label: str, line: int | None, count: int) -> str:
+    where = "" if line is None else f" (line {line})"
+    return f"{count} draws of '{label}'{where}" if count > 1 else f"'{label}'{where}"
+
+
+class Variables:
+    """Numbers changed samples, equal ones alike.
+
+    It refers to nothing that refers to it: a thousand states are freed as soon as nobody needs
+    them, and not when the garbage collector comes by.
+
+    Args:
+        samples: Of the final states.
+        scales: Theirs, at one eps.
+        inputs: Numbers the values of the input cells.
+        solutions: Numbers laws.
+
+    Attributes:
+        tables: For each variable the numbers of its laws.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        scales: Sequence[Fraction],
+        inputs: Inputs,
+        solutions: Solutions,
+    ) -> None:
+        self._samples = samples
+        self._scales = scales
+        self._inputs = inputs
+        self._solutions = solutions
+        self._numbers: dict[Change | int, int] = {}
+        self._known: dict[object, dict[int, int]] = {}
+        self.tables: list[Table] = []
+
+    def number(self, change: Change) -> int:
+        """Number a sample after a change, and tabulate its law over the rows."""
+        # Nearly all samples are unchanged, and a number is found at once.
+        key = change.sample if change.is_nothing else change
+        number = self._numbers.setdefault(key, len(self.tables))
+        if number == len(self.tables):
+            self.tables.append(self._laws(change))
+        return number
+
+    def _laws(self, change: Change) -> Table:
+        sample = self._samples[change.sample]
+        mean, scale, family = sample.mean, self._scales[change.sample], sample.family
+        if not change.is_nothing:
+            mean = mean.scaled(change.factor) + change.shift
+            scale *= abs(change.factor)
+            family = MIRRORED[family] if change.factor < 0 else family
+        names, solutions = mean.inputs(), self._solutions
+
+        def law(values: tuple[Value, ...]) -> int:
+            value = mean.at(numbers_of(names, values)).constant
+            return solutions.law(Distribution(family, value, scale))
+
+        # The laws of samples of one kind differ by the cells that their means are of.
+        parts = (*(c for _, c in mean.terms), mean.constant, scale)
+        kind = family, *(each for part in parts for each in part.as_integer_ratio())
+        known = self._known.setdefault(kind, {}) if len(names) == 1 else {}
+        return Table(self._inputs, names, law, known)
+
 
 _REMEMBERED = 300_000
 """About how many combinations are remembered; then all are forgotten before the next batch."""

@@ -8,24 +8,117 @@
 Where there are many pairs, those that are likely to violate the claim come first (`likely`). A
 violating pair is checked again on the exact ladder of `search`; pairs that doubles do not decide
 climb: alone after blocks, all together with counters.
+
+Pairs in blocks: decided in doubles where those do, each alone on the ladder where not.
+
+A look at the likely pairs in doubles, before anything is summed for all pairs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Everyone, Within
+from dipapprox.language.core import Everyone, Program, Within
+from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.pairs.adjacency import PairSelection
-from dipapprox.pairs.block_search import search_blocks
+from dipapprox.numerics.enclosure import Enclosure, Side, compare
+from dipapprox.pairs.adjacency import Pair, PairSelection
+from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
-from dipapprox.pairs.first_look import look_first
-from dipapprox.pairs.hockey_stick import DOUBLE_BITS
-from dipapprox.pairs.likely import FEW_PAIRS, likely_first
+from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
+from dipapprox.pairs.likely import FEW_PAIRS, likely_first, likely_pairs
+from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import Progress, Search
 from dipapprox.pairs.search_together import search_together
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates
+
+_BATCH = 28
+"""Pairs of a batch: about those of one input."""
+
+_TERMS = 2**18
+"""Most probabilities of a batch, if two pairs do not take more."""
+
+
+def look_first(
+    search: Search, program: Program, adjacency: Within | Everyone, tables: Tables
+) -> None:
+    """Look for a certain violation among the likely pairs; nothing else is recorded of them.
+
+    Args:
+        search: Fresh; its first precision is within the reach of doubles. Afterwards it has a
+            violation, and the number of pairs looked at, or is as it was.
+        program: The program.
+        adjacency: Its adjacency.
+        tables: Bounds of probabilities.
+    """
+    bits = search.ladder[0]
+    pairs = likely_pairs(program.inputs, adjacency)
+    size = max(min(_BATCH, _TERMS // (2 * tables.outputs)), 2)
+    looked = 0
+    while batch := list(islice(pairs, size)):
+        search.limits.check()
+        for pair in _violating(search, batch, tables, bits):
+            # The ladder's first step, which must agree, gives the witness.
+            if compare(search.attempt(pair, bits).delta, search.delta) is Side.ABOVE:
+                search.check(pair)
+                search.checked = looked + batch.index(pair) + 1
+                return
+        looked += len(batch)
+
+
+def _violating(search: Search, pairs: Sequence[Pair], tables: Tables, bits: int) -> Iterator[Pair]:
+    """Yield the pairs whose sums of certain differences exceed delta."""
+    block, rows = numbered(pairs)
+    bounds = tables.table(rows, bits, search.factor(FACTOR_BITS))
+    for pair, low, high in zip(pairs, bounds.below(block), bounds.above(block), strict=True):
+        if enclosure(low, high, bounds.lower.shape[1], None).lower > search.delta:
+            yield pair
+
+
+_NOTHING = Enclosure.exact(0)
+"""What is known of the largest delta before any pair is looked at: it is >= 0."""
+
+
+def search_blocks(
+    search: Search, arrays: PairArrays, total: int | None, progress: Progress
+) -> None:
+    """Decide blocks of pairs in doubles; hand single pairs to the ladder where they do not do."""
+    search.bits = max(search.bits, arrays.bits)
+    factor = search.factor(FACTOR_BITS)
+    # Sums up to this are certainly at most delta, whatever was rounded.
+    harmless = rounding.below(search.delta / rounding_factor(arrays.outputs))
+    largest = least = -1.0  # of the pairs decided here: the largest upper bound, its lower bound
+    for tabled in arrays:
+        bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
+        for block in tabled.blocks():
+            search.limits.check()
+            upper = bounds.above(block)
+            doubtful = np.flatnonzero(upper > harmless)
+            if len(doubtful):
+                lower = bounds.below(block.take(doubtful))
+                # A certain violation first: it ends the search.
+                for place in doubtful[np.argsort(-lower, kind="stable")].tolist():
+                    search.limits.check()
+                    search.check(tabled.pair(block, place))
+                    if search.violation is not None:
+                        search.cover(len(block), _NOTHING)
+                        return
+                upper[doubtful] = -1.0  # the ladder has recorded them
+            place = int(np.argmax(upper))
+            if upper[place] > largest:
+                largest = float(upper[place])
+                (least,) = bounds.below(block.take(np.array([place])))
+            search.cover(len(block), _NOTHING)
+            progress(search.checked, total)
+    if largest >= 0:
+        search.cover(0, enclosure(least, largest, arrays.outputs, None))
+
 
 _MOST_IN_TABLE, _MOST_IN_PORTIONS = 20_000_000, 200_000
 """Most pairs that are taken in blocks where exact forms may decide what counters do not."""

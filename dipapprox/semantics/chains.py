@@ -14,14 +14,17 @@ For loops: DiPC paper, section 3.6 and appendix F.
 Comparisons of samples have one answer on all of a path, so once the path decides them the chain is
 an ordinary finite one. Whether the weights are probabilities for the eps of a run is not looked at
 here; where they are, and none that is not the zero function is 0, the loop ends with probability 1.
+
+Finite Markov chains to the law of where they end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import ChoiceLaw
+from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
@@ -30,12 +33,80 @@ from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.liveness import NOTHING_LIVE, Liveness
 from dipapprox.semantics.loops import endless, situation
-from dipapprox.semantics.markov import CERTAINLY, law_of_end, reaching
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.regions import Region
 from dipapprox.semantics.splitting import Splitter, split_on_input
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Span
+
+CERTAINLY = ExponentialRatio.constant(1)
+
+Transitions = Sequence[Mapping[int, ExponentialRatio]]
+"""For every node the nodes that follow it, with functions other than 0; none for ends."""
+
+
+def reaching(transitions: Transitions, ends: Collection[int]) -> set[int]:
+    """Return the nodes from which an end can be reached."""
+    before: dict[int, list[int]] = {}
+    for node, following in enumerate(transitions):
+        for other in following:
+            before.setdefault(other, []).append(node)
+    reached = set(ends)
+    waiting = list(ends)
+    while waiting:
+        for node in before.get(waiting.pop(), ()):
+            if node not in reached:
+                reached.add(node)
+                waiting.append(node)
+    return reached
+
+
+def law_of_end(
+    transitions: Transitions, ends: Collection[int]
+) -> tuple[ChoiceLaw, tuple[int, ...]]:
+    """Return the law of the end that is reached from node 0, as simple as it gets.
+
+    Nodes that only go on to one other are left out; the rest is numbered breadth first, so that
+    chains that do the same mostly look the same. A chain with one end stays a chain: that it gets
+    there has to be proved.
+
+    Args:
+        transitions: A chain in which every node reaches an end.
+        ends: The nodes where it ends.
+
+    Returns:
+        The law, and the node that outcome k means, for every k.
+    """
+
+    def target(node: int) -> int:
+        while len(transitions[node]) == 1:
+            ((following, weight),) = transitions[node].items()
+            if weight != CERTAINLY:
+                break
+            node = following
+        return node
+
+    order = {target(0): 0}
+    rows: list[tuple[tuple[int, ExponentialRatio], ...]] = []
+    waiting = deque(order)
+    while waiting:
+        row: dict[int, ExponentialRatio] = {}
+        for following, weight in transitions[waiting.popleft()].items():
+            node = target(following)
+            if node not in order:
+                order[node] = len(order)
+                waiting.append(node)
+            number = order[node]
+            row[number] = row[number] + weight if number in row else weight
+        rows.append(tuple(row.items()))
+    outcomes = {number: node for node, number in order.items() if node in ends}
+    if 0 in outcomes:
+        law: ChoiceLaw = FiniteLaw((CERTAINLY,))
+    elif len(rows[0]) == len(outcomes) == len(rows) - 1:
+        law = FiniteLaw(tuple(weight for _, weight in rows[0]))
+    else:
+        law = ChainLaw(tuple(rows), tuple(outcomes))
+    return law, tuple(outcomes.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,24 +1,163 @@
-"""States at the ends of paths in; final states out, and the faults of paths that have none."""
+"""States at the ends of paths in; final states out, and the faults of paths that have none.
+
+What went wrong on a path, said with the decisions that led there.
+
+Can a path be taken? Asked for the rare paths on which something goes wrong.
+
+In: what a path knows about the inputs, and its guards. A path can be taken if some input row meets
+its conditions and, at that row, the guards leave more than a null set of samples. Rows are tried
+cell by cell; a partial row is given up as soon as the conditions, or the guards, exclude it:
+
+    partial row -- a condition fails even at its best value      --> give up
+         |      -- the guards, each at its best value, are null  --> give up
+         |      -- all cells are known                           --> the path can be taken
+         `-> every value of the next cell
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import reduce
 from operator import xor
 
+from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.configuration import State, are_contradictory, cones_of
-from dipapprox.semantics.diagnosis import describe_fault
+from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
 from dipapprox.semantics.evaluation import PathFault
-from dipapprox.semantics.feasibility import can_be_taken, supports
+from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.join_points import join_states
+from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.liveness import NOTHING_LIVE
 from dipapprox.semantics.order import Points
-from dipapprox.semantics.state import FinalState, Valuation, guards_of
+from dipapprox.semantics.polyhedra import has_interior
+from dipapprox.semantics.state import FinalState, Guard, Sample, Valuation, guards_of
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
+
+_MOST_ROWS = 10_000
+"""Partial rows that are tried; a path that needs more counts as one that can be taken."""
+
+
+def can_be_taken(knowledge: Knowledge, guards: Iterable[Guard], check: Callable[[], None]) -> bool:
+    """Return whether a path has a positive probability for some input row.
+
+    False is always proved; True may also mean that the rows are too many to tell.
+
+    Args:
+        knowledge: The conditions on the inputs.
+        guards: The guards on the samples.
+        check: Called for every partial row; raises to stop.
+    """
+    conditions = [(c.form, c.strict) for c in knowledge.linear if c.form is not None]
+    # Each guard as its part over samples, and its part over inputs with the constant.
+    parts = [_parted(guard.form) for guard in guards]
+    uses = Counter(
+        cell for form in (*(f for f, _ in conditions), *(f for _, f in parts))
+        for cell in form.inputs()
+    )  # fmt: skip
+    cells = [cell for cell, _ in uses.most_common()]
+    open_sets: dict[tuple[Fraction, ...], bool] = {}
+
+    def is_excluded(row: Knowledge) -> bool:
+        for form, strict in conditions:
+            least = row.range(form)[0]
+            if least > 0 or (strict and least == 0):
+                return True
+        bests = tuple(row.range(form)[0] for _, form in parts)
+        if bests not in open_sets:
+            system = (LinearForm(f.terms, best) for (f, _), best in zip(parts, bests, strict=True))
+            open_sets[bests] = has_interior(system)
+        return not open_sets[bests]
+
+    waiting = [(knowledge, 0)]
+    for _ in range(_MOST_ROWS):
+        if not waiting:
+            return False
+        check()
+        row, known = waiting.pop()
+        if is_excluded(row):
+            continue
+        if known == len(cells):
+            return True
+        cell = cells[known]
+        for value in row.values(cell):
+            allowed = {**row.allowed, cell: frozenset({value})}
+            waiting.append((Knowledge(row.domains, allowed, row.linear), known + 1))
+    return bool(waiting)
+
+
+def supports(guards: Iterable[Guard], samples: Sequence[Sample]) -> Iterator[Guard]:
+    """Yield that the one-sided samples in guards lie on their side of their means."""
+    mentioned = {sample for guard in guards for sample in guard.form.samples()}
+    for number in sorted(mentioned):
+        sample = samples[number]
+        above = LinearForm.symbol(number) - sample.mean
+        match sample.family:
+            case Family.EXPONENTIAL:
+                yield Guard((-above).normalised(), False)
+            case Family.REFLECTED_EXPONENTIAL:
+                yield Guard(above.normalised(), False)
+            case _:
+                pass
+
+
+def _parted(form: LinearForm) -> tuple[LinearForm, LinearForm]:
+    """Split a form into its terms over samples, and the rest."""
+    samples = tuple(term for term in form.terms if isinstance(term[0], int))
+    inputs = tuple(term for term in form.terms if isinstance(term[0], str))
+    return LinearForm(samples, Fraction(0)), LinearForm(inputs, form.constant)
+
+
+_MOST_STEPS = 3  # decisions that a message names
+
+
+def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
+    """Return a fault as a diagnostic that names the path.
+
+    Of the decisions, those that assign the cell at fault in one of their branches are named; if
+    there are none, the last ones.
+    """
+    steps = list(trail.steps()) if trail is not None else []
+    relevant = [step for step in steps if fault.cell in _assigned(step.statement)]
+    named = (relevant or steps)[:_MOST_STEPS][::-1]
+    message = fault.message
+    if named:
+        message += " when " + " and ".join(_describe(step) for step in named)
+    return Diagnostic(fault.kind, message, fault.span, fault.hint)
+
+
+def _describe(step: Trail) -> str:
+    statement = step.statement
+    choice = isinstance(statement, core.Choose)
+    span = statement.span if isinstance(statement, core.Choose) else statement.condition.span
+    outcome = str(step.outcome).lower() if isinstance(step.outcome, bool) else str(step.outcome)
+    if span is None:
+        return f"{'choice' if choice else 'condition'} {step.number + 1} is {outcome}"
+    verb = "gives" if choice else "is"
+    return f"'{' '.join(span.text.split())}' at line {span.line} {verb} {outcome}"
+
+
+def _assigned(statement: core.Statement) -> Iterator[str]:
+    waiting = [statement]
+    while waiting:
+        match waiting.pop():
+            case (
+                core.Assign(target=core.Variable(name=name))
+                | core.Draw(target=core.Variable(name=name))
+                | core.Choose(target=core.Variable(name=name))
+            ):
+                yield name
+            case core.If(then=then, otherwise=otherwise):
+                waiting += [*then, *otherwise]
+            case core.While(body=body):
+                waiting += body
+            case _:
+                pass
+
 
 _MANY_POINTS = 4096
 """An order has as many bits for a point: those of thousands of ended states are not kept."""

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.checking.chances import Chance
+from dipapprox.checking.conditions import compared_integers
 from dipapprox.checking.distributions import Distributions, NoBounds
 from dipapprox.checking.facts import Facts, Line
-from dipapprox.checking.integer_facts import compared_integers
 from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import require_distribution

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.checking.conditions import compared_integers
 from dipapprox.checking.decisions.quotients import constant
 from dipapprox.checking.exact_probability import exact_probability
 from dipapprox.checking.facts import Facts, Line
-from dipapprox.checking.integer_facts import compared_integers
 from dipapprox.checking.orders import General
 from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck

@@ -8,7 +8,7 @@ import pytest
 
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.decisions.range_words import inner_fields, outer_fields, ranges_text
+from dipapprox.privacy.decisions.decision import inner_fields, outer_fields, ranges_text
 
 ZERO, ONE = Enclosure.exact(0), Enclosure.exact(1)
 

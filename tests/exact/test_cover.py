@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given, settings
 
-from dipapprox.exact.signs.behaviour import derivative
 from dipapprox.exact.signs.chain import chain_sign
 from dipapprox.exact.signs.cover import Argument, BoxesUsedUp, Cover, cover
 from dipapprox.exact.signs.evaluation import Evaluator
@@ -19,6 +18,7 @@ from dipapprox.exact.signs.interval import (
     split_point,
 )
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
+from dipapprox.exact.signs.supremum import derivative
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits

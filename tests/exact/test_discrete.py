@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
-from dipapprox.exact.integers.discrete import discrete_probability
+from dipapprox.exact.closed_forms import discrete_probability
 from dipapprox.exact.integers.elimination import system_weight
 from dipapprox.exact.integers.systems import IntegerSystem, integer_system
 from dipapprox.exact.integers.trees import tree_weight

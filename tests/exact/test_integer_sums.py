@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.exact.integers.cyclotomic import lowest_terms
 from dipapprox.exact.integers.lattice_ratios import (
     LatticeRatio,
     constant,
     inverse_of_one_minus,
     lattice_sum,
+    lowest_terms,
 )
 from dipapprox.exact.integers.sums import (
     Affine,

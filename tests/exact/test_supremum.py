@@ -7,11 +7,17 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from dipapprox.exact.signs.behaviour import Infinity, derivative, limit_at_infinity, limit_at_zero
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange, negative_set
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
-from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
+from dipapprox.exact.signs.supremum import (
+    Infinity,
+    Supremum,
+    derivative,
+    enclose_supremum,
+    limit_at_infinity,
+    limit_at_zero,
+)
 from dipapprox.exact.signs.values import compare_at, enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits

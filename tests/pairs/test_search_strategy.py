@@ -27,7 +27,6 @@ from dipapprox.pairs.adjacency import (
     adjacent_pairs,
     count_pairs,
 )
-from dipapprox.pairs.block_search import search_blocks
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import divergence, eps_prv_factor
@@ -36,7 +35,7 @@ from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedRows
 from dipapprox.pairs.search import Search, silent
-from dipapprox.pairs.search_strategy import check_pairs
+from dipapprox.pairs.search_strategy import check_pairs, search_blocks
 from dipapprox.pairs.search_together import search_together
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry

@@ -15,7 +15,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
 from dipapprox.privacy.profiles import renyi
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
-from dipapprox.privacy.profiles.orders import clipped, concentrated
+from dipapprox.privacy.profiles.profile import clipped, concentrated
 from dipapprox.privacy.profiles.profile_result import OrderResult, RenyiProfile
 
 TAIL = dipapprox.parse("""

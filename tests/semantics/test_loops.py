@@ -12,8 +12,8 @@ from dipapprox.errors import LimitReached, SourceError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.semantics.chains import law_of_end, reaching
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.markov import law_of_end, reaching
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import law_probability
