@@ -139,7 +139,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
             waiting += [m for _, m in imports_of(MODULES[name]) if m in MODULES]
     assert "dipapprox.certificates.reading" in known
     unknown = {
-        *("pairs.block_search", "pairs.counted", "pairs.largest", "pairs.maxima"),
+        *("pairs.search_strategy", "pairs.counted", "pairs.largest", "pairs.maxima"),
         *("pairs.search", "pairs.search_together"),
         *("privacy.certificate", "privacy.decisions.certificate", "privacy.decisions.decider"),
         *("privacy.decisions.inequalities", "privacy.sources", "privacy.verifier"),

@@ -1,9 +1,8 @@
 """The checker's output distributions: paths of one input, factor by factor, in exact integers.
 
 A probability is bounded by two integers in units of 2^-`unit`; sums and products of such bounds are
-rounded outward, which is all the arithmetic there is.
-
-Probabilities of choices and of where loops end, at one ε, in balls.
+rounded outward, which is all the arithmetic there is. Probabilities of choices and of where loops
+end, at one ε, are balls first.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ to the state's. What does not depend on the row is worked out once for each stat
 does is a column of small numbers over the rows (`columns`), and only a combination of numbers seen
 for the first time is made into an event.
 
-Variables of events: samples after a change, numbered, with their laws as tables over rows.
-
-Events as text, for messages: the program's variables that they are about, with their lines.
+Variables of events are samples after a change, numbered, with their laws as tables over rows. As
+text, for messages, an event is the program's variables that it is about, with their lines.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Events of every kind in, exact probabilities as functions of a formal eps out.
 
 In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
-exponential polynomials in ε'. Continuous events go to `engine`, discrete ones to `discrete`,
-choices to `choices`.
-
-Exact probabilities of events of discrete Laplace samples, as functions of ε.
-
-A forest of comparisons is summed sample by sample (`trees`); any other linear system by
-general elimination (`elimination`). Both add up weights Y^{rate |z - mean|}, which are
+exponential polynomials in ε'. Continuous events go to `laplace.engine`, choices to
+`choices`. Of discrete Laplace samples, a forest of comparisons is summed sample by sample
+(`trees`); any other linear system by general elimination (`elimination`). Both add up weights Y^{rate |z - mean|}, which are
 then normalised: the probabilities of one sample are (1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
 """
 

@@ -3,8 +3,7 @@
 The result is an ordinary surface program, so that printing it converts the file to `.dpg`:
 inputs become `q[1..n]` in {0, 1}, every two inputs adjacent, outputs `out[1..m]`; indices move
 from 0-based to 1-based, and `gauss(eps/a, m)` to `Gauss(m, a/eps)`.
-
-Text of a `.dip` file (the published tool's format) to tokens; line breaks mean nothing.
+Line breaks mean nothing.
 """
 
 from __future__ import annotations

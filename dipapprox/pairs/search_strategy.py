@@ -3,15 +3,12 @@
     few pairs, or many bits at once         one by one (`search`)
     outputs that depend on few counters     all at once, however many (`counted`)
     too many rows for one table             every output on its own, if that decides
-    anything else                           in blocks (`block_search`)
+    anything else                           in blocks: in doubles where those decide, each
+                                            pair alone on the ladder where not
 
-Where there are many pairs, those that are likely to violate the claim come first (`likely`). A
-violating pair is checked again on the exact ladder of `search`; pairs that doubles do not decide
-climb: alone after blocks, all together with counters.
-
-Pairs in blocks: decided in doubles where those do, each alone on the ladder where not.
-
-A look at the likely pairs in doubles, before anything is summed for all pairs.
+Where there are many pairs, those that are likely to violate the claim are looked at in doubles
+(`likely`) before anything is summed for all. A violating pair is checked again on the exact ladder
+of `search`; pairs that doubles do not decide climb: alone after blocks, all together with counters.
 """
 
 from __future__ import annotations

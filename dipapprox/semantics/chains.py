@@ -14,8 +14,6 @@ For loops: DiPC paper, section 3.6 and appendix F.
 Comparisons of samples have one answer on all of a path, so once the path decides them the chain is
 an ordinary finite one. Whether the weights are probabilities for the eps of a run is not looked at
 here; where they are, and none that is not the zero function is 0, the loop ends with probability 1.
-
-Finite Markov chains to the law of where they end.
 """
 
 from __future__ import annotations

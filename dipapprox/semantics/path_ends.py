@@ -1,12 +1,10 @@
 """States at the ends of paths in; final states out, and the faults of paths that have none.
 
-What went wrong on a path, said with the decisions that led there.
-
-Can a path be taken? Asked for the rare paths on which something goes wrong.
-
-In: what a path knows about the inputs, and its guards. A path can be taken if some input row meets
-its conditions and, at that row, the guards leave more than a null set of samples. Rows are tried
-cell by cell; a partial row is given up as soon as the conditions, or the guards, exclude it:
+What went wrong on a path is said with the decisions that led there, if the path can be taken at
+all (`can_be_taken`). In: what a path knows about the inputs, and its guards. It can be taken if
+some input row meets its conditions and, at that row, the guards leave more than a null set of
+samples. Rows are tried cell by cell; a partial row is given up as soon as the conditions, or the
+guards, exclude it:
 
     partial row -- a condition fails even at its best value      --> give up
          |      -- the guards, each at its best value, are null  --> give up
