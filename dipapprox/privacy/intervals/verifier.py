@@ -1,6 +1,7 @@
 """Program x claim x interval of epsilons -> verdict.
 
-First comes a cheap attempt to refute the claim: the verifier of one eps, at a few of them. It stops at the first violating pair and knows programs with astronomically many pairs, where the
+First comes a cheap attempt to refute the claim: the verifier of one eps, at a few of them. It stops
+at the first violating pair and knows programs with astronomically many pairs, where the
 subdivision of the interval has to list them all. It proves nothing about the interval but Not_DP.
 """
 
