@@ -14,9 +14,9 @@ from math import ceil, lcm
 from dipapprox.limits import Limits
 from dipapprox.proofs.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.proofs.real_inputs import NotReal
-from dipapprox.semantics.feasibility import supports
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.path_ends import supports
 from dipapprox.semantics.polyhedra import has_interior
 from dipapprox.semantics.state import Guard, Sample
 
