@@ -4,7 +4,8 @@ In: connected events (`events.event.Connected`) whose scales s stand for s / ε'
 exponential polynomials in ε'. Continuous events go to `laplace.engine`, choices to
 `choices`. Of discrete Laplace samples, a forest of comparisons is summed sample by sample
 (`trees`); any other linear system by general elimination (`elimination`). Both add up weights
-Y^{rate |z - mean|}, which are then normalised: the probabilities of one sample are (1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
+Y^{rate |z - mean|}, which are then normalised: the probabilities of one sample are
+(1 - q) / (1 + q) · q^|z - mean|, q = Y^rate.
 """
 
 from __future__ import annotations
