@@ -30,9 +30,9 @@ make none: which guards bound a facet is found once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import sqrt
+from math import inf, log, sqrt
 
 from flint import arb, fmpq
 
@@ -238,42 +238,68 @@ def _fraction(value: fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-_MARGINS = [2.0**-k for k in range(20)]
+_MARGINS = [2.0**-k for k in range(16)]
 """Distances from all facets to try, in deviations."""
 
-_STEPS = 1000
+_STEPS = 300
 """Most corrections for each of them."""
 
 
 def _inner_point(polyhedron: Polyhedron) -> Vector | None:
-    """Look for a point that keeps a distance from all facets: the relaxation method in doubles."""
+    """Look for an inner point that makes the integrals short, in doubles; it is one for certain."""
     try:
         scales = [sqrt(_fraction(v)) for v in polyhedron.variances]
         rows = [
             [float(_fraction(a)) * s for a, s in zip(normal, scales, strict=True)]
             for normal in polyhedron.normals
         ]
-        bounds = [float(_fraction(b)) for b in polyhedron.bounds]
         lengths = [sqrt(sum(a * a for a in row)) for row in rows]
-        units = [[a / length for a in row] for row, length in zip(rows, lengths, strict=True)]
-        distances = [b / length for b, length in zip(bounds, lengths, strict=True)]
-        point = [0.0] * polyhedron.rank
-        for margin in _MARGINS:
-            for _ in range(_STEPS):
-                slacks = [
-                    d - sum(a * x for a, x in zip(unit, point, strict=True))
-                    for unit, d in zip(units, distances, strict=True)
-                ]
-                k = min(range(len(slacks)), key=slacks.__getitem__)
-                if slacks[k] >= 0.9 * margin:
-                    break
-                step = 1.5 * (margin - slacks[k])
-                point = [x - step * a for x, a in zip(point, units[k], strict=True)]
-            pairs = zip(point, scales, strict=True)
-            found = tuple([rational(Fraction(round(x * 256), 256) * Fraction(s)) for x, s in pairs])
-            rows_and_bounds = zip(polyhedron.normals, polyhedron.bounds, strict=True)
-            if all(dot(a, found) < b for a, b in rows_and_bounds):
+        planes = [
+            ([a / length for a in row], float(_fraction(bound)) / length)
+            for row, length, bound in zip(rows, lengths, polyhedron.bounds, strict=True)
+        ]
+        points = [tuple(round(x * 256) / 256 for x in point) for point in _guesses(planes)]
+        costs = {point: _cost(planes, point) for point in points}
+        for point in sorted(costs, key=costs.__getitem__):
+            found = tuple(
+                [rational(Fraction(x) * Fraction(s)) for x, s in zip(point, scales, strict=True)]
+            )
+            pairs = zip(polyhedron.normals, polyhedron.bounds, strict=True)
+            if all(dot(a, found) < b for a, b in pairs):
                 return found
     except (OverflowError, ZeroDivisionError, ValueError):
         return None  # beyond doubles
     return None
+
+
+_Planes = Sequence[tuple[Sequence[float], float]]
+"""Unit normals and distances, in doubles."""
+
+
+def _guesses(planes: _Planes) -> Iterator[list[float]]:
+    """Yield points at some distance from all planes: the relaxation method of Agmon and Motzkin."""
+    last = origin = [0.0] * len(planes[0][0])
+    for margin in _MARGINS:
+        for point in dict.fromkeys(map(tuple, (origin, last))):
+            last = list(point)
+            for _ in range(_STEPS):
+                slacks = _slacks(planes, last)
+                k = min(range(len(slacks)), key=slacks.__getitem__)
+                if slacks[k] >= 0.9 * margin:
+                    break
+                step = 1.5 * (margin - slacks[k])
+                last = [x - step * a for x, a in zip(last, planes[k][0], strict=True)]
+            yield last
+
+
+def _slacks(planes: _Planes, point: Sequence[float]) -> list[float]:
+    return [d - sum(a * x for a, x in zip(unit, point, strict=True)) for unit, d in planes]
+
+
+def _cost(planes: _Planes, point: Sequence[float]) -> float:
+    """About how many nodes the integrals need; infinite outside."""
+    slacks = _slacks(planes, point)
+    if min(slacks) <= 0:
+        return inf
+    ends = [(9 + abs(d - slack)) / slack for slack, (_, d) in zip(slacks, planes, strict=True)]
+    return (50 + 0.4 * sum(x * x for x in point)) * sum(log(1 + end) for end in ends)
