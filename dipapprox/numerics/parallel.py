@@ -117,7 +117,7 @@ class _Spawning(SpawnContext):
         super().__init__()
         self.started: list[SpawnProcess] = []
 
-    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]
+    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # a class there
         """Make a process, as the class of this name would."""
         process = SpawnProcess(*args, **options)
         self.started.append(process)

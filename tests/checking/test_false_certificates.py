@@ -114,11 +114,12 @@ def test_adjacency_is_that_of_fractions(domain: list[Fraction], norm: Norm, radi
     )
     assert program.adjacency == Within(norm, Fraction(radius))
     rows = all_rows(program)
+    numbers = [tuple(Fraction(str(value)) for value in row) for row in rows]
     found = {(k, int(v)) for k, mask in adjacent_indices(program, rows) for v in mask.nonzero()[0]}
     for u, v in product(range(len(rows)), repeat=2):
-        changes = [abs(a - b) for a, b in zip(rows[u], rows[v], strict=True) if a != b]  # type: ignore[operator]
+        steps = [b - a for a, b in zip(numbers[u], numbers[v], strict=True)]
+        changes = [abs(step) for step in steps if step]
         largest = max(changes, default=Fraction(0))
-        steps = [b - a for a, b in zip(rows[u], rows[v], strict=True)]  # type: ignore[operator]
         size = {
             Norm.LINF: largest,
             Norm.L1: sum(changes),

@@ -148,11 +148,12 @@ def contradiction(fields: Fields, kind: str) -> str | None:
 
 
 def _probabilities(evidence: Fields) -> dict[tuple[str, str], tuple[Fraction, Fraction]]:
-    return {
-        (str(row["input"]), str(output)): tuple(map(Fraction, evidence["probabilities"][k]))  # type: ignore[misc]
-        for row in evidence.get("rows", [])
-        for output, k in zip(evidence["outputs"], row["probabilities"], strict=False)
-    }
+    found = {}
+    for row in evidence.get("rows", []):
+        for output, k in zip(evidence["outputs"], row["probabilities"], strict=False):
+            lower, upper = map(Fraction, evidence["probabilities"][k])
+            found[str(row["input"]), str(output)] = lower, upper
+    return found
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import factorial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,9 +195,9 @@ def test_events_of_all_inputs_share_grids(bits: int, monkeypatch: pytest.MonkeyP
     """Sparse vector on -5..5: 22 laws in one place, 120 events that all ask for many bits."""
     built = []
 
-    def counted(*args: object, **options: object) -> object:
+    def counted(*args: Any, **options: Any) -> object:
         built.append(args)
-        return build_grid(*args, **options)  # type: ignore[arg-type]
+        return build_grid(*args, **options)
 
     monkeypatch.setattr(grid_evaluator, "build_grid", counted)
     grid_evaluator.forget_grids()

@@ -220,16 +220,16 @@ def test_intervals_may_be_given_in_two_ways() -> None:
 
 def test_one_thing_is_asked_of_a_profile() -> None:
     with pytest.raises(UserError, match="one question at a time, got eps_prv and delta"):
-        dipapprox.profile(PROGRAM, eps=1, eps_prv=1, delta=0)  # type: ignore[call-overload]
+        dipapprox.profile(PROGRAM, eps=1, eps_prv=1, delta=0)  # type: ignore[call-overload]  # on purpose
     with pytest.raises(UserError, match="width does not go with curve"):
-        dipapprox.profile(PROGRAM, eps=1, curve="0:1:5", width=1)  # type: ignore[call-overload]
+        dipapprox.profile(PROGRAM, eps=1, curve="0:1:5", width=1)  # type: ignore[call-overload]  # on purpose
 
 
 def test_strangers_are_named() -> None:
     for ask in (dipapprox.verify, dipapprox.profile):
         with pytest.raises(UserError, match="program must be a Program, got str"):
-            ask("text", eps=1, delta=0)  # type: ignore[arg-type]
+            ask("text", eps=1, delta=0)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match="options must be Options, got dict"):
-        dipapprox.decide(PROGRAM, options={})  # type: ignore[arg-type]
+        dipapprox.decide(PROGRAM, options={})  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match="verdict must be"):
-        dipapprox.certify(PROGRAM, "", "DP")  # type: ignore[arg-type]
+        dipapprox.certify(PROGRAM, "", "DP")  # type: ignore[arg-type]  # on purpose
