@@ -36,6 +36,15 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "width": batch.width,
             "distance": batch.distance,
         }
+    for polyhedra in results.polyhedra:
+        yield {
+            "kind": "by rank and scipy",
+            "case": polyhedra.name,
+            "events": polyhedra.events,
+            "timings": _timings(polyhedra.timings),
+            "ratio": _ratio(polyhedra.ratio()),
+            "distance": polyhedra.distance,
+        }
     for family, case, growth in results.alone:
         known = published(case)
         yield {

@@ -14,6 +14,7 @@ from bench.comparison import (
     PREPARED,
 )
 from bench.figures import judge
+from bench.polyhedra import BY_RANK, SCIPY
 from bench.published import published
 from bench.suite import Results
 from bench.sweeping import Swept
@@ -41,6 +42,12 @@ what is in the events. The engine remembers nothing, but the process knows grids
 values of laws, as in any run after the first; "afresh" is without them: then the node values of all
 densities and distribution functions are proved again, which plain numpy has no need of.
 "distance" is the largest one of a plain value from its enclosure's midpoint."""
+
+_POLYHEDRA = """## Linear guards on Gaussian samples beside scipy
+
+All events of a row together. The enclosures are at most 2^-40 wide; scipy's multivariate normal
+distribution function is asked for 1e-6, an error that it estimates, NOT rigorous. "distance" is the
+largest one of its value from the enclosure."""
 
 _ALONE = """## Time and memory against N
 
@@ -71,6 +78,8 @@ def page(
         parts += [_ENGINES, _engines(results)]
     if results.batches:
         parts += [_PLAIN, _plain(results)]
+    if results.polyhedra:
+        parts += [_POLYHEDRA, _polyhedra(results)]
     if results.alone:
         parts += [_ALONE, _alone(results)]
         parts += [] if plot is None else [f"![time against N]({plot})"]
@@ -156,6 +165,20 @@ def _plain(results: Results) -> str:
     clocks = (CERTIFIED, "afresh", PLAIN, "read", "times", "times afresh")
     heads = ("case", "events", *clocks, "widest enclosure", "distance")
     return table(heads, rows)
+
+
+def _polyhedra(results: Results) -> str:
+    rows = [
+        (
+            each.name,
+            milliseconds(each.timings[BY_RANK]),
+            milliseconds(each.timings[SCIPY]),
+            _times(each.ratio()),
+            _scientific(each.distance),
+        )
+        for each in results.polyhedra
+    ]
+    return table(("case", BY_RANK, SCIPY, "times", "distance"), rows)
 
 
 def _alone(results: Results) -> str:

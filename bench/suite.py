@@ -19,6 +19,7 @@ from bench.growth import (
     measure_alone,
     measure_command,
 )
+from bench.polyhedra import Polyhedra, PolyhedraComparison, compare_polyhedra
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
 
@@ -34,8 +35,9 @@ class Suite:
         compared: Cases for all engines side by side.
         batches: Events for the certified float64 tier beside plain numpy.
         alone: Families of cases of growing N, each case in a process of its own.
+        polyhedra: Linear guards on Gaussian samples, beside scipy.
         comparing: Patience for `compared`.
-        batching: Patience for `batches`.
+        batching: Patience for `batches` and `polyhedra`.
         growing: Patience for `alone`.
         starts: How often the whole command is run.
         blocks: Of the cases of a sweep.
@@ -44,6 +46,7 @@ class Suite:
     compared: tuple[AnyCase, ...]
     batches: tuple[Batch, ...]
     alone: dict[str, tuple[AnyCase, ...]]
+    polyhedra: tuple[Polyhedra, ...]
     comparing: Patience
     batching: Patience
     growing: Patience
@@ -110,6 +113,7 @@ FULL = Suite(
         "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
         "at 200 bits": PRECISE,
     },
+    polyhedra=(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 4)),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
@@ -130,6 +134,7 @@ QUICK = Suite(
         "svt_gauss, all pairs": (Case("svt_gauss", 5, all_pairs=True),),
         "P[x1 < … < xN]": (Chain(10), Chain(40)),
     },
+    polyhedra=(Polyhedra(3, 10),),
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
@@ -145,6 +150,7 @@ class Results:
 
     compared: list[tuple[AnyCase, Comparison]] = field(default_factory=list)
     batches: list[TierComparison] = field(default_factory=list)
+    polyhedra: list[PolyhedraComparison] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
     command: Command | None = None
     swept: Swept | None = None
@@ -173,6 +179,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for batch in suite.batches:
         tell(f"certified and plain: {batch.name}")
         results.batches.append(compare_tier(batch, programs, suite.batching))
+    for polyhedra in suite.polyhedra:
+        tell(f"by rank and scipy: {polyhedra.name}")
+        results.polyhedra.append(compare_polyhedra(polyhedra, suite.batching))
     for case in suite.compared:
         tell(f"engines: {case.name}")
         results.compared.append((case, compare_engines(case, programs, suite.comparing)))

@@ -28,6 +28,7 @@ from bench.figures import Standing, judge
 from bench.growth import Command, Growth, measure, own_peak_memory
 from bench.plain import NoPlainEvaluation
 from bench.plain_events import Prepared
+from bench.polyhedra import BY_RANK, SCIPY, Polyhedra, PolyhedraComparison, compare_polyhedra
 from bench.published import published
 from bench.records import write_records
 from bench.report import milliseconds, page, table
@@ -135,9 +136,11 @@ def made_up(literal: Timing) -> Results:
     timings = {ELIMINATION: answered(0.01, 0.02, 0.03), NESTED: answered(0.5), LITERAL: literal}
     tiers = {CERTIFIED: answered(0.006), AFRESH: answered(0.03)}
     tiers |= {PLAIN: answered(0.003), PREPARED: answered(0.002)}
+    rows = {BY_RANK: answered(0.002), SCIPY: answered(0.02)}
     return Results(
         compared=[(FOUR_UNMERGED, Comparison(FOUR_UNMERGED.name, timings))],
         batches=[TierComparison("tier", 7, tiers, 1e-13, 1e-15)],
+        polyhedra=[PolyhedraComparison("cones", 3, rows, 1e-7)],
         alone=[
             ("svt", case, Growth(case.name, answered(seconds), 80, 90))
             for case, seconds in ((Case("svt_gauss", 5), 0.01), (Case("svt_gauss", 25), 0.03))
@@ -172,6 +175,12 @@ def test_figures_say_what_was_reached(literal: Timing, standing: Standing) -> No
     assert found["sweep of 2000 quick cases, 2 jobs", goal] is Standing.REACHED
 
 
+def test_scipy_is_near_the_enclosures_by_rank() -> None:
+    found = compare_polyhedra(Polyhedra(3, 2), ONCE)
+    assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
+    assert found.events == 2 and found.distance is not None and found.distance < 1e-3
+
+
 def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
     alone = {case.name for cases in FULL.alone.values() for case in cases}
     wanted = {figure.name for figure in judge(Results())} - {FOUR_UNMERGED.name}
@@ -185,16 +194,17 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     found = [json.loads(line) for line in lines]
     kinds = [record["kind"] for record in found]
-    assert kinds[:4] == ["machine", "engines", "certified and plain", "alone"]
-    assert kinds[4:7] == ["alone", "command", "sweep"]
+    assert kinds[:4] == ["machine", "engines", "certified and plain", "by rank and scipy"]
+    assert kinds[4:8] == ["alone", "alone", "command", "sweep"]
     assert found[0]["processor"] == "made up"
     assert found[1]["timings"][LITERAL]["outcome"] == "over the cap"
     assert found[1]["ratios"][LITERAL] == {"times": 1500.0, "at_least": True}
-    assert (found[4]["published"], found[4]["published_repeated"]) == (441.3, 402.0)
+    assert (found[5]["published"], found[5]["published_repeated"]) == (441.3, 402.0)
     text = page(results, {"processor": "made up"}, "plot.svg", ["take care"])
     row = f"| {FOUR_UNMERGED.name} | 20 (3) | 500 (1) | 25 | > 30000 | > 1500 |"
     assert row in text.splitlines()
     assert "| tier | 7 | 6 (1) | 30 (1) | 3 (1) | 2 (1) | 2 | 10 | 1.0e-13 | 1.0e-15 |" in text
+    assert "| cones | 2 (1) | 20 (1) | 10 | 1.0e-07 |" in text
     assert "![time against N](plot.svg)" in text and "take care" in text
     assert "- processor: made up" in text
     assert "| times | 1.5 |" in text.splitlines()

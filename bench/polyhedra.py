@@ -1,0 +1,163 @@
+"""Linear guards on Gaussian samples: certified by rank beside scipy's multivariate normal.
+
+In: how many random polyhedra of which rank. Out: a `PolyhedraComparison`. Scipy estimates its error
+(Genz's method), NOT rigorous, and is asked for 1e-6; the enclosures are at most 2^-40 wide.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.events.reduce import irredundant
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.privacy.options import FIRST_PRECISION
+from dipapprox.semantics.linear import LinearForm
+
+BY_RANK, SCIPY = "Gaussian rank", "scipy"
+
+_SAMPLES = 8
+_GUARDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Polyhedra:
+    """So many random polyhedra of one rank, in eight samples, of at most eight facets."""
+
+    rank: int
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"{self.count} polyhedra of rank {self.rank} in {_SAMPLES} Gaussian samples"
+
+    def events(self) -> list[Event]:
+        """Return the events: reduced, the same in every run."""
+        found: list[Event] = []
+        chance = random.Random(self.rank)
+        while len(found) < self.count:
+            event = _random_event(chance, self.rank)
+            guards = irredundant(event.guards)
+            if guards and len(guards) > self.rank:
+                found.append(Event(event.samples, guards))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PolyhedraComparison:
+    """What was measured of one batch.
+
+    Attributes:
+        name: Of the batch.
+        events: How many.
+        timings: BY_RANK and SCIPY, for all events together.
+        distance: The largest one of scipy's value from its enclosure; None without scipy.
+    """
+
+    name: str
+    events: int
+    timings: dict[str, Timing]
+    distance: float | None
+
+    def ratio(self) -> Ratio | None:
+        """Return how many times longer scipy took."""
+        return ratio(self.timings[SCIPY], self.timings[BY_RANK])
+
+
+def compare_polyhedra(batch: Polyhedra, patience: Patience) -> PolyhedraComparison:
+    """Time both on the same events, in turns."""
+    events = batch.events()
+    values: list[float] = []
+    enclosures: list[Enclosure] = []
+
+    def by_rank(cap: float) -> None:
+        enclosures[:] = certified_by_rank(events, cap)
+
+    def by_scipy(cap: float) -> None:
+        values[:] = plain_values(events)
+
+    runs: dict[str, Run] = {BY_RANK: by_rank, SCIPY: by_scipy}
+    timings = side_by_side(runs, patience)
+    pairs = list(zip(values, enclosures, strict=False))
+    distance = max((_distance(value, found) for value, found in pairs), default=None)
+    return PolyhedraComparison(batch.name, len(events), timings, distance)
+
+
+def certified_by_rank(events: Sequence[Event], cap: float) -> list[Enclosure]:
+    """Enclose all probabilities, nothing remembered but the process's quadrature rules.
+
+    Raises:
+        NoAnswer: If one is missing.
+    """
+    found = GaussianRank().enclose(events, FIRST_PRECISION, Limits(seconds=cap))
+    enclosed = [answer for answer in found if isinstance(answer, Enclosure)]
+    if len(enclosed) < len(events):
+        raise NoAnswer("an event without enclosure")
+    return enclosed
+
+
+def plain_values(events: Sequence[Event]) -> list[float]:
+    """NOT RIGOROUS: about the probabilities.
+
+    Raises:
+        NoAnswer: Without scipy.
+    """
+    try:
+        stats: Any = importlib.import_module("scipy.stats")
+    except ImportError:
+        raise NoAnswer("scipy is not installed") from None
+    return [_by_scipy(stats, event) for event in events]
+
+
+def _by_scipy(stats: Any, event: Event) -> float:
+    rows = np.array([[float(g.coefficient(k)) for k in range(_SAMPLES)] for g in event.guards])
+    deviations = np.array([float(law.scale) for law in event.samples])
+    means = rows @ np.array([float(law.mean) for law in event.samples])
+    found = stats.multivariate_normal.cdf(
+        -np.array([float(g.constant) for g in event.guards]),
+        mean=means,
+        cov=(rows * deviations**2) @ rows.T,
+        allow_singular=True,
+        maxpts=100_000,
+        abseps=1e-6,
+        releps=0.0,
+        rng=np.random.default_rng(1),
+    )
+    return float(found)
+
+
+def _distance(value: float, found: Enclosure) -> float:
+    return max(float(found.lower) - value, value - float(found.upper), 0.0)
+
+
+def _random_event(chance: random.Random, rank: int) -> Event:
+    samples = tuple(
+        Distribution(
+            Family.GAUSSIAN, Fraction(chance.randint(-3, 3), 3), Fraction(chance.randint(1, 5), 2)
+        )
+        for _ in range(_SAMPLES)
+    )
+    forms = [
+        LinearForm.of({k: Fraction(chance.randint(-3, 3)) for k in range(_SAMPLES)})
+        for _ in range(rank)
+    ]
+    guards = []
+    for _ in range(_GUARDS):
+        total = LinearForm.constant_form(chance.choice((-1, -4, -6, -9)))
+        for form in forms:
+            total = total + form.scaled(Fraction(chance.randint(-3, 3)))
+        if not total.is_constant:
+            guards.append(total)
+    return Event(samples, tuple(guards))
