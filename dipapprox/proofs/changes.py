@@ -13,10 +13,11 @@ For integer inputs r is rounded down. Where a change may be any number (l0 with 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from itertools import product
+from math import floor, prod
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Within
 from dipapprox.proofs.real_inputs import NotReal
 
@@ -40,6 +41,15 @@ class Changes:
     boxes: tuple[Box, ...]
     radius: Fraction
     is_bounded: bool = True
+
+    def in_corners(self, most: int) -> Changes:
+        """Return the same changes with the corners for boxes, if there are at most so many."""
+        ends = [[sorted({*each}) for each in box] for box in self.boxes]
+        if sum(prod(len(each) for each in box) for box in ends) > most:
+            return self
+        corners = (corner for box in ends for corner in product(*box))
+        boxes = tuple(tuple((d, d) for d in corner) for corner in corners)
+        return replace(self, boxes=tuple(dict.fromkeys(boxes)))
 
 
 def changes_of(adjacency: Adjacency, count: int, integers: bool) -> Changes:

@@ -10,7 +10,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.rays import Ray
-from dipapprox.proofs.worst_change import BoxShift
+from dipapprox.proofs.worst_change import BoxShift, Flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,12 @@ class StateProof:
 
     Attributes:
         cone: The state's guards.
+        dearest: The dearest change found, with a proof that no shift is cheaper there.
         shifts: Their boxes are together all changes; None where no bound was found.
     """
 
     cone: Cone
+    dearest: Flow
     shifts: tuple[BoxShift, ...] | None
 
 
@@ -39,6 +41,37 @@ class OutputProof:
     output: tuple[Value, ...]
     states: tuple[StateProof, ...]
     ray: Ray | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartProof:
+    """The proofs for an independent part of the program.
+
+    Attributes:
+        inputs: Where its inputs stand among the program's; changes are of these.
+        cells: Where its outputs stand among the program's.
+        outputs: The proof for each valuation of them, in the order of the execution.
+    """
+
+    inputs: tuple[int, ...]
+    cells: tuple[int, ...]
+    outputs: tuple[OutputProof, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What one part contributes to the lower bound.
+
+    Attributes:
+        part: The number of the part.
+        output: The number of its output.
+        ray: The inputs on which it loses; all parts walk along their rays at the same time, so
+            where parts share inputs, rays agree.
+    """
+
+    part: int
+    output: int
+    ray: Ray
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +107,13 @@ class Proof:
         upper: The program is (upper · eps, 0)-DP for every eps; None if none is known.
         integers: Whether inputs range over the integers, not over the reals.
         changes: Of adjacent inputs; None if nothing was computed.
-        outputs: The proof for each output, in the order of the execution.
-        dearest: The output that `upper` comes from, or that has no budget; None if none costs.
-        coupling: Of the dearest state of the dearest output, for the changes in `coupled`; their
-            costs add up to `upper`. Empty if nothing costs.
-        coupled: The least and the greatest change of every input for which it serves, in multiples
-            of the radius; all changes, where one coupling serves all.
+        parts: The proofs for the independent parts; their costs add up.
+        losses: Where the lower bound is lost: together, in all these parts. If one of them is
+            infinite it is the only one.
+        coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
+            add up to `upper`. Without samples that no guard mentions.
+        coupled: For every part the least and the greatest change of each of its inputs for which
+            the coupling serves, in multiples of the radius.
     """
 
     program: Program
@@ -89,10 +123,10 @@ class Proof:
     upper: Fraction | None
     integers: bool
     changes: Changes | None
-    outputs: tuple[OutputProof, ...]
-    dearest: OutputProof | None
+    parts: tuple[PartProof, ...] = ()
+    losses: tuple[Loss, ...] = ()
     coupling: tuple[CoupledSample, ...] = ()
-    coupled: Box = ()
+    coupled: tuple[Box, ...] = ()
 
     @property
     def is_exact(self) -> bool:

@@ -15,26 +15,25 @@ inputs, are a common factor of both sides. The lower bound is in `rays`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import LimitReached
-from dipapprox.language.core import Program, Value
+from dipapprox.data_classes import replace
+from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.changes import Changes, changes_of
-from dipapprox.proofs.cones import Cone, ConeBuilder, Pricing, Row
-from dipapprox.proofs.proof import CoupledSample, OutputProof, Proof, StateProof
-from dipapprox.proofs.rays import best_ray
-from dipapprox.proofs.real_inputs import (
-    NotReal,
-    RealStates,
-    execute_for_all_inputs,
-    has_integer_inputs,
-)
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, WorstChange
-from dipapprox.semantics.state import FinalStates
+from dipapprox.proofs.changes import Box, Change, Changes, changes_of
+from dipapprox.proofs.cones import Cone, Pricing, Row, Source
+from dipapprox.proofs.part_proofs import PartRay, PartRun
+from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
+from dipapprox.proofs.real_inputs import NotReal, execute_for_all_inputs, has_integer_inputs
+from dipapprox.proofs.worst_change import BoxShift
+from dipapprox.semantics.parts import independent_parts
+from dipapprox.semantics.state import Sample
+
+MOST_CORNERS = 64
+"""Changes that are looked at one by one where several parts read the same inputs."""
 
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
@@ -53,189 +52,215 @@ def prove_real(program: Program, limits: Limits) -> Proof:
         DP with the least budget or bounds of it; Not_DP if no budget serves every eps; else Unknown
         with the reason. Wherever the program's random choices have probabilities at all.
     """
-    nothing = Proof(
-        program,
-        Answer.UNKNOWN,
-        "",
-        Fraction(0),
-        None,
-        has_integer_inputs(program),
-        None,
-        (),
-        None,
-        (),
-    )
+    integers = has_integer_inputs(program)
+    known = Proof(program, Answer.UNKNOWN, "", Fraction(0), None, integers, None)
     try:
-        changes = changes_of(program.adjacency, len(program.inputs), nothing.integers)
-        real = execute_for_all_inputs(program, limits)
-        _require_one_direction(real.states)
-        run = _Run(program, real, changes, limits)
+        changes = changes_of(program.adjacency, len(program.inputs), integers)
+        parts = independent_parts(program)
+        if _share_inputs([part.inputs for part in parts]):
+            changes = changes.in_corners(MOST_CORNERS)
+        known = replace(known, changes=changes)
+        states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
+        _require_one_direction(
+            [sample for each in states for sample in each.samples],
+            any(each.choices for each in states),
+        )
+        runs = [
+            PartRun(part, each, changes.boxes, limits)
+            for part, each in zip(parts, states, strict=True)
+        ]
     except NotReal as refused:
-        return replace(nothing, reason=refused.reason)
+        return replace(known, reason=refused.reason)
     except LimitReached as reached:
-        return replace(nothing, reason=reached.reason)
+        return replace(known, reason=reached.reason)
+    if not changes.radius:
+        return replace(known, answer=Answer.DP, upper=Fraction(0))
+    ended = ""
     try:
-        run.prove_outputs()
+        for run in runs:
+            run.prove()
+        losses = _joint_losses(runs, changes)
     except LimitReached as reached:
-        return run.result(reached.reason)
-    return run.result("")
+        ended = reached.reason
+        losses = max(_single_losses(runs), key=_dearness, default=())
+    return _concluded(replace(known, parts=tuple(run.proof for run in runs)), runs, losses, ended)
 
 
-def _require_one_direction(states: FinalStates) -> None:
+def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None:
     """Raise NotReal unless one eps, or one limit of eps, is the worst for all samples."""
-    powers = {sample.scale.power for sample in states.samples if not sample.family.is_gaussian}
+    powers = {sample.scale.power for sample in samples if not sample.family.is_gaussian}
     others = powers - {-1}
-    if others and (min(others) < -1 < max(others) or states.choices):
+    if others and (min(others) < -1 < max(others) or has_choices):
         raise NotReal("scales of noise that are no multiples of 1/eps, with others or choices")
 
 
-@dataclass(frozen=True, slots=True)
-class _Costed:
-    """A final state with its cone and what it costs."""
-
-    cone: Cone
-    cost: CostOfChanges
-    worst: WorstChange
-
-
-class _Run:
-    """Proves output after output; what is done stands when a limit ends it."""
-
-    def __init__(
-        self,
-        program: Program,
-        real: RealStates,
-        changes: Changes,
-        limits: Limits,
-    ) -> None:
-        self._program, self._real, self._changes = program, real, changes
-        self._limits = limits
-        builder = ConeBuilder(real.states, limits)
-        groups: dict[int, tuple[Sequence[Value], list[Cone]]] = {}
-        for state in real.states.states:
-            cone = builder.cone(state)
-            if cone is not None:
-                groups.setdefault(id(state.outputs), (state.outputs, []))[1].append(cone)
-        self._groups = tuple(groups.values())
-        self._proofs: list[OutputProof] = []
-        self._dearest: OutputProof | None = None
-
-    def prove_outputs(self) -> None:
-        """Prove all outputs; one without a budget ends the search."""
-        for output, cones in self._groups:
-            costed = [self._costed(cone) for cone in cones]
-            uppers = [each.worst.upper for each in costed]
-            finite = [upper for upper in uppers if upper is not None]
-            enough = max(finite) if len(finite) == len(uppers) else None
-            ray = best_ray(
-                [each.cost for each in costed],
-                [each.worst.dearest for each in costed],
-                enough,
-                self._limits,
-            )
-            states = tuple(StateProof(each.cone, each.worst.shifts) for each in costed)
-            proof = OutputProof(tuple(output), states, ray)
-            self._proofs.append(proof)
-            if self._dearest is None or _rank(proof) > _rank(self._dearest):
-                self._dearest = proof
-            if ray is not None and ray.loss is None:
-                return
-
-    def _costed(self, cone: Cone) -> _Costed:
-        cost = CostOfChanges(cone, self._limits)
-        return _Costed(cone, cost, cost.worst(self._changes.boxes))
-
-    def result(self, ended: str) -> Proof:
-        """Return what is known; `ended` says which limit ended the search, if one did."""
-        radius = self._changes.radius
-        proofs = tuple(self._proofs)
-        rays = [proof.ray for proof in proofs if proof.ray is not None]
-        losses = [ray.loss for ray in rays if ray.loss is not None]
-        lower = max(losses, default=Fraction(0)) * radius
-        uppers = [_upper(proof) for proof in proofs]
-        finite = [upper for upper in uppers if upper is not None]
-        upper = None if ended or len(finite) < len(uppers) else max(finite, default=Fraction(0))
-        dearest = self._dearest
-        known = Proof(
-            self._program,
-            Answer.UNKNOWN,
-            ended,
-            lower,
-            None,
-            self._real.integers,
-            self._changes,
-            proofs,
-            dearest,
-        )
-        if not radius:
-            return replace(known, answer=Answer.DP, reason="", lower=radius, upper=radius)
-        unbounded = next((proof for proof in proofs if _has_no_budget(proof)), None)
-        if unbounded is not None:
-            reason = self._trouble(unbounded)
-            return replace(known, answer=Answer.NOT_DP, reason=reason, dearest=unbounded)
-        if not self._changes.is_bounded and lower:
-            reason = "adjacent inputs may differ by any amount"
-            return replace(known, answer=Answer.NOT_DP, reason=reason)
-        if upper is None or (upper and not self._changes.is_bounded):
-            reason = ended or (SEVERAL_STATES if dearest is None else self._trouble(dearest))
-            return replace(known, reason=reason)
-        each = _dearest_shift(dearest)
-        return replace(
-            known,
-            answer=Answer.DP,
-            reason="" if upper * radius == lower else SEVERAL_STATES,
-            upper=upper * radius,
-            coupling=() if each is None else _coupled(each[0].cone, each[1], radius),
-            coupled=() if each is None else each[1].box,
-        )
-
-    def _trouble(self, proof: OutputProof) -> str:
-        """Say why an output has no budget, or no shift."""
-        flows = () if proof.ray is None else proof.ray.flows
-        touched = {
-            source
-            for state, flow in zip(proof.states, flows, strict=False)
-            if flow.cost is None
-            for place, source in enumerate(state.cone.sources)
-            if source.rate is None and _total(state.cone.rows, flow.flow, place)
-        }
-        for source in sorted(touched, key=lambda each: (each.line or 0, each.label)):
-            place = f"'{source.label}'" if source.line is None else f"line {source.line}"
-            match source.pricing:
-                case Pricing.GAUSSIAN:
-                    return (
-                        f"{place}: Gaussian noise has no finite pure budget: "
-                        "'profile' gives its delta"
-                    )
-                case Pricing.SCALE:
-                    return f"{place}: the scale is no multiple of 1/eps: no budget serves every eps"
-                case Pricing.LINEAR:
-                    pass
-        if _has_no_budget(proof):
-            return "an output becomes impossible at adjacent inputs"
-        return "inputs are compared without noise, and no shift keeps the outcome"
-
-
-def _dearest_shift(proof: OutputProof | None) -> tuple[StateProof, BoxShift] | None:
-    """The state and the shift that an output's upper bound comes from; None if nothing costs."""
-    if proof is None:
-        return None
-    pairs = ((state, shift) for state in proof.states for shift in state.shifts or ())
-    found = max(pairs, key=lambda pair: pair[1].cost, default=None)
-    return found if found is not None and found[1].cost else None
-
-
-def _coupled(cone: Cone, found: BoxShift, radius: Fraction) -> tuple[CoupledSample, ...]:
-    return tuple(
-        CoupledSample(
-            source.label,
-            source.line,
-            source.mean,
-            shift * radius,
-            (source.rate or 0) * abs(shift) * radius,
-        )
-        for source, shift in zip(cone.sources, found.shift, strict=True)
+def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str) -> Proof:
+    """Return the answer; `ended` says which limit ended the search, if one did."""
+    changes = known.changes
+    if changes is None:
+        raise BrokenInvariant("bounds of unknown changes")
+    lower = _lost(losses)
+    known = replace(known, losses=losses)
+    if lower is None:
+        lost = [known.parts[each.part].outputs[each.output] for each in losses]
+        return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
+    known = replace(known, lower=lower * changes.radius)
+    if not changes.is_bounded and lower:
+        reason = "adjacent inputs may differ by any amount"
+        return replace(known, answer=Answer.NOT_DP, reason=reason)
+    if ended:
+        return replace(known, reason=ended)
+    without = [output for run in runs for output in run.proof.outputs if _has_no_shift(output)]
+    if without:
+        return replace(known, reason=_trouble(without))
+    costs = [(_cost_in(box, runs), box) for box in changes.boxes]
+    upper, box = max(costs, key=lambda each: each[0], default=(Fraction(0), ()))
+    if upper and not changes.is_bounded:
+        return replace(known, reason=SEVERAL_STATES)
+    found = [(run.own(box), run.dearest_shift(box)) for run in runs] if upper else []
+    return replace(
+        known,
+        answer=Answer.DP,
+        reason="" if upper == lower else SEVERAL_STATES,
+        upper=upper * changes.radius,
+        coupling=tuple(
+            sample
+            for _, each in found
+            if each is not None
+            for sample in _coupled(each[0].cone, each[1], changes.radius)
+        ),
+        coupled=tuple(own if each is None else each[1].box for own, each in found),
     )
+
+
+def _cost_in(box: Box, runs: Iterable[PartRun]) -> Fraction:
+    """What all parts together cost at most in a box, in multiples of radius · eps."""
+    found = (run.dearest_shift(box) for run in runs)
+    return sum((each[1].cost for each in found if each is not None), Fraction(0))
+
+
+def _has_no_shift(output: OutputProof) -> bool:
+    return any(state.shifts is None for state in output.states)
+
+
+# --- losses of several parts --------------------------------------------------------------------
+
+Losses = tuple[Loss, ...]
+
+
+def _joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
+    """Return where all parts together lose most, as far as this is found."""
+    alone = list(_single_losses(runs))
+    if any(_lost(each) is None for each in alone) or len(runs) == 1:
+        return max(alone, key=_dearness, default=())
+    together = list[Losses]()
+    if _share_inputs([run.inputs for run in runs]):
+        for change in dict.fromkeys(_common_changes(runs, changes)):
+            rays = [run.ray_at(change) for run in runs]
+            if _start_together(runs, rays):
+                together.append(_losses(rays))
+    elif len(changes.boxes) == 1:
+        together.append(_losses(run.best_ray for run in runs))
+    return max([*alone, *together], key=_dearness, default=())
+
+
+def _share_inputs(inputs: Iterable[Sequence[int]]) -> bool:
+    """Whether some parts read the same input: then they walk along one ray."""
+    found = [k for each in inputs for k in each]
+    return len(found) > len(set(found))
+
+
+def _start_together(runs: Sequence[PartRun], rays: Sequence[PartRay | None]) -> bool:
+    """Whether all outputs are possible at the same inputs, those where the rays start."""
+    start = dict[int, Fraction]()
+    return all(
+        start.setdefault(k, value) == value
+        for run, each in zip(runs, rays, strict=True)
+        if each is not None
+        for k, value in run.start(each).items()
+    )
+
+
+def _single_losses(runs: Sequence[PartRun]) -> Iterator[Losses]:
+    """Yield what each part loses where the outcomes of the others do not matter."""
+    for number, run in enumerate(runs):
+        best = run.best_ray
+        if best is not None:
+            yield (Loss(number, best.output, best.ray),)
+
+
+def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Change]:
+    """Yield changes of all inputs that are dear for some part."""
+    for box in changes.boxes:
+        ends = tuple(hi or lo for lo, hi in box)
+        yield ends
+        if len(changes.boxes) == 1:
+            for run in runs:
+                best = run.best_ray
+                if best is not None:
+                    change = list(ends)
+                    steps = zip(run.inputs, best.ray.origin, best.ray.target, strict=True)
+                    for k, a, b in steps:
+                        change[k] = b - a
+                    yield tuple(change)
+
+
+def _losses(rays: Iterable[PartRay | None]) -> Losses:
+    return tuple(
+        Loss(number, each.output, each.ray) for number, each in enumerate(rays) if each is not None
+    )
+
+
+def _lost(losses: Losses) -> Fraction | None:
+    """What is lost in multiples of radius · eps; None for ∞."""
+    total = Fraction(0)
+    for each in losses:
+        if each.ray.loss is None:
+            return None
+        total += each.ray.loss
+    return total
+
+
+def _dearness(losses: Losses) -> tuple[bool, Fraction]:
+    lost = _lost(losses)
+    return lost is None, lost or Fraction(0)
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def _trouble(outputs: Iterable[OutputProof]) -> str:
+    """Say why outputs have no budget, or states of theirs no shift."""
+    touched = dict[Source, None]()
+    impossible = False
+    for output in outputs:
+        impossible = impossible or (output.ray is not None and output.ray.loss is None)
+        for state in output.states:
+            if state.dearest.cost is None:
+                rows = state.cone.rows
+                for place, source in enumerate(state.cone.sources):
+                    if source.rate is None and _total(rows, state.dearest.flow, place):
+                        touched[source] = None
+    for source in sorted(touched, key=lambda each: (each.line or 0, each.label)):
+        where = f"'{source.label}'" if source.line is None else f"line {source.line}"
+        match source.pricing:
+            case Pricing.GAUSSIAN:
+                return (
+                    f"{where}: Gaussian noise has no finite pure budget: 'profile' gives its delta"
+                )
+            case Pricing.SCALE:
+                return f"{where}: the scale is no multiple of 1/eps: no budget serves every eps"
+            case Pricing.LINEAR:
+                pass
+    if impossible:
+        return "an output becomes impossible at adjacent inputs"
+    return SEVERAL_STATES
+
+
+def _coupled(cone: Cone, found: BoxShift, radius: Fraction) -> Iterator[CoupledSample]:
+    for source, shift in zip(cone.sources, found.shift, strict=True):
+        cost = (source.rate or 0) * abs(shift) * radius
+        yield CoupledSample(source.label, source.line, source.mean, shift * radius, cost)
 
 
 def _total(rows: Sequence[Row], flow: Iterable[Fraction], place: int) -> Fraction:
@@ -244,22 +269,3 @@ def _total(rows: Sequence[Row], flow: Iterable[Fraction], place: int) -> Fractio
         (y * a for y, row in zip(flow, rows, strict=True) for i, a in row.noise if i == place),
         Fraction(0),
     )
-
-
-def _upper(proof: OutputProof) -> Fraction | None:
-    """What an output costs at most, in multiples of radius · eps; None if that is unknown."""
-    costs = [
-        None if state.shifts is None else max((each.cost for each in state.shifts), default=None)
-        for state in proof.states
-    ]
-    finite = [cost for cost in costs if cost is not None]
-    return max(finite) if len(finite) == len(costs) else None
-
-
-def _has_no_budget(proof: OutputProof) -> bool:
-    return proof.ray is not None and proof.ray.loss is None
-
-
-def _rank(proof: OutputProof) -> tuple[bool, bool, Fraction]:
-    upper = _upper(proof)
-    return _has_no_budget(proof), upper is None, upper or Fraction(0)

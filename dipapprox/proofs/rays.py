@@ -101,6 +101,11 @@ def best_ray(
     return best
 
 
+def ray_from_zero(costs: Sequence[CostOfChanges], change: Change) -> Ray | None:
+    """Return the ray from 0 along a change; None if no state is possible anywhere."""
+    return _ray(costs, (0,) * len(change), change)
+
+
 def _ray(costs: Sequence[CostOfChanges], origin: Change, target: Change) -> Ray | None:
     starts = [cost.shift_for(tuple((a, a) for a in origin)) for cost in costs]
     possible = [(shift.cost, k, shift) for k, shift in enumerate(starts) if shift is not None]

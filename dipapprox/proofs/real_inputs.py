@@ -9,7 +9,7 @@ every row of inputs.
 
 from __future__ import annotations
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
@@ -28,19 +28,6 @@ class NotReal(Exception):
         super().__init__(self.reason)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RealStates:
-    """The merged final states of a program for all inputs.
-
-    Attributes:
-        states: The states, without conditions on inputs.
-        integers: Whether inputs range over the integers, not over the reals.
-    """
-
-    states: FinalStates
-    integers: bool
-
-
 def has_integer_inputs(program: core.Program) -> bool:
     """Whether some noise is of integers: then inputs are integers, too."""
     return any(
@@ -49,8 +36,11 @@ def has_integer_inputs(program: core.Program) -> bool:
     )
 
 
-def execute_for_all_inputs(program: core.Program, limits: Limits) -> RealStates:
-    """Execute a program for all real inputs, or all integers if there is integer noise.
+def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits) -> FinalStates:
+    """Execute a program for all real inputs, or for all integers.
+
+    Returns:
+        The merged final states, without conditions on inputs.
 
     Raises:
         NotReal: If an input has named values, its value is needed, or some inputs have no output.
@@ -59,17 +49,15 @@ def execute_for_all_inputs(program: core.Program, limits: Limits) -> RealStates:
     for cell in program.inputs:
         if any(isinstance(value, str) for value in cell.domain):
             raise NotReal(f"the input '{cell.name}' has named values", cell.span)
-    integers = has_integer_inputs(program)
     domain = AllIntegers() if integers else AllReals()
     inputs = tuple(replace(cell, domain=domain) for cell in program.inputs)
     try:
-        states = execute(replace(program, inputs=inputs), True, limits)
+        return execute(replace(program, inputs=inputs), True, limits)
     except ValueOfAny as needed:
         raise NotReal(*_why(program, needed)) from None
     except SourceError as error:
         first = error.diagnostics[0]
         raise NotReal(f"for some inputs {first.message}", first.span) from None
-    return RealStates(states, integers)
 
 
 def _why(program: core.Program, needed: ValueOfAny) -> tuple[str, Span | None]:

@@ -83,7 +83,9 @@ class WorstChange:
     @property
     def upper(self) -> Fraction | None:
         """What the cone costs at most, in multiples of radius · eps; None for ∞ or unknown."""
-        return None if self.shifts is None else max(each.cost for each in self.shifts)
+        return (
+            None if self.shifts is None else max((each.cost for each in self.shifts), default=_ZERO)
+        )
 
 
 class CostOfChanges:

@@ -10,45 +10,75 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.linear_programme import Side
-from dipapprox.proofs.proof import OutputProof, Proof
+from dipapprox.proofs.proof import OutputProof, PartProof, Proof
+from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.worst_change import BoxShift, Flow
 
 
 def confirm(proof: Proof) -> None:
     """Fail unless the evidence gives the bounds of the proof."""
-    assert proof.changes is not None
-    radius = proof.changes.radius
-    losses = [confirmed_loss(output, proof.changes) for output in proof.outputs]
-    finite = [loss for loss in losses if loss is not None]
-    assert proof.lower == max(finite, default=Fraction(0)) * radius
+    changes = proof.changes
+    assert changes is not None
+    for part in proof.parts:
+        for output in part.outputs:
+            confirm_output(output, [own(part, box) for box in changes.boxes])
+    lost = confirmed_loss(proof, changes)
     match proof.answer:
         case Answer.DP:
-            assert len(finite) == len(losses)
-            uppers = [confirmed_upper(output, proof.changes) for output in proof.outputs]
-            assert proof.upper == max(uppers, default=Fraction(0)) * radius
-            assert proof.lower <= proof.upper
-            cost = sum((each.cost for each in proof.coupling), Fraction(0))
-            assert cost <= proof.upper
+            uppers = [
+                sum((most_in(part, own(part, box)) for part in proof.parts), Fraction(0))
+                for box in changes.boxes
+            ]
+            assert proof.upper == max(uppers, default=Fraction(0)) * changes.radius
+            assert lost is not None
+            assert proof.lower == lost * changes.radius <= proof.upper
+            assert sum((each.cost for each in proof.coupling), Fraction(0)) == proof.upper
+            assert (proof.reason == "") == proof.is_exact
         case Answer.NOT_DP:
             assert proof.upper is None
-            assert len(finite) < len(losses) or (proof.lower and not proof.changes.is_bounded)
+            assert lost is None or (lost and not changes.is_bounded)
+            assert proof.reason
         case Answer.UNKNOWN:
             assert proof.upper is None
+            assert lost is not None
+            assert proof.lower == lost * changes.radius
             assert proof.reason
 
 
-def confirmed_upper(output: OutputProof, changes: Changes) -> Fraction:
-    """What an output costs at most."""
+def own(part: PartProof, box: Box) -> Box:
+    return tuple(box[k] for k in part.inputs)
+
+
+def most_in(part: PartProof, box: Box) -> Fraction:
+    """What a part costs at most for changes in a box; every corner of it is covered."""
     costs = []
-    for state in output.states:
-        assert state.shifts is not None
-        for shift in state.shifts:
-            confirm_shift(state.cone, shift)
-        for box in changes.boxes:
-            for corner in product(*box):
-                assert any(contains(shift.box, corner) for shift in state.shifts)
-        costs += [shift.cost for shift in state.shifts]
+    for output in part.outputs:
+        for state in output.states:
+            assert state.shifts is not None
+            inside = [
+                shift
+                for shift in state.shifts
+                if all(lo <= a and b <= hi for (a, b), (lo, hi) in zip(shift.box, box, strict=True))
+            ]
+            for corner in product(*(sorted({*ends}) for ends in box)):
+                assert any(contains(shift.box, corner) for shift in inside)
+            costs += [shift.cost for shift in inside]
     return max(costs)
+
+
+def confirm_output(output: OutputProof, boxes: Sequence[Box]) -> None:
+    for state in output.states:
+        for shift in state.shifts or ():
+            confirm_shift(state.cone, shift)
+        confirm_flow(state.cone, state.dearest)
+    if output.ray is not None:
+        step = steps_of(output.ray)
+        assert any(contains(box, step) for box in boxes)
+        confirm_ray(output, output.ray)
+
+
+def steps_of(ray: Ray) -> tuple[int, ...]:
+    return tuple(b - a for a, b in zip(ray.origin, ray.target, strict=True))
 
 
 def contains(box: Box, corner: Sequence[int]) -> bool:
@@ -87,13 +117,8 @@ def confirm_flow(cone: Cone, flow: Flow) -> None:
     assert paid > 0 if flow.cost is None else paid == flow.cost
 
 
-def confirmed_loss(output: OutputProof, changes: Changes) -> Fraction | None:
-    """What an output loses along its ray; None for ∞."""
-    ray = output.ray
-    if ray is None:
-        return Fraction(0)
-    step = tuple(b - a for a, b in zip(ray.origin, ray.target, strict=True))
-    assert any(contains(box, step) for box in changes.boxes)
+def confirm_ray(output: OutputProof, ray: Ray) -> None:
+    """Check what an output loses along a ray."""
     start = output.states[ray.state]
     assert ray.shift.box == tuple((a, a) for a in ray.origin)
     confirm_shift(start.cone, ray.shift)
@@ -101,6 +126,28 @@ def confirmed_loss(output: OutputProof, changes: Changes) -> Fraction | None:
         assert flow.change == ray.target
         confirm_flow(state.cone, flow)
     costs = [flow.cost for flow in ray.flows if flow.cost is not None]
-    loss = min(costs) - ray.shift.cost if costs else None
-    assert loss == ray.loss
-    return loss
+    assert ray.loss == (min(costs) - ray.shift.cost if costs else None)
+
+
+def confirmed_loss(proof: Proof, changes: Changes) -> Fraction | None:
+    """What is lost along all rays at once, which is one change of the inputs; None for ∞."""
+    total: Fraction | None = Fraction(0)
+    origin, step, start = dict[int, int](), dict[int, int](), dict[int, Fraction]()
+    assert len({each.part for each in proof.losses}) == len(proof.losses)
+    for each in proof.losses:
+        part = proof.parts[each.part]
+        confirm_ray(part.outputs[each.output], each.ray)
+        for k, a, d in zip(part.inputs, each.ray.origin, steps_of(each.ray), strict=True):
+            assert origin.setdefault(k, a) == a
+            assert step.setdefault(k, d) == d
+        state = part.outputs[each.output].states[each.ray.state]
+        for k, q in zip(part.inputs, state.cone.start, strict=True):
+            assert start.setdefault(k, q) == q
+        total = None if total is None or each.ray.loss is None else total + each.ray.loss
+    assert total is not None or len(proof.losses) == 1
+    if proof.losses:
+        assert any(
+            all(k not in step or lo <= step[k] <= hi for k, (lo, hi) in enumerate(box))
+            for box in changes.boxes
+        )
+    return total

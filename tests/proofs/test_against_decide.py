@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dipapprox import decide, parse
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.proof import OutputProof, Proof
+from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
 
 from .confirmation import confirm
@@ -47,14 +47,16 @@ def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) ->
     assert decide(program, budget=proof.upper).answer is Answer.DP
 
 
-def along(proof: Proof, output: OutputProof, steps: int) -> list[tuple[Row, Row]]:
-    """Adjacent inputs from `steps` times the origin of a ray to as many times its target."""
-    ray, changes = output.ray, proof.changes
-    assert ray is not None
-    assert changes is not None
-    assert changes.radius == 1
-    start = output.states[ray.state].cone.start
-    places = list(zip(start, ray.origin, ray.target, strict=True))
+def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
+    """Adjacent inputs from `steps` times the origins of rays to as many times their targets."""
+    assert proof.changes is not None
+    assert proof.changes.radius == 1
+    places = [(Fraction(0), 0, 0)] * len(proof.program.inputs)
+    for each in proof.losses:
+        part, ray = proof.parts[each.part], each.ray
+        start = part.outputs[each.output].states[ray.state].cone.start
+        for place, k in enumerate(part.inputs):
+            places[k] = start[place], ray.origin[place], ray.target[place]
     rows = [tuple(q + steps * a + s * (b - a) for q, a, b in places) for s in range(steps + 1)]
     return list(pairwise(rows))
 
@@ -70,13 +72,14 @@ def along(proof: Proof, output: OutputProof, steps: int) -> list[tuple[Row, Row]
         ("svt_laplace_leaky_3", {"N": 2}),
         ("literature/noisy_max_exponential", {"N": 3}),
         ("literature/sparse_vector", {"N": 4}),
+        ("literature/laplace_parallel", {"K": 3}),
+        ("literature/noisy_histogram", {"N": 2}),
     ],
 )
 def test_rays_lose_nearly_the_budget(path: str, parameters: dict[str, int]) -> None:
     program = parse(text_of(path), parameters, widen="-60..60")
     proof = prove_real(program, Limits())
-    output = max(proof.outputs, key=lambda each: each.ray.loss if each.ray else Fraction(0))
-    pairs = along(proof, output, 4)
+    pairs = along(proof, 4)
     assert decide(program, budget=proof.lower * NEARLY, pairs=pairs).answer is Answer.NOT_DP
 
 
@@ -85,8 +88,7 @@ def test_without_a_budget_any_budget_is_exceeded(path: str) -> None:
     program = parse(text_of(path), {"N": 2}, widen="-9..9")
     proof = prove_real(program, Limits())
     assert proof.answer is Answer.NOT_DP
-    assert proof.dearest is not None
-    pairs = along(proof, proof.dearest, 3)
+    pairs = along(proof, 3)
     assert decide(program, budget=20, pairs=pairs).answer is Answer.NOT_DP
 
 

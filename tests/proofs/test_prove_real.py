@@ -55,7 +55,8 @@ def prove_text(text: str, **parameters: int) -> Proof:
         ("literature/sparse_vector_constant_noise", {}, "7/4"),  # 1/4 + 2 * 3/4
         ("literature/sparse_vector_fresh_threshold", {}, "1"),
         ("literature/sparse_vector_without_limit", {}, "5/2"),  # N/2
-        ("literature/noisy_histogram", {"N": 2}, "1"),
+        ("literature/noisy_histogram", {}, "1"),
+        ("literature/laplace_parallel", {}, "20"),  # each of 20 answers loses 1 on the same ray
     ],
 )
 def test_known_budgets(path: str, parameters: dict[str, int], budget: str) -> None:
@@ -188,3 +189,38 @@ def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
     assert (proof.answer, proof.lower) == (answer, Fraction(budget)), proof.reason
     if proof.changes is not None and proof.changes.radius:
         confirm(proof)
+
+
+SHARED = """
+input  q[2] in 0..1
+output out[2] in {0, 1}
+adjacent linf 1
+x <- Lap(q[1] + q[2], 1 / eps)
+y <- Lap(q[1] - q[2], 1 / eps)
+out[1] <- 0
+out[2] <- 0
+if x >= 0 then out[1] <- 1 end
+if y >= 0 then out[2] <- 1 end
+"""
+
+
+def test_parts_that_share_inputs() -> None:
+    """Each answer loses 2, but not on the same ray: |a + b| + |a - b| <= 2 for |a|, |b| <= 1."""
+    proof = prove_text(SHARED)
+    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, 2, 2)
+    confirm(proof)
+
+
+@pytest.mark.parametrize("states", [1, 4])
+def test_limits_end_in_unknown(states: int) -> None:
+    program = load(PROGRAMS / "svt_laplace.dpg", {"N": Fraction(6)})
+    proof = prove_real(program, Limits(states=states))
+    assert proof.answer is Answer.UNKNOWN
+    assert "path limit" in proof.reason
+
+
+def test_time_runs_out() -> None:
+    program = load(PROGRAMS / "svt_laplace.dpg", {})
+    proof = prove_real(program, Limits(seconds=0, started=0.0))
+    assert proof.answer is Answer.UNKNOWN
+    assert "time limit" in proof.reason

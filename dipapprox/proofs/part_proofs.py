@@ -1,0 +1,126 @@
+"""Proofs for one independent part of a program: a cone for each state, bounds for each output.
+
+The parts of a program share no randomness: for fixed inputs an outcome's probability is the product
+of those of its parts, so log-ratios add up. What a part can lose depends on its own inputs only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Value
+from dipapprox.limits import Limits
+from dipapprox.proofs.changes import Box, Change
+from dipapprox.proofs.cones import Cone, ConeBuilder
+from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
+from dipapprox.proofs.rays import Ray, best_ray, ray_from_zero
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges
+from dipapprox.semantics.parts import Part
+from dipapprox.semantics.state import FinalStates
+
+
+@dataclass(frozen=True, slots=True)
+class PartRay:
+    """A ray of a part's inputs and the output that loses on it, both by their numbers."""
+
+    output: int
+    ray: Ray
+
+
+class PartRun:
+    """Proves a part output after output; what is done stands when a limit ends it.
+
+    Args:
+        part: The part.
+        states: Its final states for all inputs.
+        boxes: The changes of all inputs of the program.
+        limits: Asked again and again.
+    """
+
+    def __init__(
+        self, part: Part, states: FinalStates, boxes: Sequence[Box], limits: Limits
+    ) -> None:
+        self.inputs = part.inputs
+        self._outputs = part.outputs
+        self._limits = limits
+        self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))
+        builder = ConeBuilder(states, limits)
+        groups: dict[int, tuple[Sequence[Value], list[Cone]]] = {}
+        for state in states.states:
+            cone = builder.cone(state)
+            if cone is not None:
+                groups.setdefault(id(state.outputs), (state.outputs, []))[1].append(cone)
+        self._groups = tuple(groups.values())
+        self._costs: list[list[CostOfChanges]] = []
+        self._proofs: list[OutputProof] = []
+
+    def own(self, box: Box) -> Box:
+        """Return the changes of the part's inputs in changes of all."""
+        return tuple(box[k] for k in self.inputs)
+
+    def prove(self) -> None:
+        """Prove all outputs; one without a budget ends the search."""
+        for output, cones in self._groups:
+            costs = [CostOfChanges(cone, self._limits) for cone in cones]
+            worst = [cost.worst(self._boxes) for cost in costs]
+            uppers = [each.upper for each in worst]
+            finite = [upper for upper in uppers if upper is not None]
+            enough = max(finite) if len(finite) == len(uppers) else None
+            ray = best_ray(costs, [each.dearest for each in worst], enough, self._limits)
+            states = tuple(
+                StateProof(cone, each.dearest, each.shifts)
+                for cone, each in zip(cones, worst, strict=True)
+            )
+            self._costs.append(costs)
+            self._proofs.append(OutputProof(tuple(output), states, ray))
+            if ray is not None and ray.loss is None:
+                return
+
+    @property
+    def proof(self) -> PartProof:
+        """What is proved so far."""
+        return PartProof(self.inputs, self._outputs, tuple(self._proofs))
+
+    @property
+    def best_ray(self) -> PartRay | None:
+        """The ray on which the part loses most; None if it loses nothing."""
+        found = [PartRay(k, each.ray) for k, each in enumerate(self._proofs) if each.ray]
+        return max(found, key=_loss, default=None)
+
+    def start(self, each: PartRay) -> dict[int, Fraction]:
+        """Return the inputs that a ray starts from, by number among the program's."""
+        states = self._proofs[each.output].states
+        return dict(zip(self.inputs, states[each.ray.state].cone.start, strict=True))
+
+    def ray_at(self, change: Change) -> PartRay | None:
+        """The most that the part loses along the ray of a change of all inputs, from 0."""
+        own = tuple(change[k] for k in self.inputs)
+        rays = ((k, ray_from_zero(costs, own)) for k, costs in enumerate(self._costs))
+        found = [PartRay(k, ray) for k, ray in rays if ray is not None]
+        return max(found, key=_loss, default=None)
+
+    def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
+        """The state and shift that cost most for changes in a box; None where a state has none."""
+        own = self.own(box)
+        found: tuple[StateProof, BoxShift] | None = None
+        for output in self._proofs:
+            for state in output.states:
+                if state.shifts is None:
+                    return None
+                for shift in state.shifts:
+                    if _is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
+                        found = state, shift
+        return found
+
+
+def _loss(each: PartRay) -> tuple[bool, Fraction]:
+    return each.ray.loss is None, each.ray.loss or Fraction(0)
+
+
+def _is_within(inner: Box, outer: Box) -> bool:
+    return all(
+        outer_lo <= lo and hi <= outer_hi
+        for (lo, hi), (outer_lo, outer_hi) in zip(inner, outer, strict=True)
+    )
