@@ -1,0 +1,99 @@
+"""Programs whose guards compare sums of Gaussian samples: all pairs, against scipy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import exp, sqrt
+
+from scipy import stats
+
+from dipapprox import (
+    Answer,
+    LeastEpsPrv,
+    Outcome,
+    certify,
+    check,
+    parse,
+    probability,
+    profile,
+    verify,
+)
+
+Q = Fraction
+SUMS = """
+input  q[4] in {0, 1}
+output out in {0, 1, 2}
+adjacent linf 1
+a <- Gauss(q[1], 2 / eps)
+b <- Gauss(q[2], 2 / eps)
+c <- Gauss(q[3], 2 / eps)
+d <- Gauss(q[4], 2 / eps)
+out <- 0
+if a + b >= c + d then
+    out <- 1
+else
+    if a >= d and b <= c then
+        out <- 2
+    end
+end
+"""
+
+
+def wedge(means: tuple[float, float], covariance: list[list[float]]) -> float:
+    """About Pr[X <= 0 and Y <= 0] for two Gaussian variables."""
+    return float(stats.multivariate_normal.cdf([0, 0], mean=means, cov=covariance))
+
+
+@cache
+def by_scipy(row: tuple[int, ...]) -> list[float]:
+    """The distribution of SUMS at eps = 1, two samples of each form at a time."""
+    a, b, c, d = row
+    whole = float(stats.norm.cdf((a + b - c - d) / sqrt(16)))
+    # a >= d, b <= c and a + b < c + d: with X = d - a and Y = b - c it is X <= 0 and X > Y.
+    last = wedge((d - a, (b - c) - (d - a)), [[8, -8], [-8, 16]])
+    return [1 - whole - last, whole, last]
+
+
+def delta(eps_prv: float) -> float:
+    """About the largest sum of positive parts, over all pairs."""
+    table = {row: by_scipy(row) for row in product((0, 1), repeat=4)}
+    return max(
+        sum(max(p - exp(eps_prv) * q, 0) for p, q in zip(one, other, strict=True))
+        for one, other in product(table.values(), repeat=2)
+    )
+
+
+def test_the_least_eps_prv_over_all_pairs() -> None:
+    found = profile(parse(SUMS), eps=1, delta=Q(1, 1000))
+    assert isinstance(found, LeastEpsPrv) and found.engine == "Gaussian rank"
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert isinstance(lower, Fraction) and isinstance(upper, Fraction)
+    assert found.pairs == 240 and upper - lower < Q(1, 10**8)
+    assert delta(float(lower) - 1e-4) > 0.001 > delta(float(upper) + 1e-4)
+
+
+def test_an_interval_round_three_samples() -> None:
+    """Rank 1 with two ends: neither a half-space nor comparisons of pairs."""
+    program = parse(
+        "input q in {0, 1}\noutput out in {0, 1}\nx <- Gauss(q, 1 / eps)\ny <- Gauss(0, 1 / eps)\n"
+        "z <- Gauss(0, 1 / eps)\nout <- 0\n"
+        "if x + 2*y - z >= 0 then\n    if x + 2*y - z <= 3 then\n        out <- 1\n    end\nend\n"
+    )
+    found = probability(program, eps=1, input=(1,))
+    inside = next(each for each in found.outputs if each.output == (1,))
+    expected = stats.norm.cdf(2 / sqrt(6)) - stats.norm.cdf(-1 / sqrt(6))
+    assert abs(float(inside.probability.lower) - expected) < 1e-11
+    assert inside.probability.width <= Q(1, 2**40)
+
+
+def test_the_check_confirms_sums_in_three_directions() -> None:
+    """One claim that holds and one that does not, each by a certificate."""
+    text = SUMS.replace("a >= d and b <= c", "a >= d and b <= c + 1")
+    program = parse(text)
+    for eps_prv, answer in ((Q(2), Answer.DP), (Q(1, 2), Answer.NOT_DP)):
+        verdict = verify(program, eps=1, eps_prv=eps_prv, delta=Q(1, 1000))
+        assert verdict.answer is answer
+        result = check(certify(program, text, verdict).to_json())
+        assert result.outcome is Outcome.CONFIRMED
