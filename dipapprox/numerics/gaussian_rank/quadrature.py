@@ -17,7 +17,7 @@ from flint import arb, ctx
 from dipapprox.cache import Cache
 from dipapprox.numerics.precision import give_way
 
-_MOST_NODES = 256
+_MOST_NODES = 512
 """Of a rule; longer panels are divided."""
 
 _REMEMBERED = 20_000
