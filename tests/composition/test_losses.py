@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.composition.grid import Step
+from dipapprox.composition.catalogue import profile_of
+from dipapprox.composition.discretise import from_above, from_below
+from dipapprox.composition.grid import Step, between, choose_knots
 from dipapprox.composition.losses import (
     LossDistribution,
     Side,
@@ -17,9 +19,11 @@ from dipapprox.composition.losses import (
     loss_distribution,
     power,
 )
+from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.reading import deltas, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
+from dipapprox.numerics.precision import precision, to_ball
 
 F = Fraction
 THREE = Step(F(1), F(3))
@@ -146,6 +150,33 @@ def test_readings(values: list[int], infinite: int, start: int, side: Side) -> N
     assert least_epsilon(losses, THREE, aim) is not None
     if infinite:
         assert least_epsilon(losses, THREE, aim - F(1, 100)) is None
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=30), sides)
+def test_sums_of_q_masses_are_rounded_to_the_safe_side(values: list[int], side: Side) -> None:
+    """At α = 1, where H is rational; a third is no binary fraction, so that all is rounded."""
+    losses = loss_distribution(2, list(values), 1, 6, side)
+    (found,) = deltas(losses, THREE, [F(0)])
+    true = stands_for(losses, F(1))
+    assert found > true if side is Side.ABOVE else found < true
+    assert abs(found - true) < F(1, 2**20)
+
+
+@pytest.mark.parametrize("bits", [3, 8, 20])
+def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits: int) -> None:
+    step, slip = Step(F(1, 4)), F(1, 2**60)
+    with precision(160):
+        profile = profile_of(Gaussian(F(1), F(1)), 160)
+        knots = choose_knots(profile, step, 2.0**-40, 2.0**-20, Limits())
+        above = from_above(knots, bits, 0)
+        lines = between(profile, step, knots)
+        below = from_below(lines, profile.ends, step, slip, bits, 0)
+        places = [F(k, 7) for k in range(30)]
+        truths = [float(profile.at(to_ball(place).exp()).bound) for place in places]
+    assert above.total > 1 << bits > below.total
+    high, low = (deltas(each, step, places) for each in (above, below))
+    for k, truth in enumerate(truths):
+        assert low[k] <= truth <= high[k] and high[k] - low[k] < 0.02 + 80 * 2.0**-bits
 
 
 def test_limits_are_kept() -> None:

@@ -1,0 +1,115 @@
+"""Exact compositions against double sums, one another, and the certified intervals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, exp, log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox.composition.accountant import Composition, Run
+from dipapprox.composition.mechanisms import (
+    ApproximateStatement,
+    Atoms,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomisedResponse,
+    Subsampled,
+)
+from dipapprox.composition.pure import exact_delta, geometric_delta, pure_epsilon
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+
+F = Fraction
+SKEWED = Atoms(
+    tuple((Enclosure.exact(F(p, 8)), Enclosure.exact(F(q, 8))) for p, q in ((5, 2), (2, 2), (1, 4)))
+)
+
+
+def composition(*runs: tuple[Mechanism, int]) -> Composition:
+    return Composition(tuple(Run(*run) for run in runs))
+
+
+@pytest.mark.parametrize("times", [1, 4, 60])
+def test_randomised_response(times: int) -> None:
+    runs = composition((RandomisedResponse(F(3, 4)), times))
+    for factor in (F(1), F(5, 2), F(3) ** (times - 1)):
+        true = sum(
+            comb(times, k) * max(F(3) ** (times - k) - factor * F(3) ** k, F(0)) / F(4) ** times
+            for k in range(times + 1)
+        )
+        assert exact_delta(runs, factor, Limits()) == true
+    pure = pure_epsilon(runs, 100)
+    assert pure is not None and abs(float(pure.lower) - times * log(3)) < 1e-12 * times
+    assert exact_delta(runs, F(3) ** times, Limits()) == 0
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([F(1), F(3, 2), F(4)]))
+def test_finite_pairs_against_all_outcomes(one: int, two: int, factor: Fraction) -> None:
+    """Both directions, subsampling and mixtures of runs, by brute force."""
+    rate = F(1, 3)
+    runs = composition((SKEWED, one), (Subsampled(SKEWED, rate), two))
+    plain = [(p.lower, q.lower) for p, q in SKEWED.masses]
+    sampled = [(rate * p + (1 - rate) * q, q) for p, q in plain]
+    total = [(F(1), F(1))]
+    for pairs in [plain] * one + [sampled] * two:
+        total = [(a * p, b * q) for a, b in total for p, q in pairs]
+    true = max(
+        sum((max(p - factor * q, F(0)) for p, q in total), F(0)),
+        sum((max(q - factor * p, F(0)) for p, q in total), F(0)),
+    )
+    assert exact_delta(runs, factor, Limits()) == true
+    pure = pure_epsilon(runs, 100)
+    largest = max(max(p / q, q / p) for p, q in total)
+    assert pure is not None and abs(float(pure.upper) - log(largest)) < 1e-12
+    if factor == 1:
+        (bounds,) = runs.delta([F(0)], F(1, 50), Limits()).bounds
+        assert bounds.lower is not None and bounds.upper is not None
+        assert bounds.lower <= true <= bounds.upper
+
+
+@pytest.mark.parametrize(("sensitivity", "times"), [(1, 1), (1, 9), (3, 5), (2, 12)])
+def test_geometric_noise_for_all_eps(sensitivity: int, times: int) -> None:
+    for eps in (F(1, 3), F(1)):
+        runs = composition((DiscreteLaplace(sensitivity, 1 / eps), times))
+        for steps in (0, 1, 4):
+            form = geometric_delta(sensitivity, times, steps, Limits())
+            value = sum(float(c) * exp(q * eps) for (_, q), c in form.numerator.terms)
+            for factor, exponent in form.denominator:
+                value /= sum(float(c) * exp(q * eps) for (_, q), c in factor.terms) ** exponent
+            (bounds,) = runs.delta([steps * eps], F(1, 10**12), Limits()).bounds
+            assert bounds.lower is not None and bounds.upper is not None
+            assert bounds.upper - bounds.lower <= F(1, 10**12)
+            assert float(bounds.lower) - 1e-9 <= value <= float(bounds.upper) + 1e-9
+    assert not geometric_delta(sensitivity, times, sensitivity * times, Limits()).numerator
+
+
+def test_pure_losses_add_up() -> None:
+    runs = composition(
+        (Laplace(F(1), F(3)), 7),
+        (DiscreteLaplace(2, F(5)), 2),
+        (ExponentialMechanism(F(1, 8)), 3),
+        (ApproximateStatement(F(1)), 1),
+    )
+    assert pure_epsilon(runs, 64) == Enclosure.exact(F(7, 3) + F(4, 5) + F(3, 8) + 1)
+    sampled = pure_epsilon(composition((Subsampled(Laplace(F(1), F(1)), F(1, 10)), 10)), 100)
+    assert sampled is not None and sampled.width < F(1, 2**80)
+    assert abs(float(sampled.lower) - 10 * log(0.9 + 0.1 * exp(1))) < 1e-12
+    for mechanism in (Gaussian(F(1), F(1)), ApproximateStatement(F(1), F(1, 9))):
+        assert pure_epsilon(composition((mechanism, 1)), 64) is None
+
+
+def test_what_is_not_exact_is_said() -> None:
+    assert exact_delta(composition((Laplace(F(1), F(1)), 2)), F(2), Limits()) is None
+    with pytest.raises(UserError, match="must be >= 1, got 1/2"):
+        exact_delta(composition((SKEWED, 1)), F(1, 2), Limits())
+    with pytest.raises(UserError, match="got 0, 1 and 0"):
+        geometric_delta(0, 1, 0, Limits())
+    with pytest.raises(LimitReached, match="more than 9 losses"):
+        exact_delta(composition((SKEWED, 40)), F(2), Limits(atoms=9))
