@@ -13,7 +13,7 @@ between knots it lies below its chords, these below F's; beyond a_n it does not 
 bounds are not convex some m_i < 0; 0 in their place increases (1).
 
 From below ("tangents"). At odd half steps α_i lines P(S_i) - α Q(S_i) are known, of sets S_i: they
-lie below H, as do 1 - α and P(Q = 0) on either side. F bends once between two that follow each
+lie below H, as do 1 - α Q(P > 0) and P(Q = 0) on either side. F bends once between two that follow each
 other, a little below a whole step, where it takes the lesser of the two: each piece of F lies below
 one line at both of its ends, and so below H. Lines half a step from a whole one meet there, up to
 terms of third order; and exactly, if H has no bends but at whole steps. By how little, the *slip*,
@@ -91,17 +91,15 @@ def _from_lines(
     knots: Sequence[Knot], ends: Ends, step: Step, slip: Fraction, bits: int, cut: int
 ) -> LossDistribution | None:
     """Round (1) down, for the lines of knots; None if debts cannot be paid."""
-    lines = [(knot.point.first, knot.point.second) for knot in knots]
-    bends = [knots[0].place - 1]
-    bends += [
-        _bend(one, two, step, (left.place, right.place))
-        for (one, left), (two, right) in pairwise(zip(lines, knots, strict=True))
-    ]
+    first, last = knots[0].place, knots[-1].place
+    lines = [(arb(1), 1 - ends.lost), *((knot.point.first, knot.point.second) for knot in knots)]
     lines.append((ends.infinite, arb(0)))
-    last = knots[-1].place
-    bends.append(_bend(lines[-2], lines[-1], step, (last, 2 * abs(last) + 2)))
-    lines.insert(0, (arb(1), arb(1)))
+    places = [first - 2 * abs(first) - 2, *(knot.place for knot in knots)]
+    places.append(last + 2 * abs(last) + 2)
     less = to_ball(-slip).exp()
+    bends = [
+        _bend(lines[k], lines[k + 1], step, less, places[k : k + 2]) for k in range(len(places) - 1)
+    ]
     alphas = [step.factor(bend) * less for bend in bends]
     values = [
         min((p - alpha * q for p, q in two), key=arb.lower)
@@ -118,17 +116,23 @@ def _from_lines(
     return _spread(bends, whole, infinite, bits, Side.BELOW, cut)
 
 
-def _bend(one: tuple[arb, arb], two: tuple[arb, arb], step: Step, places: tuple[int, int]) -> int:
+def _bend(
+    one: tuple[arb, arb], two: tuple[arb, arb], step: Step, less: arb, places: Sequence[int]
+) -> int:
     """A whole step between two lines, in half steps: at most where they meet, if there is one.
 
     Then the second line is the lesser one, and not less than the limit of H.
     """
     low, high = places[0] + 1, places[1] - 1
-    first, second = float((one[0] - two[0]).mid()), float((one[1] - two[1]).mid())
+    masses = one[0] - two[0], one[1] - two[1]
+    first, second = (float(mass.mid()) for mass in masses)
     if low >= high or first <= 0 or second <= 0:
         return low
-    meeting = (log(first) - log(second)) / float(step.loss(2))
-    return min(max(2 * floor(meeting), low), high)
+    # What floating point calls nearly whole may be whole.
+    meeting = floor((log(first) - log(second)) / float(step.loss(2)) + 0.001) * 2
+    place = min(max(meeting, low), high)
+    is_below = masses[0] >= step.factor(place) * less * masses[1]
+    return place if is_below or place == low else max(place - 2, low)
 
 
 def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:

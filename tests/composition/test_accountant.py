@@ -181,6 +181,14 @@ def test_statements_are_used_up_to_what_they_allow() -> None:
     assert 0.3 - 1e-6 < low <= high <= 0.3
 
 
+def test_statements_beside_noise_that_is_on_no_lattice() -> None:
+    """Their losses are on the grid, and the profile has no bend where many steps are skipped."""
+    runs = (ApproximateStatement(F(1, 10), F(1, 10**8)), 5), (Laplace(F(1), F(10)), 30)
+    answer = cost(*runs)
+    low, high = ends(answer)
+    assert 2.2665 < low <= high < 2.2677 and answer.reason is None and answer.atoms < 50_000
+
+
 def test_what_no_pair_attains_is_bounded_from_above_alone() -> None:
     """A Gaussian is zCDP: what the statement costs is more, and no less than nothing."""
     loose, tight = (
