@@ -13,8 +13,8 @@ between knots it lies below its chords, these below F's; beyond a_n it does not 
 bounds are not convex some m_i < 0; 0 in their place increases (1).
 
 From below ("tangents"). At odd half steps α_i lines P(S_i) - α Q(S_i) are known, of sets S_i: they
-lie below H, as do 1 - α Q(P > 0) and P(Q = 0) on either side. F bends once between two that follow each
-other, a little below a whole step, where it takes the lesser of the two: each piece of F lies below
+lie below H, as do 1 - α Q(P > 0) and P(Q = 0) on either side. F bends once between two neighbours,
+a little below a whole step, where it takes the lesser of the two: each piece of F lies below
 one line at both of its ends, and so below H. Lines half a step from a whole one meet there, up to
 terms of third order; and exactly, if H has no bends but at whole steps. By how little, the *slip*,
 is known, and counts for every run when the result is read; without it balls would not tell that the
