@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
-from dipapprox.proofs.rays import Ray, best_ray, ray_from_zero
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges
+from dipapprox.proofs.rays import Ray, climbed_ray, direct_ray, ray_from_zero
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
 from dipapprox.semantics.parts import Part
 from dipapprox.semantics.state import FinalStates
 
@@ -62,21 +62,33 @@ class PartRun:
 
     def prove(self) -> None:
         """Prove all outputs; one without a budget ends the search."""
+        worst = list[list[Flow]]()
         for output, cones in self._groups:
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
-            worst = [cost.worst(self._boxes) for cost in costs]
-            uppers = [each.upper for each in worst]
-            finite = [upper for upper in uppers if upper is not None]
-            enough = max(finite) if len(finite) == len(uppers) else None
-            ray = best_ray(costs, [each.dearest for each in worst], enough, self._limits)
-            states = tuple(
-                StateProof(cone, each.dearest, each.shifts)
-                for cone, each in zip(cones, worst, strict=True)
-            )
+            found = [cost.worst(self._boxes) for cost in costs]
+            worst.append([each.dearest for each in found])
+            ray = direct_ray(costs, worst[-1])
+            pairs = zip(cones, found, strict=True)
+            states = tuple(StateProof(cone, each.dearest, each.shifts) for cone, each in pairs)
             self._costs.append(costs)
             self._proofs.append(OutputProof(tuple(output), states, ray))
             if ray is not None and ray.loss is None:
                 return
+        self._climb(worst)
+
+    def _climb(self, worst: Sequence[Sequence[Flow]]) -> None:
+        """Look for better rays of outputs that may lose more than is known, the dearest first."""
+        uppers = [_upper(each) for each in self._proofs]
+        order = sorted(range(len(uppers)), key=lambda k: uppers[k] or 0, reverse=True)
+        for k in sorted(order, key=lambda k: uppers[k] is not None):
+            output, upper = self._proofs[k], uppers[k]
+            best = self.best_ray
+            known = best.ray.loss if best is not None else Fraction(0)
+            if known is None or len(output.states) == 1 or (upper is not None and upper <= known):
+                continue
+            ray = climbed_ray(self._costs[k], worst[k], self._limits)
+            if ray is not None and (ray.loss is None or ray.loss > _loss_of(output.ray)):
+                self._proofs[k] = replace(output, ray=ray)
 
     @property
     def proof(self) -> PartProof:
@@ -113,6 +125,20 @@ class PartRun:
                     if _is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
                         found = state, shift
         return found
+
+
+def _upper(output: OutputProof) -> Fraction | None:
+    """What an output costs at most, in multiples of radius · eps; None if that is unknown."""
+    costs = list[Fraction]()
+    for state in output.states:
+        if state.shifts is None:
+            return None
+        costs += [shift.cost for shift in state.shifts]
+    return max(costs, default=Fraction(0))
+
+
+def _loss_of(ray: Ray | None) -> Fraction:
+    return Fraction(0) if ray is None or ray.loss is None else ray.loss
 
 
 def _loss(each: PartRay) -> tuple[bool, Fraction]:

@@ -207,7 +207,9 @@ def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Chang
 
 def _losses(rays: Iterable[PartRay | None]) -> Losses:
     return tuple(
-        Loss(number, each.output, each.ray) for number, each in enumerate(rays) if each is not None
+        Loss(number, each.output, each.ray)
+        for number, each in enumerate(rays)
+        if each is not None and each.ray.loss != 0
     )
 
 

@@ -30,7 +30,7 @@ states may help each other, and a is searched for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -68,36 +68,50 @@ class Ray:
     loss: Fraction | None
 
 
-def best_ray(
-    costs: Sequence[CostOfChanges],
-    dearest: Sequence[Flow],
-    enough: Fraction | None,
-    limits: Limits,
-) -> Ray | None:
-    """Look for a ray on which an output loses much.
+def direct_ray(costs: Sequence[CostOfChanges], dearest: Sequence[Flow]) -> Ray | None:
+    """Look for a ray from 0 on which an output loses much.
 
     Args:
         costs: Of its states.
         dearest: For each of them the dearest change found between adjacent inputs.
-        enough: What cannot be exceeded, in multiples of radius · eps; None if it is unknown.
-        limits: Asked at every step.
 
     Returns:
         The best ray found; None if none loses anything.
     """
+    return _best(ray_from_zero(costs, change) for change in _dear_changes(dearest))
+
+
+def climbed_ray(
+    costs: Sequence[CostOfChanges], dearest: Sequence[Flow], limits: Limits
+) -> Ray | None:
+    """Do the same from origins at which one of several states is the cheapest."""
+    changes = _dear_changes(dearest)
+    return _best(
+        _ray(costs, origin, _sum(origin, change))
+        for change, state in changes.items()
+        for origin in (_climb(costs, state, change, limits),)
+    )
+
+
+def _dear_changes(dearest: Sequence[Flow]) -> dict[Change, int]:
+    """The dearest changes of states that lose anything, with a state each; the dearest first."""
+    order = sorted(range(len(dearest)), key=lambda k: _dearness(dearest[k]), reverse=True)
+    found = dict[Change, int]()
+    for k in order:
+        if dearest[k].cost != 0:
+            found.setdefault(dearest[k].change, k)
+    return found
+
+
+def _best(rays: Iterable[Ray | None]) -> Ray | None:
     best: Ray | None = None
-    for origin, change in _candidates(costs, dearest, limits):
-        limits.check()
-        ray = _ray(costs, origin, _sum(origin, change))
-        if ray is None:
+    for ray in rays:
+        if ray is None or ray.loss == 0 or (ray.loss is not None and ray.loss < 0):
             continue
         if ray.loss is None:
             return ray
-        known = Fraction(0) if best is None or best.loss is None else best.loss
-        if ray.loss > known:
+        if best is None or best.loss is None or ray.loss > best.loss:
             best = ray
-            if enough is not None and ray.loss == enough:
-                return best
     return best
 
 
@@ -116,19 +130,6 @@ def _ray(costs: Sequence[CostOfChanges], origin: Change, target: Change) -> Ray 
     finite = [flow.cost for flow in flows if flow.cost is not None]
     loss = min(finite) - before if finite else None
     return Ray(origin, target, flows, state, shift, loss)
-
-
-def _candidates(
-    costs: Sequence[CostOfChanges], dearest: Sequence[Flow], limits: Limits
-) -> Iterator[tuple[Change, Change]]:
-    """Yield (origin, change) to try: from 0 first, then from where the dearest state is alone."""
-    order = sorted(range(len(costs)), key=lambda k: _dearness(dearest[k]), reverse=True)
-    changes = {dearest[k].change: k for k in reversed(order) if dearest[k].cost != 0}
-    for change in reversed(changes):
-        yield (0,) * len(change), change
-    if len(costs) > 1:
-        for change, state in reversed(changes.items()):
-            yield _climb(costs, state, change, limits), change
 
 
 def _dearness(flow: Flow) -> tuple[bool, Fraction]:
