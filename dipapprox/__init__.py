@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         RenyiProfile,
     )
     from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
+    from dipapprox.proofs.automaton_proof import AutomatonProof
     from dipapprox.questions.interface import (
         calibrate,
         certify,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         parse,
         probability,
         profile,
+        prove,
         verify,
     )
 
@@ -89,6 +91,7 @@ _HOMES = {
         "Witness",
         "WitnessRow",
     ),
+    "dipapprox.proofs.automaton_proof": ("AutomatonProof",),
     "dipapprox.questions.interface": (
         "calibrate",
         "certify",
@@ -97,6 +100,7 @@ _HOMES = {
         "parse",
         "probability",
         "profile",
+        "prove",
         "verify",
     ),
 }
@@ -106,6 +110,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Answer",
+    "AutomatonProof",
     "Calibration",
     "Certificate",
     "CheckResult",
@@ -142,6 +147,7 @@ __all__ = [
     "parse",
     "probability",
     "profile",
+    "prove",
     "verify",
 ]
 

@@ -14,7 +14,7 @@ import pytest
 from tests.waiting import HOPELESS
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS = sorted(p.relative_to(ROOT / "programs") for p in (ROOT / "programs").rglob("*.dpg"))
+PROGRAMS = sorted(p.relative_to(ROOT / "programs") for p in (ROOT / "programs").rglob("*.d*p*"))
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.verdict import Verdict
+    from dipapprox.proofs.automaton_proof import AutomatonProof
 else:
     certificate = Deferred("dipapprox.cli.certificate")
 
@@ -105,6 +106,6 @@ def write_certificate(
         )
 
 
-def status_of(found: Verdict | IntervalVerdict | Decision) -> int:
+def status_of(found: Verdict | IntervalVerdict | Decision | AutomatonProof) -> int:
     """Return the exit status of an answer."""
     return Status.INTERRUPTED if found.interrupted else _STATUS[found.answer]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import partial
 from math import prod
@@ -10,8 +9,8 @@ from pathlib import Path
 from typing import assert_never
 
 from dipapprox.checking.rows import MOST_ROWS
-from dipapprox.cli.alarm import stop_watching
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.cli.output import write_whole
+from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
@@ -21,19 +20,7 @@ from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 
-
-def check_place(path: Path) -> None:
-    """Refuse a place where no file can be, before anything is computed.
-
-    Raises:
-        UserError: If the folder is missing or not writable, or `path` is a folder.
-    """
-    if path.is_dir():
-        raise UserError(f"--certificate: '{path}' is a directory")
-    if not path.parent.is_dir():
-        raise UserError(f"--certificate: there is no directory '{path.parent}'")
-    if not os.access(path.parent, os.W_OK):
-        raise UserError(f"--certificate: cannot write in '{path.parent}'")
+FLAG = "--certificate"
 
 
 def write(
@@ -68,20 +55,9 @@ def write(
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
-    stop_watching()
-    _write(path, text)
+    write_whole(path, text, FLAG)
     if private and isinstance(selection, AllPairs):
         _warn(program)
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(f"{path.name}.partial")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise UserError(f"--certificate: cannot write '{path}': {error.strerror}") from None
 
 
 def _warn(program: Program) -> None:

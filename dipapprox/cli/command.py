@@ -16,6 +16,7 @@ COMMANDS = {
     "profile": "find the tightest guarantee: least δ, least ε_prv, whole curves",
     "calibrate": "find a certified ε next to a refuted one",
     "decide": "decide privacy for every ε of an interval, or for all ε > 0",
+    "prove": "find the least budget for all inputs, lengths and ε: automata",
     "sweep": "run a grid of cases, resumably; show what came out",
     "tables": "rerun the papers' tables, published numbers beside ours",
     "explain": "show final states, guards, dependencies and integrals",

@@ -10,7 +10,7 @@ from rich.console import Console
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.output import show_answer
+from dipapprox.cli.output import check_place, show_answer
 from dipapprox.cli.progress import Reporter
 from dipapprox.deferred import Deferred
 from dipapprox.questions.decide import Decide
@@ -58,7 +58,7 @@ def read(words: argparse.Namespace) -> Asking[Decide]:
 def run(command: Asking[Decide], console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
     if command.certificate is not None:
-        certificate.check_place(command.certificate)
+        check_place(command.certificate, certificate.FLAG)
     question = command.question
     program = asking.loaded(command.program, question.pairs)
     with Reporter() as reporter:

@@ -16,7 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.diagnosis import did_you_mean
-from dipapprox.language.load import BUNDLED
+from dipapprox.language.load import BUNDLED, DIPA, DPG
 
 _EXAMPLES = """examples:
   dipapprox examples                          what there is
@@ -76,7 +76,8 @@ def run(command: ExamplesCommand, console: Console) -> int:
 
 
 def _programs() -> Iterator[Path]:
-    yield from sorted(BUNDLED.rglob("*.dpg"), key=lambda path: (path.parent, path.name))
+    found = (path for kind in (DPG, DIPA) for path in BUNDLED.rglob(f"*.{kind}"))
+    yield from sorted(found, key=lambda path: (path.parent, path.name))
 
 
 def _name(path: Path) -> str:
@@ -91,7 +92,7 @@ def _title(path: Path) -> str:
 
 def _find(name: str) -> Path:
     known = {_name(path): path for path in _programs()}
-    wanted = name.removesuffix(".dpg")
+    wanted = name.removesuffix(f".{DPG}").removesuffix(f".{DIPA}")
     if wanted not in known:
         alike = next((each for each in known if each.endswith(f"/{wanted}")), None)
         hint = did_you_mean(alike or wanted, known, "dipapprox examples lists them")

@@ -80,6 +80,36 @@ def write_new(path: Path, text: str, console: Console) -> None:
     write(console, f"wrote {path}\n")
 
 
+def check_place(path: Path, flag: str) -> None:
+    """Refuse a place where no file can be, before anything is computed.
+
+    Raises:
+        UserError: If the folder is missing or not writable, or `path` is a folder.
+    """
+    if path.is_dir():
+        raise UserError(f"{flag}: '{path}' is a directory")
+    if not path.parent.is_dir():
+        raise UserError(f"{flag}: there is no directory '{path.parent}'")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"{flag}: cannot write in '{path.parent}'")
+
+
+def write_whole(path: Path, text: str, flag: str) -> None:
+    """Write a text file whole or not at all.
+
+    Raises:
+        UserError: If it cannot be written.
+    """
+    stop_watching()
+    unfinished = path.with_name(f"{path.name}.partial")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise UserError(f"{flag}: cannot write '{path}': {error.strerror}") from None
+
+
 def make_folder(path: Path) -> None:
     """Make a folder to write to, before work begins that would be lost without it.
 

@@ -42,9 +42,14 @@ class ProgramFile:
         return program if wider is AS_DECLARED else load(self.path, self.parameters, wider)
 
 
+def add_file(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add FILE."""
+    parser.add_argument("file", type=_file, metavar="FILE", help=help)
+
+
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add FILE, its parameters and wider domains."""
-    parser.add_argument("file", type=_file, metavar="FILE", help="a program (.dpg, or .dip)")
+    add_file(parser, "a program (.dpg, or .dip)")
     parser.add_argument(
         "-p",
         "--param",

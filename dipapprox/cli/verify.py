@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.output import show_answer
+from dipapprox.cli.output import check_place, show_answer
 from dipapprox.cli.progress import Reporter
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -60,7 +60,7 @@ def run(command: Asking[Verify], console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     question = command.question
     if command.certificate is not None:
-        certificate.check_place(command.certificate)
+        check_place(command.certificate, certificate.FLAG)
         if question.claim is None:
             raise UserError("--certificate needs one eps and a claim of rational numbers")
     program = asking.loaded(command.program, question.pairs)

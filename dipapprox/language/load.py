@@ -13,8 +13,8 @@ from dipapprox.language.domains import AS_DECLARED, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 
-DPG, DIP = "dpg", "dip"
-"""The two languages, by the extensions of their files."""
+DPG, DIP, DIPA = "dpg", "dip", "dipa"
+"""The languages of programs, two, and of automata, by the extensions of their files."""
 
 LARGEST_FILE = 5 * 2**20  # bytes
 
@@ -37,6 +37,9 @@ def load(
 
 def read_program(path: Path) -> ast.Program:
     """Read and parse a program file: `.dip` as the published tool's format, else `.dpg`."""
+    if language_of(path) == DIPA:
+        hint = f"dipapprox prove {path} asks about all inputs of every length"
+        raise UserError(f"'{path}' is an automaton, no program", hint)
     text = read_text(path)
     if not text.strip():
         raise UserError(f"'{path}' is empty")
@@ -44,8 +47,9 @@ def read_program(path: Path) -> ast.Program:
 
 
 def language_of(path: Path) -> str:
-    """Return the language that a file's extension stands for: "dip" or "dpg"."""
-    return DIP if path.suffix.lower() == f".{DIP}" else DPG
+    """Return the language that a file's extension stands for: "dip", "dipa", else "dpg"."""
+    extension = path.suffix.lower().removeprefix(".")
+    return extension if extension in (DIP, DIPA) else DPG
 
 
 def parse_program(text: str, language: str, name: str) -> ast.Program:

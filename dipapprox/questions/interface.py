@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from os import PathLike
+from pathlib import Path
 from typing import Literal, overload
 
+from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
@@ -41,12 +44,15 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.verdict import Verdict
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
+from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import read, spelled_as_keyword
 from dipapprox.questions.verify import Verify
 
@@ -302,6 +308,30 @@ def decide(
     return read(Decide, given, spelled_as_keyword).answer(_known(program), _known_options(options))
 
 
+def prove(
+    program: Automaton | str | PathLike[str],
+    *,
+    budget: Number | None = None,
+    stops: Stops | Literal["hidden", "visible"] = "hidden",
+    options: Options | None = None,
+) -> AutomatonProof:
+    """Find the least D for which an automaton is (D * eps, 0)-private for every eps > 0, inputs of
+    every length and all real numbers.
+
+    Args:
+        program: The name of a `.dipa` file, or an automaton.
+        budget: A claimed D, >= 0: then the answer is about it.
+        stops: Whether it is seen that the automaton stops where no guard holds.
+        options: Their limits.
+
+    Raises:
+        UserError: If an argument is wrong, or the file cannot be read.
+        SourceError: If the file holds no valid automaton.
+    """
+    question = read(Prove, {"budget": budget, "stops": stops}, spelled_as_keyword)
+    return question.answer(_known_automaton(program), _known_options(options))
+
+
 def pair_distributions(
     program: Program,
     *,
@@ -361,6 +391,19 @@ def _known(program: object) -> Program:
         hint = "dipapprox.parse(text) reads one"
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
     return program
+
+
+def _known_automaton(program: object) -> NamedAutomaton:
+    match program:
+        case Automaton():
+            return NamedAutomaton("automaton", program)
+        case str() | PathLike():
+            return load_named(Path(program))
+        case _:
+            raise UserError(
+                f"program must name a .dipa file, got {type(program).__name__}",
+                "'decide' answers for programs",
+            )
 
 
 def _known_options(options: object) -> Options:

@@ -11,7 +11,7 @@ from msgspec.json import schema_components
 from dipapprox.certificates import decisions, verdicts
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
-from dipapprox.schemas import answers, guarantees
+from dipapprox.schemas import answers, guarantees, proofs
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -57,6 +57,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         (guarantees.DeltaAt, guarantees.BudgetAt, guarantees.Curve, guarantees.Renyi),
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
+    "prove": ("dipapprox prove --json", (proofs.Proved, proofs.Refuted, proofs.Open)),
 }
 """The title of every schema, and the types one of which what it describes has."""
 

@@ -93,7 +93,8 @@ def test_a_verdict_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    "command", ["verify", "probability", "profile", "calibrate", "decide", "explain", "check"]
+    "command",
+    ["verify", "probability", "profile", "calibrate", "decide", "prove", "explain", "check"],
 )
 def test_every_command_that_computes_has_a_time_limit(
     command: str, capsys: pytest.CaptureFixture[str]

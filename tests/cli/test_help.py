@@ -63,7 +63,7 @@ def test_examples_of_the_help_work(
     assert len(found) >= 2
     examples = [each for example in found for each in example.split(" && ")]
     monkeypatch.setenv("PYTHONPATH", str(BUNDLED.parent.parent))
-    for path in BUNDLED.rglob("*.dpg"):
+    for path in (*BUNDLED.rglob("*.dpg"), *BUNDLED.rglob("*.dipa")):
         if path.stem != "svt_gauss" or command:
             shutil.copy(path, tmp_path)
     (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")

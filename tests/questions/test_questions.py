@@ -20,6 +20,7 @@ from dipapprox.questions.computing import Computing, read_computing
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
+from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import (
     Question,
     arguments_of,
@@ -29,7 +30,7 @@ from dipapprox.questions.question import (
 )
 from dipapprox.questions.verify import Verify
 
-QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide)
+QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
 
 PROGRAM = dipapprox.parse(
     "input q[2] in {0, 1}\noutput out in {0, 1}\nadjacent linf 1\n"
@@ -42,6 +43,7 @@ LEAST: dict[str, dict[str, object]] = {
     "profile": {"eps": 1},
     "calibrate": {"eps_prv": 1, "delta": "0.01"},
     "decide": {},
+    "prove": {},
 }
 """What must be given."""
 

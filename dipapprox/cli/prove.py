@@ -1,0 +1,100 @@
+"""`dipapprox prove`: the least budget for every ε, every length and all real inputs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dipapprox.cli import arguments, asking
+from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.output import check_place, show_answer, write_whole
+from dipapprox.cli.program_file import add_file
+from dipapprox.data_classes import dataclass
+from dipapprox.privacy.options import Options
+from dipapprox.proofs.prove_automaton import load_named
+from dipapprox.questions.prove import Prove
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_EXAMPLES = """examples:
+  dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
+  dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
+  dipapprox prove range.dipa --stops visible --json
+  dipapprox prove svt_without_limit.dipa --draw svt.dot
+
+exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
+"""
+
+_DRAW = "--draw"
+
+
+@dataclass(frozen=True, slots=True)
+class ProveCommand:
+    """The command line, read.
+
+    Attributes:
+        draw: Where to draw the automaton; None for nowhere.
+    """
+
+    path: Path
+    question: Prove
+    options: Options
+    json: bool
+    draw: Path | None
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "prove",
+        description="Find the least D for which an automaton with Laplace noise is\n"
+        "(D ε, 0)-differentially private, for every ε > 0, inputs of every length and all\n"
+        "real numbers: exactly, or from both sides; or show what leaves it without any.",
+        epilog=_EXAMPLES,
+        read=read,
+        run=run,
+    )
+    add_file(parser, "an automaton (.dipa)")
+    arguments.add_question(parser, Prove)
+    parser.add_argument(
+        _DRAW,
+        type=Path,
+        metavar="OUT",
+        help="draw it in the DOT language, a tight run or what leaves no budget in red",
+    )
+
+
+def read(words: argparse.Namespace) -> ProveCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If a value is malformed or out of range.
+    """
+    return ProveCommand(
+        path=words.file,
+        question=arguments.question_of(words, Prove),
+        options=arguments.options_of(words),
+        json=words.json,
+        draw=words.draw,
+    )
+
+
+def run(command: ProveCommand, console: Console) -> int:
+    """Prove, report on `console`, and return the exit status."""
+    if command.draw is not None:
+        check_place(command.draw, _DRAW)
+    proof = command.question.answer(load_named(command.path), command.options)
+    if command.draw is not None:
+        write_whole(command.draw, proof.to_dot(), _DRAW)
+    if command.json and proof.stopping:
+        where = ", ".join(proof.stopping)
+        print(
+            f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
+            file=sys.stderr,
+        )
+    show_answer(console, proof, json=command.json)
+    return asking.status_of(proof)

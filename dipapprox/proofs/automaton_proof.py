@@ -1,0 +1,243 @@
+"""What is proved of an automaton: for every eps, inputs of every length, all real numbers."""
+
+from __future__ import annotations
+
+from enum import Enum
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.automata.analysis import Analysis, RunBound, WeightBound
+from dipapprox.automata.drawing import to_dot
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.optimum import ClosedFamily
+from dipapprox.automata.words import WordBound
+from dipapprox.data_classes import dataclass, field
+from dipapprox.digits import exact_text
+from dipapprox.errors import INTERRUPTED
+from dipapprox.privacy.description import Description, Table, count, known, seconds_text
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.automaton_evidence import (
+    Evidence,
+    evidence_fields,
+    evidence_table,
+    structure_text,
+    transitions_of,
+)
+
+SCOPE = "for inputs of every length, all real numbers, each may change by 1 at most"
+
+
+class Stops(Enum):
+    """Whether it is seen that an automaton stops because no guard holds."""
+
+    HIDDEN = "hidden"
+    VISIBLE = "visible"
+
+
+@dataclass(frozen=True, slots=True)
+class AutomatonProof(Result):
+    """The answer to: is the automaton (D·eps, 0)-private for every eps > 0, and for which D?
+
+    Budgets are multiples of eps.
+
+    Attributes:
+        program: The name of the automaton.
+        automaton: As it was given.
+        answer: DP: `upper` is a budget, and at most the claimed one. Not_DP: there is no budget, or
+            the claimed one is less than `lower`.
+        budget: The claimed one; None if none was.
+        stops: Whether stopping was taken as seen.
+        stopping: States in which it may stop unseen; empty if it is seen.
+        analysis: All that was found, of the automaton with its visible stops if they are.
+        rounds: Where there is no budget: how often cycles are gone round, and what that needs at
+            least.
+        beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
+            not found.
+        seconds: From the automaton to the answer.
+    """
+
+    program: str
+    automaton: Automaton = field(repr=False)
+    answer: Answer
+    budget: Fraction | None
+    stops: Stops
+    stopping: tuple[str, ...]
+    analysis: Analysis = field(repr=False)
+    rounds: tuple[tuple[int, Fraction], ...]
+    beyond: int | None
+    seconds: float
+
+    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+
+    @property
+    def lower(self) -> Fraction:
+        """No smaller budget serves every eps."""
+        return self.analysis.lower_bound
+
+    @property
+    def upper(self) -> Fraction | None:
+        """A budget that serves every eps; None if none is known, or there is none."""
+        return self.analysis.upper_bound
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `upper` is the least budget."""
+        return self.analysis.is_exact
+
+    @property
+    def reason(self) -> str | None:
+        """Why the least budget is not known; None if it is, or there is none."""
+        return self.analysis.reason
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run before there was an answer."""
+        return self.answer is Answer.UNKNOWN and self.reason == INTERRUPTED
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What shows that there is no budget, or that no smaller one serves; None for neither."""
+        structure = self.analysis.structure
+        if structure is not None and (self.analysis.unbounded or self.answer is Answer.UNKNOWN):
+            return structure
+        return self.analysis.lower
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `prove --json`, a contract with other tools."""
+        analysis, upper, published = self.analysis, self.upper, self.analysis.published
+        quotient, evidence = analysis.quotient, self.evidence
+        return {
+            "program": self.program,
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "budget": None if self.budget is None else exact_text(self.budget),
+            "least_budget": {
+                "lower": exact_text(self.lower),
+                "upper": None if upper is None else exact_text(upper),
+                "exact": self.is_exact,
+            },
+            "structures": [] if analysis.structure is None else [analysis.structure.code],
+            "published_weight": None if published is None else exact_text(published),
+            "states": len(self.automaton.states),
+            "quotient_states": None if quotient is None else len(quotient.graph.states),
+            "witness": None if evidence is None else evidence_fields(analysis.automaton, evidence),
+            "seconds": round(self.seconds, 6),
+        }
+
+    def to_dot(self) -> str:
+        """Return the automaton as a graph in the DOT language, with the evidence in red."""
+        marked = frozenset[int]() if self.evidence is None else transitions_of(self.evidence)
+        return to_dot(self.analysis.automaton, marked, self.program)
+
+    # --- for people -----------------------------------------------------------------------------
+
+    def describe(self) -> Description:
+        """Return what people see of it: the answer, then the run or the structure behind it."""
+        analysis, structure = self.analysis, self.analysis.structure
+        claim = None if self.budget is None else f"{_private(self.budget)} for every ε > 0"
+        bad = None if structure is None else structure_text(analysis.automaton, structure)
+        facts = known(
+            ("claim", claim),
+            ("scope", SCOPE),
+            ("least budget", self._least_budget()),
+            ("reason", self.reason),
+            ("structure", bad),
+            ("proof", self._proof()),
+            ("published", self._published()),
+            ("stopping", self._stopping()),
+            ("automaton", self._size()),
+            ("computed", f"exact, {seconds_text(self.seconds)}"),
+        )
+        headline = f"{self.program}: {self._sentence()}"
+        return Description(
+            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
+        )
+
+    def _sentence(self) -> str:
+        match self.answer:
+            case Answer.DP:
+                budget = self.upper if self.budget is None else self.budget
+                return f"{_private(budget)} for every ε > 0"
+            case Answer.NOT_DP if self.analysis.unbounded:
+                return "not (D ε, 0)-DP, whatever D and ε > 0 are"
+            case Answer.NOT_DP if isinstance(self.analysis.lower, WordBound):
+                return f"not {_private(self.budget)} for large ε"
+            case Answer.NOT_DP:
+                return f"not {_private(self.budget)}, at any ε > 0"
+            case Answer.UNKNOWN:
+                return "not decided"
+
+    def _least_budget(self) -> str:
+        if self.analysis.unbounded:
+            return "none"
+        if self.upper is None:
+            return f"at least {_times(self.lower)}, if there is one"
+        if self.is_exact:
+            return f"{_times(self.upper)}, exact"
+        return f"at least {_times(self.lower)}, at most {_times(self.upper)}"
+
+    def _proof(self) -> str:
+        analysis, parts = self.analysis, []
+        match analysis.upper:
+            case WeightBound(rule=rule):
+                parts.append(f"at most: {rule.value}")
+            case ClosedFamily(members=members):
+                vectors = count(len(members), "pair")
+                parts.append(f"at most: a closed family of {vectors} of cost vectors")
+        match analysis.lower:
+            case RunBound(candidate=candidate) if not analysis.unbounded:
+                steps = count(len(candidate.run), "step")
+                parts.append(f"at least: a run of {steps} that its outputs determine, at every ε")
+            case WordBound():
+                parts.append("at least: a word whose probabilities differ by that as ε grows")
+        if self.beyond is not None:
+            rounds = count(self.beyond, "round")
+            parts.append(f"{rounds} of the structure need more than the claimed budget")
+        return "; ".join(parts)
+
+    def _published(self) -> str | None:
+        published, upper = self.analysis.published, self.upper
+        if published is None or published == upper:
+            return None
+        if published < self.lower:
+            return f"weight {exact_text(published)}: no budget"
+        return f"weight {exact_text(published)}"
+
+    def _stopping(self) -> str | None:
+        if not self.stopping:
+            return None
+        where = ", ".join(self.stopping)
+        return f"in {where} no guard may hold; that it stops is taken as unseen (--stops visible)"
+
+    def _size(self) -> str:
+        automaton, quotient = self.automaton, self.analysis.quotient
+        sizes = [
+            count(len(automaton.states), "state"),
+            count(len(automaton.transitions), "transition"),
+            count(len(automaton.variables), "stored value"),
+        ]
+        if quotient is not None:
+            sizes.append(f"{count(len(quotient.graph.states), 'node')} when merged")
+        return ", ".join(sizes)
+
+    def _below(self) -> list[Table | str]:
+        evidence = self.evidence
+        tables: list[Table | str] = []
+        if evidence is not None:
+            tables.append(evidence_table(self.analysis.automaton, evidence))
+        if self.rounds:
+            rows = tuple((str(rounds), _times(budget)) for rounds, budget in self.rounds)
+            columns = "times round the cycles", "budget needed, at least"
+            tables.append(Table("", columns, rows, (0, 1)))
+        return tables
+
+
+def _times(budget: Fraction) -> str:
+    return f"{exact_text(budget)} · ε"
+
+
+def _private(budget: Fraction | None) -> str:
+    if budget is None:
+        return "private"
+    return "(ε, 0)-DP" if budget == 1 else f"({exact_text(budget)} ε, 0)-DP"

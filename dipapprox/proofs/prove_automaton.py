@@ -1,0 +1,118 @@
+"""The least budget of an automaton as an answer, with or without a claim."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from pathlib import Path
+
+from dipapprox.automata.analysis import Analysis, analyse
+from dipapprox.automata.description import load_automaton
+from dipapprox.automata.families import cost_of_rounds, rounds_beyond
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.stops import stopping_states, with_visible_stops
+from dipapprox.automata.validity import gaps
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.language.load import DIPA, language_of
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+
+_ROUNDS = (1, 2, 4, 8)
+_LONGEST = 400
+"""Steps of a structure's run up to which its rounds are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAutomaton:
+    """A valid automaton, and what answers call it."""
+
+    name: str
+    automaton: Automaton
+
+
+def load_named(path: Path) -> NamedAutomaton:
+    """Read a `.dipa` file; its stem becomes the automaton's name.
+
+    Raises:
+        UserError: If it is of another kind, or cannot be read.
+        SourceError: If it is no automaton.
+    """
+    if language_of(path) != DIPA:
+        hint = "'decide' answers for programs, for the domains that they declare"
+        raise UserError(f"'{path}' is no automaton: prove reads .{DIPA} files", hint)
+    return NamedAutomaton(path.stem, load_automaton(path))
+
+
+def prove_automaton(
+    named: NamedAutomaton, budget: Fraction | None, stops: Stops, limits: Limits
+) -> AutomatonProof:
+    """Find the least D for which an automaton is (D·eps, 0)-private for every eps.
+
+    Args:
+        named: A valid automaton.
+        budget: The claimed one: then the answer is about it. None asks whether there is one.
+        stops: Whether it is seen where no guard holds.
+        limits: Nodes of graphs count as states; where they end, bounds known by then stand.
+    """
+    begun = time.monotonic()
+    automaton = named.automaton
+    stopping: tuple[str, ...] = ()
+    if stops is Stops.VISIBLE:
+        found = analyse(with_visible_stops(automaton), limits)
+    else:
+        found = analyse(automaton, limits)
+        stopping = _stopping(automaton, limits)
+    answer = _answer(found, budget)
+    rounds, beyond = _rounds(found, budget, limits)
+    return AutomatonProof(
+        program=named.name,
+        automaton=automaton,
+        answer=answer,
+        budget=budget,
+        stops=stops,
+        stopping=stopping,
+        analysis=found,
+        rounds=rounds,
+        beyond=beyond,
+        seconds=time.monotonic() - begun,
+    )
+
+
+def _answer(found: Analysis, budget: Fraction | None) -> Answer:
+    if found.unbounded:
+        return Answer.NOT_DP
+    if budget is not None and budget < found.lower_bound:
+        return Answer.NOT_DP
+    upper = found.upper_bound
+    if upper is not None and (budget is None or upper <= budget):
+        return Answer.DP
+    return Answer.UNKNOWN
+
+
+def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
+    """Name the states where it may stop unseen; if there is no time to look, some too many."""
+    found = gaps(automaton)
+    with EarlyEnd():
+        if found:
+            found = stopping_states(automaton, limits)
+    return tuple(automaton.states[state].name for state in found)
+
+
+def _rounds(
+    found: Analysis, budget: Fraction | None, limits: Limits
+) -> tuple[tuple[tuple[int, Fraction], ...], int | None]:
+    """Return what going round a structure needs, and the fewest rounds beyond a budget."""
+    structure = found.structure
+    if not found.unbounded or structure is None or len(structure.run) > _LONGEST:
+        return (), None
+    rounds: list[tuple[int, Fraction]] = []
+    beyond = None
+    with EarlyEnd():
+        for number in _ROUNDS:
+            limits.check()
+            rounds.append((number, cost_of_rounds(found.automaton, structure, number)))
+        if budget is not None:
+            beyond = rounds_beyond(found.automaton, structure, budget)
+    return tuple(rounds), beyond

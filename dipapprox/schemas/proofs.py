@@ -1,0 +1,119 @@
+"""What `prove` prints with --json, as types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from dipapprox.certificates.statement import Count, Statement, Text
+from dipapprox.schemas.answers import Rational, Seconds
+
+Budget = Annotated[Rational, Meta(description="a multiple of ε")]
+Change = Literal[-1, 0, 1]
+
+
+class LeastBudget(Statement, frozen=True):
+    """Bounds; `upper` is null if no budget is known."""
+
+    lower: Budget
+    upper: Budget | None
+    exact: bool
+
+
+class Step(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A step of a run: where it is in the file, what it compares, shows and stores."""
+
+    line: Annotated[int, Meta(ge=1)] | None
+    source: Text = field(name="from")
+    target: Text = field(name="to")
+    guard: Text
+    output: Text
+    stored: tuple[Text, ...]
+    reads: bool
+    change: Change
+
+
+class ShiftedStep(Step, frozen=True, kw_only=True):
+    """With what its sample is shifted by, and what that costs."""
+
+    shift: Change
+    cost: Budget
+
+
+class RunWitness(Statement, frozen=True, tag_field="kind", tag="run"):
+    """A run that its outputs determine: no smaller budget serves, at any ε."""
+
+    steps: tuple[ShiftedStep, ...]
+    budget: Budget
+
+
+class WordWitness(Statement, frozen=True, tag_field="kind", tag="word"):
+    """Two inputs and what is seen: no smaller budget serves all large ε; null reads no input."""
+
+    first: tuple[Rational | None, ...]
+    second: tuple[Rational | None, ...]
+    word: tuple[Text, ...]
+    budget: Budget
+
+
+class StructureWitness(Statement, frozen=True):
+    """A run; going round its cycles, [from, to) in `steps`, once more adds to the budget."""
+
+    steps: tuple[Step, ...]
+    cycles: tuple[tuple[Count, Count], ...]
+    gain_of_round: Budget
+
+
+class LeakingCycle(StructureWitness, frozen=True, tag_field="kind", tag="LC"):
+    """A cycle that stores a value and compares it."""
+
+
+class LeakingPair(StructureWitness, frozen=True, tag_field="kind", tag="LP"):
+    """Two cycles, all samples of one below those of the other."""
+
+
+class DisclosingCycle(StructureWitness, frozen=True, tag_field="kind", tag="DC"):
+    """A cycle that shows samples of its inputs."""
+
+
+class ViolatingPath(StructureWitness, frozen=True, tag_field="kind", tag="PV"):
+    """A sample that is shown bounds all samples of a cycle."""
+
+
+Witness = RunWitness | WordWitness | LeakingCycle | LeakingPair | DisclosingCycle | ViolatingPath
+
+
+class ProveAnswer(Statement, frozen=True):
+    """What all answers of `prove` have."""
+
+    program: str
+    budget: Annotated[Budget | None, Meta(description="the claimed one")]
+    least_budget: LeastBudget
+    structures: tuple[Literal["LC", "LP", "DC", "PV"], ...]
+    published_weight: Budget | None
+    states: Count
+    quotient_states: Count | None
+    witness: Witness | None
+    seconds: Seconds
+
+
+class Proved(ProveAnswer, frozen=True):
+    """There is a budget, and the claimed one is one; the reason says why it is not exact."""
+
+    verdict: Literal["DP"]
+    reason: Text | None
+
+
+class Refuted(ProveAnswer, frozen=True):
+    """There is no budget, or the claimed one is less than the lower bound."""
+
+    verdict: Literal["Not_DP"]
+    reason: Text | None
+
+
+class Open(ProveAnswer, frozen=True):
+    """Not told; the reason says why."""
+
+    verdict: Literal["Unknown"]
+    reason: Text

@@ -1,0 +1,114 @@
+"""`prove` end to end: exit statuses, the JSON contract, drawings, what other commands say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dipapprox.language.load import BUNDLED
+from tests.cli.running import run, run_json
+from tests.schemas import check_schema
+
+SVT = str(BUNDLED / "automata" / "svt.dipa")
+LEAKY = str(BUNDLED / "automata" / "svt_without_limit.dipa")
+SILENT = str(BUNDLED / "automata" / "silent.dipa")
+MIN_MAX = str(BUNDLED / "automata" / "min_max.dipa")
+RANGE = str(BUNDLED / "automata" / "range.dipa")
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ((SVT,), 0),
+        ((SVT, "--budget", "1"), 0),
+        ((SVT, "--budget", "0.999"), 1),
+        ((LEAKY,), 1),
+        ((SILENT,), 3),
+        ((SVT, "--timeout", "1e-9"), 3),
+    ],
+)
+def test_exit_statuses(words: tuple[str, ...], status: int) -> None:
+    found, fields = run_json("prove", *words)
+    assert found == status
+    assert fields["verdict"] == {0: "DP", 1: "Not_DP", 3: "Unknown"}[status]
+    check_schema("prove", fields)
+    assert run("prove", *words)[0] == status
+
+
+def test_people_see_the_run_behind_a_budget() -> None:
+    status, text = run("prove", SVT)
+    assert status == 0
+    for part in ("(ε, 0)-DP for every ε > 0", "every length", "1 · ε, exact", "Tight run", "otop"):
+        assert part in text
+    text = run("prove", LEAKY, "--budget", "7")[1]
+    assert "leaking pair (LP)" in text and "8 rounds of the structure" in text
+
+
+def test_a_drawing_has_the_evidence_in_red(tmp_path: Path) -> None:
+    out = tmp_path / "drawn.dot"
+    assert run("prove", LEAKY, "--draw", str(out))[0] == 1
+    text = out.read_text(encoding="utf-8")
+    assert text.startswith('digraph "svt_without_limit" {')
+    assert text.count("color=red, fontcolor=red") == 3
+    assert run("prove", MIN_MAX, "--draw", str(out))[0] == 0  # a word that fits several runs
+    assert "color=red" not in out.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("place", ["missing/drawn.dot", "."])
+def test_a_place_where_no_drawing_can_be_is_refused(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("prove", SVT, "--draw", str(tmp_path / place)) == (2, "")
+    assert capsys.readouterr().err.startswith("error: --draw: ")
+
+
+def test_unseen_stops_are_told_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    run_json("prove", RANGE)
+    assert "it may stop in q2 is taken as unseen" in capsys.readouterr().err
+    assert "in q2 no guard may hold" in run("prove", RANGE)[1]
+    run_json("prove", RANGE, "--stops", "visible")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", SVT, "--eps", "1", "--delta", "0"),
+        ("decide", SVT),
+        ("profile", SVT, "--eps", "1"),
+        ("calibrate", SVT, "--eps-prv", "1", "--delta", "0"),
+        ("explain", SVT),
+    ],
+    ids=lambda words: words[0],
+)
+def test_other_commands_name_it(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*words) == (2, "")
+    message = capsys.readouterr().err
+    assert "is an automaton, no program" in message and f"dipapprox prove {SVT}" in message
+
+
+BAD = [
+    ("", "the file declares no states"),
+    ("(q0, 1, 0): if (insample >= x) then output oa; goto q0", "'x' is never assigned"),
+    ("(q0, 0, 0): output oa; goto q0", "must be positive"),
+    ("(q0, 1, 0): output oa; goto q0\n(q0, 1, 0): output ob; goto q0", "declared twice"),
+    ("(q0, Lap, 0): output oa; goto q0", "syntax error"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_wrong_automata_are_refused_with_a_place(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wrong.dipa"
+    path.write_text(text, encoding="utf-8")
+    assert run("prove", str(path)) == (2, "")
+    error = capsys.readouterr().err
+    assert message in error and "wrong.dipa:" in error
+
+
+def test_programs_are_no_automata(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("prove", str(BUNDLED / "svt_laplace.dpg")) == (2, "")
+    assert "prove reads .dipa files" in capsys.readouterr().err

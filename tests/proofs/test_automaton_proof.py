@@ -1,0 +1,182 @@
+"""Answers about automata: what shipped ones promise, claims on both sides of a bound, evidence."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, AutomatonProof, Limits, Options, UserError
+from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.structures import holds
+from dipapprox.automata.words import WordBound
+from dipapprox.proofs.automaton_evidence import costs_of_steps
+from tests.automata import examples
+from tests.automata.examples import automaton
+from tests.schemas import check_schema
+
+AUTOMATA = Path(__file__).parent.parent.parent / "programs" / "automata"
+FILES = sorted(AUTOMATA.glob("*.dipa"))
+
+CONTRACT = [
+    "program", "verdict", "reason", "budget", "least_budget", "structures", "published_weight",
+    "states", "quotient_states", "witness", "seconds",
+]  # fmt: skip
+
+_PROMISE = re.compile(r"^# prove: (?P<answer>DP|Not_DP|Unknown),? ?(?P<more>.*)$", re.MULTILINE)
+
+
+def promised(proof: AutomatonProof) -> str:
+    """What a header would say of a proof."""
+    codes = f"({proof.analysis.structure.code})" if proof.analysis.structure else ""
+    if proof.answer is not Answer.DP:
+        return codes
+    bounds = f"between {proof.lower} and {proof.upper}"
+    return f"least budget {proof.lower}" if proof.is_exact else bounds
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_shipped_automata_keep_what_their_headers_promise(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    (promise,) = _PROMISE.finditer(text)
+    assert "# source: " in text.split("\n\n")[0]
+    proof = dipapprox.prove(path)
+    assert (proof.answer.value, promised(proof)) == (promise["answer"], promise["more"])
+    assert proof.program == path.stem
+    fields = proof.to_dict()
+    assert list(fields) == CONTRACT
+    check_schema("prove", fields)
+    shown = proof.describe()
+    assert shown.label == promise["answer"]
+    assert dict(shown.facts)["scope"].startswith("for inputs of every length, all real numbers")
+
+
+def test_there_are_some() -> None:
+    found = {_PROMISE.search(path.read_text(encoding="utf-8"))["more"] for path in FILES}  # type: ignore[index]
+    assert {"(LC)", "(LP)", "(DC)", "(PV)", "least budget 1", "between 3/4 and 7/8"} <= found
+
+
+TINY = Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_claims_are_decided_outside_the_bounds_only(path: Path) -> None:
+    """A claim at the upper bound holds, one below the lower bound fails, between is unknown."""
+    known = dipapprox.prove(path)
+    if known.analysis.unbounded:
+        proof = dipapprox.prove(path, budget=100)
+        assert proof.answer is Answer.NOT_DP
+        assert proof.beyond is not None and proof.beyond > 1
+        assert proof.rounds == known.rounds
+        return
+    asked = [(known.lower, Answer.UNKNOWN), (known.lower - TINY, Answer.NOT_DP)]
+    if known.upper is not None:
+        below = Answer.NOT_DP if known.is_exact else Answer.UNKNOWN
+        asked = [*asked[1:], (known.upper, Answer.DP), (known.upper - TINY, below)]
+    for budget, answer in asked:
+        if budget >= 0:
+            proof = dipapprox.prove(path, budget=budget)
+            assert proof.answer is answer, budget
+            assert proof.to_dict()["budget"] == str(budget)
+            check_schema("prove", proof.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (examples.GAP_PV, RunBound),
+        (examples.NUM_SPARSE, RunBound),
+        (examples.NUM_RANGE_2, RunBound),
+        (examples.m_range(3), RunBound),
+        (examples.k_min_max(4), WordBound),
+    ],
+    ids=["gap", "num-sparse", "num-range", "m-range", "k-min-max"],
+)
+def test_the_evidence_of_a_budget_adds_up(text: str, kind: type) -> None:
+    proof = dipapprox.prove(automaton(text))
+    evidence = proof.evidence
+    assert isinstance(evidence, kind)
+    check_schema("prove", proof.to_dict())
+    if isinstance(evidence, RunBound):
+        costs = costs_of_steps(proof.analysis.automaton, evidence.candidate)
+        assert sum(costs) == proof.lower == proof.upper
+    else:
+        assert "large ε" in dipapprox.prove(automaton(text), budget=0).describe().headline
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (examples.DISCLOSING, "DC"),
+        (examples.NUM_RANGE_1, "PV"),
+        (examples.LEAKING_CYCLE, "LC"),
+        (examples.TWO_RANGE_1, "LP"),
+    ],
+)
+def test_structures_are_said_in_words_and_drawn(text: str, code: str) -> None:
+    proof = dipapprox.prove(automaton(text))
+    structure = proof.analysis.structure
+    assert structure is not None and holds(proof.automaton, structure)
+    assert (proof.answer, proof.evidence) == (Answer.NOT_DP, structure)
+    facts = dict(proof.describe().facts)
+    assert f"({code})" in facts["structure"] and " line" in facts["structure"]
+    assert facts["least budget"] == "none"
+    fields = proof.to_dict()
+    assert fields["structures"] == [code]
+    assert fields["least_budget"] == {"lower": str(proof.lower), "upper": None, "exact": False}
+    assert 0 < proof.to_dot().count("color=red, fontcolor=red") <= len(set(structure.run))
+    needed = [budget for _, budget in proof.rounds]
+    assert needed == sorted(needed) and needed[-1] > needed[0]
+
+
+def test_a_published_weight_that_is_no_budget_is_called_so() -> None:
+    facts = dict(dipapprox.prove(automaton(examples.GAP_PV)).describe().facts)
+    assert facts["least budget"] == "101/5 · ε, exact"
+    assert facts["published"].endswith(": no budget")
+
+
+STOPS = """
+(q0:non-input, 1/2, 0): x := insample; output oi; goto q1
+(q1, 1/4, 0): if (insample < x) then output obot; goto q1
+"""
+"""It stops as soon as a sample is above: what is seen then costs."""
+
+
+def test_stopping_is_seen_or_not() -> None:
+    hidden = dipapprox.prove(automaton(STOPS))
+    assert (hidden.answer, hidden.stopping) == (Answer.DP, ("q1",))
+    assert "q1" in dict(hidden.describe().facts)["stopping"]
+    visible = dipapprox.prove(automaton(STOPS), stops="visible")
+    assert visible.stopping == ()
+    # With it seen, it is the automaton of the sparse vector technique.
+    assert (hidden.upper, visible.upper) == (Fraction(1, 2), Fraction(1))
+    assert visible.to_dict()["states"] == 2
+
+
+def test_limits_end_in_unknown_with_what_is_known() -> None:
+    proof = dipapprox.prove(automaton(examples.SVT), options=Options(limits=Limits(seconds=0)))
+    assert proof.answer is Answer.UNKNOWN
+    assert proof.reason == "time limit: 0 s"
+    assert not proof.interrupted
+    check_schema("prove", proof.to_dict())
+    few = dipapprox.prove(
+        automaton(examples.k_min_max(4)), options=Options(limits=Limits(states=3))
+    )
+    assert few.answer is Answer.UNKNOWN
+    assert few.reason is not None and few.reason.startswith("path limit")
+
+
+def test_strangers_are_named() -> None:
+    with pytest.raises(UserError, match=r"program must name a \.dipa file, got int"):
+        dipapprox.prove(5)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"there is no file 'nowhere.dipa'"):
+        dipapprox.prove("nowhere.dipa")
+    with pytest.raises(UserError, match=r"'svt.dpg' is no automaton"):
+        dipapprox.prove("svt.dpg")
+    with pytest.raises(UserError, match="stops: unknown value 'seen'"):
+        dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="is neither true nor false"):
+        bool(dipapprox.prove(automaton(examples.SVT)))
