@@ -30,7 +30,7 @@ from math import ceil, log2
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.discretise import from_above, from_below
 from dipapprox.composition.grid import Step, all_knots, between, choose_knots
-from dipapprox.composition.lattice import first_step
+from dipapprox.composition.lattice import first_step, refined
 from dipapprox.composition.losses import LossDistribution, Side, composed, power
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.profile import ReversedProfile
@@ -224,9 +224,9 @@ class _Search:
         self._accuracy = accuracy
         self._delta = delta
         self._limits = limits
-        self._first, self._exact = first_step([run.mechanism for run in self._runs])
+        self._mechanisms = [run.mechanism for run in self._runs]
+        self._first, self._exact = first_step(self._mechanisms)
         self._atoms = 0
-        self._slip = width / 2**12
 
     def run(self, start: tuple[Bounds, ...]) -> Answer:
         """Search, from what is known beforehand."""
@@ -255,14 +255,14 @@ class _Search:
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
-                step = step.divided(self._parts(after))
+                step = refined(self._mechanisms, step, self._parts(after))
 
     def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         below, above = (
             self._read(each, step, slip)
             for each, slip in zip(
-                self._losses(step, added, known), (self._slip, _ZERO), strict=True
+                self._losses(step, added, known), (self._slip(step), _ZERO), strict=True
             )
         )
         return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
@@ -283,7 +283,7 @@ class _Search:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows))
         single: dict[Side, list[LossDistribution]] = {Side.BELOW: [], Side.ABOVE: []}
-        slip = self._slip / times
+        slip = self._slip(step) / times
         working = bits + 2 * max(_bits(step.unit), 0) + 64
         for run in self._runs:
             with precision(working):
@@ -313,6 +313,15 @@ class _Search:
                 raise BrokenInvariant("a composition of no runs")
             self._atoms = max(self._atoms, len(whole.values))
             yield whole
+
+    def _slip(self, step: Step) -> Fraction:
+        """By how much losses from below may be less than on the grid, for all runs together.
+
+        With an eighth of a squared step for each, the last half step before an atom may be merged
+        with it: then the greatest loss stays where it is.
+        """
+        size = _ZERO if self._exact else Fraction(float(step.loss(2)))
+        return self._width / 2**12 + size * size / 8 * sum(run.times for run in self._runs)
 
     def _parts(self, known: Sequence[Bounds]) -> int:
         """By how much to divide the step: widths go like its square."""

@@ -9,24 +9,27 @@ Losses that are whole multiples of one number need no refinement of a grid of th
 
 Laplace noise has half of its mass at loss Δ/b, and the pair that is known of the exponential
 mechanism has losses ± ε/2: a grid with these among its losses converges like the square of its
-step, another one only like the step. The grid is a guess about cost; no bound depends on it.
+step, another one only like the step. Where such losses have no common measure, the step is one on
+which all of them nearly lie. The grid is a guess about cost; no bound depends on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import gcd, lcm
+from math import ceil, expm1, gcd, lcm, log, log1p
 
 from dipapprox.composition.grid import Step
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
+    Atoms,
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,
     Laplace,
     Mechanism,
     RandomisedResponse,
+    Subsampled,
 )
 
 _FINEST = 64
@@ -39,17 +42,24 @@ _COARSEST = Fraction(1, 64)
 """Where a search begins that has to refine its grid."""
 
 
+def refined(mechanisms: Sequence[Mechanism], step: Step, parts: int) -> Step:
+    """Return a finer grid than one of `first_step`, or of this."""
+    if step.base is None and not all(_atoms_of(each) for each in mechanisms):
+        return aligned(mechanisms, step.unit / parts)
+    return step.divided(parts)
+
+
 def first_step(mechanisms: Sequence[Mechanism]) -> tuple[Step, bool]:
     """Return a grid to begin with, and whether all losses lie on it."""
     steps = [_atoms_of(each) for each in mechanisms]
     known = [step for step in steps if step is not None]
     units = [step.unit for step in known]
     if not known or len({step.base for step in known}) > 1:
-        return Step(_COARSEST), False
+        return aligned(mechanisms, _COARSEST), False
     below = lcm(*(unit.denominator for unit in units))
     step = Step(Fraction(gcd(*(int(unit * below) for unit in units)), below), known[0].base)
     if max(units) > _FINEST * step.unit:
-        return Step(_COARSEST), False
+        return aligned(mechanisms, _COARSEST), False
     exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
     while not exact and float(step.loss(2)) > _COARSEST:
         step = step.divided(2)
@@ -81,3 +91,42 @@ def _atoms_of(mechanism: Mechanism) -> Step | None:
             return Step(eps / 2)
         case _:
             return None
+
+
+_MOST_TRIED = 4_096
+_MOST_ATOMS = 8
+
+
+def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> Step:
+    """Return a step of at most `size` for mechanisms without a lattice, near which atoms lie."""
+    sharp = sorted({abs(loss) for each in mechanisms for loss in _sharp(each) if loss})
+    if not sharp:
+        return Step(size)
+    longest = sharp[-1]
+    least = ceil(longest / float(size))
+    counts = range(least, least + min(least // 4 + 1, _MOST_TRIED))
+
+    def distance(count: int) -> float:
+        steps = (loss * count / longest for loss in sharp)
+        return max(abs(each - round(each)) for each in steps)
+
+    return Step(Fraction(longest) / min(counts, key=distance))
+
+
+def _sharp(mechanism: Mechanism) -> list[float]:
+    """About the losses of atoms of much mass."""
+    match mechanism:
+        case Subsampled(inner, rate):
+            share = float(rate)
+            return [log1p(share * expm1(loss)) for loss in _sharp(inner)]
+        case Atoms(masses):
+            both = [(float(p.upper), float(q.upper)) for p, q in masses if p.lower and q.lower]
+            return [log(p / q) for p, q in sorted(both)[-_MOST_ATOMS:]]
+        case _ if not isinstance(mechanism, DiscreteGaussian):
+            step = _atoms_of(mechanism)
+            size = 0.0 if step is None else float(step.unit)
+            if step is not None and step.base is not None:
+                size *= log(step.base)
+            return [size, -size]
+        case _:
+            return []
