@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check grammar soundness bench tables schemas docs clean
+.PHONY: run test check grammar completion soundness bench tables schemas docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -15,6 +15,10 @@ test: $(VENV)/.tested
 # The parser tables, after a grammar has changed: into dipapprox/language/tables/.
 grammar: $(VENV)/.installed
 	$(BIN)/python -m dipapprox.language.write_tables
+
+# The words that shells complete, after a flag has changed: into dipapprox/cli/words.json.
+completion: $(VENV)/.installed
+	$(BIN)/python -m dipapprox.cli.write_words
 
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested

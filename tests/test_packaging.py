@@ -50,6 +50,7 @@ def test_the_wheel_has_everything(built: tuple[Path, Path]) -> None:
     for path in (ROOT / "dipapprox").glob("language/tables/*.json"):
         assert f"dipapprox/language/tables/{path.name}" in names
     assert {"dipapprox/py.typed", "dipapprox/templates/svt.dpg"} <= names
+    assert "dipapprox/cli/words.json" in names
     assert not any(name.startswith(("tests/", "results/", "programs/")) for name in names)
 
 

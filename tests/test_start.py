@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,16 +17,16 @@ ROOT = Path(__file__).parent.parent
 _LOADED = """
 import sys
 from dipapprox.cli.app import main
-status = main(sys.argv[1:])
+status = max(main(command.split("\t")) for command in sys.argv[1:])
 print(*[name for name in sys.modules if name.startswith("dipapprox.") or "." not in name])
 sys.exit(status)
 """
 
 
-def loaded_by(*words: str) -> set[str]:
-    """The modules in memory after a command."""
+def loaded_by(*commands: Sequence[str]) -> set[str]:
+    """The modules in memory after commands that all succeed."""
     done = subprocess.run(
-        [sys.executable, "-c", _LOADED, *words],
+        [sys.executable, "-c", _LOADED, *map("\t".join, commands)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -40,7 +41,7 @@ VERIFY = (
 
 
 def test_a_verification_loads_what_it_needs_only() -> None:
-    found = loaded_by(*VERIFY, "--json")
+    found = loaded_by((*VERIFY, "--json"))
     assert "dipapprox.numerics.elimination.engine" in found
     unneeded = (
         "dipapprox.certificates",
@@ -69,12 +70,29 @@ def test_a_verification_loads_what_it_needs_only() -> None:
 
 
 def test_people_see_a_layout() -> None:
-    assert "rich" in loaded_by(*VERIFY)
+    assert "rich" in loaded_by(VERIFY)
 
 
-@pytest.mark.parametrize("word", ["--version", "--help"])
-def test_what_is_said_of_all_commands_loads_none(word: str) -> None:
-    found = loaded_by(word)
+def test_programs_that_read_json_get_it_without_a_layout(tmp_path: Path) -> None:
+    certificate = str(tmp_path / "certificate.json")
+    program = "programs/svt_gauss.dpg"
+    found = loaded_by(
+        ("profile", program, "--eps", "1/2", "--eps-prv", "1", "--json"),
+        ("probability", program, "--eps", "1/2", "--input", "0,1", "--json"),
+        ("calibrate", program, "--eps-prv", "1", "--delta", "0.01", "--width", "0.1", "--json"),
+        ("decide", "programs/dipc/svt1.dpg", "--certificate", certificate, "--json"),
+        ("check", certificate, "--json"),
+        ("prove", "programs/automata/svt.dipa", "--json"),
+    )
+    assert {f"dipapprox.cli.{name}" for name in ("profile", "decide", "check")} <= found
+    assert not found & {"dataclasses", "matplotlib", "pygments", "rich", "shtab"}
+
+
+@pytest.mark.parametrize(
+    "words", [("--version",), ("--help",), ("completion", "bash"), ("completion", "zsh")]
+)
+def test_what_is_said_of_all_commands_loads_none(words: Sequence[str]) -> None:
+    found = loaded_by(words)
     heavy = ("dipapprox.language", "dipapprox.cli.verify", "dataclasses", "flint", "numpy", "rich")
     assert not found & set(heavy)
 

@@ -9,7 +9,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -157,6 +157,12 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         for name, line in COMMANDS.items():
             commands.add_parser(name, help=line)
     return parser
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """Return the parsers of its commands, by name."""
+    (commands,) = (each.choices for each in parser._actions if isinstance(each.choices, dict))
+    return commands
 
 
 class _ShowVersion(argparse.Action):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
@@ -12,6 +11,9 @@ from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import Reporter
 from dipapprox.questions.calibrate import Calibrate
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01

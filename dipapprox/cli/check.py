@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
@@ -16,6 +15,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.questions.computing import LIMITS
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
@@ -16,6 +14,8 @@ from dipapprox.deferred import Deferred
 from dipapprox.questions.decide import Decide
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dipapprox.cli import certificate
 else:
     certificate = Deferred("dipapprox.cli.certificate")

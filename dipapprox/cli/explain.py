@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice, product
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments
 from dipapprox.cli.command import Commands, Status, add_command
@@ -33,6 +32,9 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS, STRUCTURE
 from dipapprox.semantics.execution import execute
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_ROWS = 1_000
 

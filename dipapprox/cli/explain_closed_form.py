@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import islice, product
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import show_json, write
@@ -30,6 +29,9 @@ from dipapprox.privacy.notation import (
 )
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_ROWS = 16
 """Inputs that are shown when none is named."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_new
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 

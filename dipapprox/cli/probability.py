@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
@@ -14,6 +13,9 @@ from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import replace
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1

@@ -6,8 +6,7 @@ import argparse
 import csv
 from io import StringIO
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
@@ -27,6 +26,9 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.questions.profile import Profile
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv

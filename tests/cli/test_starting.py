@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from cli.running import run
+from dipapprox.cli.app import build_parser, commands_of
+from dipapprox.cli.completion import WORDS, script
 from dipapprox.cli.new import TEMPLATES
+from dipapprox.cli.write_words import describe
 from dipapprox.language.load import BUNDLED, load
 
 
@@ -45,6 +48,15 @@ def test_templates_are_programs(
     (command,) = (line for line in text.splitlines() if line.startswith("try: "))
     assert run(*command.split()[2:])[0] in (0, 1)
     assert run("new", "mine", "--template", template)[0] == 2
+
+
+def test_the_words_to_complete_are_those_of_the_commands() -> None:
+    parser = build_parser()
+    assert WORDS.read_text(encoding="utf-8") == describe(parser), "run `make completion`"
+    for command in commands_of(parser).values():
+        command.description = None  # shells show the line of `--help`, which is whole
+    for shell in ("bash", "zsh", "tcsh"):
+        assert run("completion", shell) == (0, script(parser, shell))
 
 
 def test_completion_scripts_are_shell(tmp_path: Path) -> None:
