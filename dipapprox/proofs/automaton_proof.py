@@ -106,7 +106,7 @@ class AutomatonProof(Result):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `prove --json`, a contract with other tools."""
         analysis, upper, published = self.analysis, self.upper, self.analysis.published
-        quotient, evidence = analysis.quotient, self.evidence
+        quotient = analysis.quotient
         return {
             "program": self.program,
             "verdict": self.answer.value,
@@ -121,9 +121,19 @@ class AutomatonProof(Result):
             "published_weight": None if published is None else exact_text(published),
             "states": len(self.automaton.states),
             "quotient_states": None if quotient is None else len(quotient.graph.states),
-            "witness": None if evidence is None else evidence_fields(analysis.automaton, evidence),
+            "witness": self._witness(),
             "seconds": round(self.seconds, 6),
         }
+
+    def _witness(self) -> dict[str, object] | None:
+        evidence, structure = self.evidence, self.analysis.structure
+        if evidence is None:
+            return None
+        fields = evidence_fields(self.analysis.automaton, evidence)
+        if evidence is not structure:
+            return fields
+        rounds = [[number, exact_text(budget)] for number, budget in self.rounds]
+        return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
 
     def to_dot(self) -> str:
         """Return the automaton as a graph in the DOT language, with the evidence in red."""

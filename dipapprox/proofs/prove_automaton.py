@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.description import load_automaton
-from dipapprox.automata.families import cost_of_rounds, rounds_beyond
+from dipapprox.automata.families import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
@@ -20,8 +20,8 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 
 _ROUNDS = (1, 2, 4, 8)
-_LONGEST = 400
-"""Steps of a structure's run up to which its rounds are counted."""
+_LONGEST = 20_000
+"""Steps of a run that goes round a structure often: longer ones are not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def prove_automaton(
     automaton = named.automaton
     stopping: tuple[str, ...] = ()
     if stops is Stops.VISIBLE:
-        found = analyse(with_visible_stops(automaton), limits)
+        found = _with_stops_seen(automaton, limits)
     else:
         found = analyse(automaton, limits)
         stopping = _stopping(automaton, limits)
@@ -91,6 +91,12 @@ def _answer(found: Analysis, budget: Fraction | None) -> Answer:
     return Answer.UNKNOWN
 
 
+def _with_stops_seen(automaton: Automaton, limits: Limits) -> Analysis:
+    with EarlyEnd() as end:
+        return analyse(with_visible_stops(automaton), limits)
+    return Analysis(automaton, reason=end.reason)
+
+
 def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
     """Name the states where it may stop unseen; if there is no time to look, some too many."""
     found = gaps(automaton)
@@ -105,14 +111,15 @@ def _rounds(
 ) -> tuple[tuple[tuple[int, Fraction], ...], int | None]:
     """Return what going round a structure needs, and the fewest rounds beyond a budget."""
     structure = found.structure
-    if not found.unbounded or structure is None or len(structure.run) > _LONGEST:
+    if not found.unbounded or structure is None:
         return (), None
+    most = _LONGEST // len(structure.run)
     rounds: list[tuple[int, Fraction]] = []
     beyond = None
     with EarlyEnd():
-        for number in _ROUNDS:
+        for number in (each for each in _ROUNDS if each <= most):
             limits.check()
             rounds.append((number, cost_of_rounds(found.automaton, structure, number)))
-        if budget is not None:
+        if budget is not None and budget <= most * gain_of_round(found.automaton, structure):
             beyond = rounds_beyond(found.automaton, structure, budget)
     return tuple(rounds), beyond

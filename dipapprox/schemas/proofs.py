@@ -63,6 +63,13 @@ class StructureWitness(Statement, frozen=True):
     steps: tuple[Step, ...]
     cycles: tuple[tuple[Count, Count], ...]
     gain_of_round: Budget
+    rounds: Annotated[
+        tuple[tuple[Count, Budget], ...],
+        Meta(description="how often round, and what budget that needs; empty if not proved"),
+    ]
+    rounds_beyond_budget: Annotated[
+        Count | None, Meta(description="the fewest that need more than the claimed budget")
+    ]
 
 
 class LeakingCycle(StructureWitness, frozen=True, tag_field="kind", tag="LC"):
