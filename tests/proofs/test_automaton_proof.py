@@ -20,7 +20,8 @@ from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.automaton_evidence import costs_of_steps
 from tests.automata import examples
 from tests.automata.examples import automaton
-from tests.schemas import check_schema
+from tests.automata.random_automata import random_automaton
+from tests.schemas import check_schema, validator
 
 AUTOMATA = Path(__file__).parent.parent.parent / "programs" / "automata"
 FILES = sorted(AUTOMATA.glob("*.dipa"))
@@ -166,6 +167,25 @@ def test_stopping_is_seen_or_not() -> None:
     # With it seen, it is the automaton of the sparse vector technique.
     assert (hidden.upper, visible.upper) == (Fraction(1, 2), Fraction(1))
     assert visible.to_dict()["states"] == 2
+
+
+@pytest.mark.parametrize("distinct", [True, False])
+def test_what_is_seen_never_makes_a_budget_smaller(distinct: bool) -> None:
+    """Random automata: bounds with stops unseen and seen fit together, and suit the schema."""
+    schema = validator("prove")
+    answers = set()
+    for seed in range(40):
+        text = random_automaton(seed, distinct=distinct)
+        hidden, visible = (dipapprox.prove(text, stops=each) for each in ("hidden", "visible"))
+        if visible.upper is not None:
+            assert hidden.answer is not Answer.NOT_DP
+            assert hidden.lower <= visible.upper
+        for proof in (hidden, visible):
+            schema.validate(proof.to_dict())
+            assert proof.describe().label == proof.answer.value
+            assert proof.to_dot().startswith("digraph")
+            answers.add(proof.answer)
+    assert answers >= {Answer.DP, Answer.NOT_DP}
 
 
 def test_limits_end_in_unknown_with_what_is_known() -> None:
