@@ -20,6 +20,8 @@ from fractions import Fraction
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.exact.choices.validity import check_choices
+from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
@@ -50,7 +52,10 @@ def prove_real(program: Program, limits: Limits) -> Proof:
 
     Returns:
         DP with the least budget or bounds of it; Not_DP if no budget serves every eps; else Unknown
-        with the reason. Wherever the program's random choices have probabilities at all.
+        with the reason.
+
+    Raises:
+        UserError: If a random choice is no probability distribution for some eps.
     """
     integers = has_integer_inputs(program)
     known = Proof(program, Answer.UNKNOWN, "", Fraction(0), None, integers, None)
@@ -61,6 +66,10 @@ def prove_real(program: Program, limits: Limits) -> Proof:
             changes = changes.in_corners(MOST_CORNERS)
         known = replace(known, changes=changes)
         states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
+        for each in states:
+            # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that are
+            # not the zero function vanish at isolated eps only.
+            check_choices(each.laws, ALL_EPSILONS, limits)
         _require_one_direction(
             [sample for each in states for sample in each.samples],
             any(each.choices for each in states),

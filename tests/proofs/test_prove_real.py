@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.errors import UserError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
@@ -205,3 +206,30 @@ def test_time_runs_out() -> None:
     proof = prove_real(program, Limits(seconds=0, started=0.0))
     assert proof.answer is Answer.UNKNOWN
     assert "time limit" in proof.reason
+
+
+def test_choices_are_distributions_for_every_eps() -> None:
+    """At eps = 1 alone there is a program, and outputs a and b are impossible there."""
+    text = """
+        input q in {0, 1}
+        output out in {a, b, c}
+        adjacent linf 1
+        x <- choose {0: eps - 1, 1: 1 - eps, 2: 1}
+        z <- Lap(q, 1/(10*eps))
+        if x <= 0 then
+            if z <= 0 then out <- a else out <- b end
+        else
+            out <- c
+        end
+        """
+    with pytest.raises(UserError, match="no probability distribution"):
+        prove_text(text)
+
+
+def test_without_inputs_nothing_is_lost() -> None:
+    for adjacency in ("l1 1", "linf 1", "l0 1"):
+        proof = prove_text(
+            f"output out in {{a, b}}\nadjacent {adjacency}\nw <- Lap(0, 1/eps)\n"
+            "if w <= 1 then out <- a else out <- b end\n"
+        )
+        assert (proof.answer, proof.upper) == (Answer.DP, 0)

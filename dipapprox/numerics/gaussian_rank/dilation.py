@@ -52,6 +52,9 @@ from dipapprox.numerics.gaussian_rank.quadrature import quadrature
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import has_interior, implies
 
+_LARGEST_BOUND = 500
+"""Largest log2 of a bound M for which quadrature is tried: farther out, rules are too long."""
+
 Measure = Callable[[Polyhedron], arb | NotEnclosed]
 
 
@@ -154,6 +157,8 @@ class _Missing(Exception):
 
 def _swept(facet: Facet, measure: Measure, bound: arb, bits: int, limits: Limits) -> arb:
     """The measure that the facet sweeps over, from t = 1 on."""
+    if not bound < arb(2) ** _LARGEST_BOUND:
+        raise _Missing(NotEnclosed("its inner points are too far from the mean for quadrature"))
     rest = arb(0, arb(2) ** -bits)
     far = fmpq(7 * bits, 5)
     if facet.bound > ZERO and facet.bound * facet.bound >= far * facet.variance:
