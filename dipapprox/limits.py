@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from math import inf
 
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.errors import LimitReached
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.locks import ProcessLock
 
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
@@ -23,6 +23,9 @@ _BETWEEN_LOOKS = 0.001
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a run may use. Immutable; the clock starts when the object is made.
+
+    Raises:
+        UserError: If a limit is no number, or is negative.
 
     Attributes:
         seconds: Wall-clock time in seconds; None for no limit.
@@ -39,6 +42,21 @@ class Limits:
     atoms: int = 4_000_000
     started: float = field(default_factory=time.monotonic)
     _looked: list[float] = field(default_factory=lambda: [-inf], compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        seconds: object = self.seconds
+        if seconds is not None and not (
+            isinstance(seconds, int | float)
+            and not isinstance(seconds, bool)
+            and 0 <= seconds < inf
+        ):
+            raise UserError(f"seconds must be a number >= 0, got {seconds!r}")
+        for name in ("memory", "states", "pieces", "atoms"):
+            given: object = getattr(self, name)
+            if name == "memory" and given is None:
+                continue
+            if type(given) is not int or given < 0:
+                raise UserError(f"{name} must be a whole number >= 0, got {given!r}")
 
     def check(self) -> None:
         """Raise LimitReached if the time or the memory is used up. Cheap: call it in loops."""

@@ -80,6 +80,11 @@ def read_domain(text: str, what: str) -> Domain:
 def _domain(given: Wider, what: str) -> Domain:
     if isinstance(given, str):
         return read_domain(given, what)
+    if not isinstance(given, Iterable):
+        raise UserError(
+            f"{what} needs a range, a set or numbers, got {shorten(repr(given))}",
+            'for example "-5..5", "{0, 1/2, 1}" or range(-5, 6)',
+        )
     return _checked((exact_rational(value, what) for value in given), what)
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.language.diagnosis import shorten
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
 
@@ -38,6 +39,19 @@ class Engine(Enum):
     EXACT = "exact"
 
 
+_KINDS: dict[str, type] = {
+    "engine": Engine,
+    "tier": Tier,
+    "strategy": Strategy,
+    "precision": int,
+    "max_precision": int,
+    "merge": bool,
+    "jobs": int,
+    "limits": Limits,
+}
+"""Types of the fields: Python programs set them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Everything about a run that does not change what is asked.
@@ -67,7 +81,14 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        for name, bits in (("precision", self.precision), ("max precision", self.max_precision)):
+        for name, kind in _KINDS.items():
+            given: object = getattr(self, name)
+            if type(given) is not kind:
+                said = "a whole number" if kind is int else f"of the type {kind.__name__}"
+                members = ", ".join(map(str, kind)) if issubclass(kind, Enum) else ""
+                hint = f"there are {members}" if members else ""
+                raise UserError(f"{name} must be {said}, got {shorten(repr(given))}", hint)
+        for name, bits in (("precision", self.precision), ("max_precision", self.max_precision)):
             if not 2 <= bits <= LARGEST_PRECISION:
                 raise UserError(f"{name} must be in [2, {LARGEST_PRECISION}] bits, got {bits}")
         if not 1 <= self.jobs <= MOST_JOBS:

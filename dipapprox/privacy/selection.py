@@ -114,6 +114,8 @@ def _read(path: Path, name: str) -> list[object]:
         raise UserError(f"{name}: cannot read '{path}': {error.strerror}", _USAGE) from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not a text file", _USAGE) from None
+    except ValueError as error:
+        raise UserError(f"{name} is no name of a file: {error}", _USAGE) from None
     try:
         # Decimals stay exact: 0.1 is 1/10.
         number = partial(parse_rational, what=f"{path}: a number")

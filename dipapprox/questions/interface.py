@@ -20,6 +20,7 @@ from typing import Literal, overload
 from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.diagnosis import shorten
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG
 from dipapprox.language.parser import parse as parse_text
@@ -79,8 +80,15 @@ def parse(
 
     Raises:
         SourceError: If the program is wrong; its `diagnostics` say where.
-        UserError: If a parameter does not exist, or `widen` does not suit the inputs.
+        UserError: If an argument is of the wrong type, a parameter does not exist, or `widen` does
+            not suit the inputs.
     """
+    if not isinstance(text, str):
+        hint = "a file is read by Path(name).read_text()"
+        raise UserError(f"text must be a text, got {type(text).__name__}", hint)
+    if parameters is not None and not isinstance(parameters, Mapping):
+        hint = 'for example {"N": 2}'
+        raise UserError(f"parameters must be a mapping, got {shorten(repr(parameters))}", hint)
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
     return elaborate(parse_text(text), exact, name, widening_of(widen))
 

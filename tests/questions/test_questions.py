@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from math import nan
 from typing import Any
 
 import pytest
 
 import dipapprox
-from dipapprox import UserError
+from dipapprox import Limits, Options, UserError
 from dipapprox.cli import arguments
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.questions.calibrate import Calibrate
@@ -235,3 +237,28 @@ def test_strangers_are_named() -> None:
         dipapprox.decide(PROGRAM, options={})  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match="verdict must be"):
         dipapprox.certify(PROGRAM, "", "DP")  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Options(engine="nested"), "engine must be of the type Engine, got 'nested'"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Options(precision="40"), "precision must be a whole number, got '40'"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Options(jobs=True), "jobs must be a whole number, got True"),
+        (lambda: Options(limits=5), "limits must be of the type Limits, got 5"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Limits(seconds=nan), "seconds must be a number >= 0, got nan"),
+        (lambda: Limits(seconds="5"), "seconds must be a number >= 0, got '5'"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Limits(memory=-1), "memory must be a whole number >= 0, got -1"),
+        (lambda: Limits(states=None), "states must be a whole number >= 0, got None"),  # type: ignore[arg-type]  # on purpose
+        (lambda: dipapprox.parse(None), "text must be a text, got NoneType"),  # type: ignore[arg-type]  # on purpose
+        (lambda: dipapprox.parse("", "N=2"), "parameters must be a mapping, got 'N=2'"),  # type: ignore[arg-type]  # on purpose
+        (lambda: dipapprox.parse("", widen=1), "widen needs a range, a set or numbers, got 1"),  # type: ignore[arg-type]  # on purpose
+        (
+            lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"),
+            "pairs is no name of a file",
+        ),
+    ],
+)
+def test_how_to_compute_is_checked_too(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        make()
