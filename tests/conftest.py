@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "repeatable",
     derandomize=True,
+    max_examples=60,
     deadline=None,
     # Being slow is what other processes do to a test.
     suppress_health_check=[HealthCheck.too_slow],

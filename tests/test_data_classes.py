@@ -108,7 +108,7 @@ def behaviour(cls: type[Any], replace: Any) -> list[Any]:
     return seen
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(CLASSES)
 def test_a_class_means_the_same(said: dict[str, Any]) -> None:
     found = define(data_classes, said)

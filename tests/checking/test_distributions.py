@@ -61,7 +61,7 @@ def comparisons(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
     return size, draw(st.lists(pair, min_size=1, max_size=6, unique=True))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 @given(comparisons(), st.sampled_from(CONTINUOUS))
 def test_like_samples_are_counted(event: tuple[int, list[tuple[int, int]]], family: Family) -> None:
     """Of iid samples every order is equally likely."""
@@ -74,7 +74,7 @@ def test_like_samples_are_counted(event: tuple[int, list[tuple[int, int]]], fami
     assert found.width < Fraction(1, 2**40)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(
     st.fractions(-3, 3, max_denominator=8),
     st.fractions(-3, 3, max_denominator=8),
@@ -137,7 +137,7 @@ def test_adjacent_pairs_are_those_of_the_enumeration(norm: str) -> None:
             assert pairs.are_adjacent(program, u, v) is ((u, v) in own)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 @given(
     st.lists(st.lists(st.integers(0, 8), min_size=3, max_size=3), min_size=2, max_size=5),
     st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(2), Fraction(20_000)]),

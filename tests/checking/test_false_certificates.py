@@ -99,7 +99,7 @@ values = st.one_of(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 @given(
     st.lists(values, min_size=2, max_size=4, unique=True),
     st.sampled_from(list(Norm)),

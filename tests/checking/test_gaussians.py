@@ -40,7 +40,7 @@ def event(laws: tuple[Distribution, ...], lines: list[Line]) -> Event:
     return Event(laws, tuple(LinearForm.of(dict(x.terms), x.constant) for x in lines))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 @given(st.tuples(normal, normal, normal), st.data())
 def test_half_spaces_are_as_in_closed_form(
     laws: tuple[Distribution, ...], data: st.DataObject

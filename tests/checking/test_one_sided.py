@@ -38,7 +38,7 @@ laws = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 @given(st.lists(laws, min_size=2, max_size=4), st.data())
 def test_trees_agree_with_the_engine_and_their_mirror_images(
     samples: list[Distribution], data: st.DataObject

@@ -37,7 +37,7 @@ def fingerprint(event: Event) -> object:
     return sorted(zip(means, map(sorted, correlations), map(sorted, leans), strict=True))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 @given(st.data(), events(families=CONTINUOUS), SMALL.filter(bool), SMALL)
 def test_disguises_do_not_matter(
     data: st.DataObject, event: Event, factor: Fraction, shift: Fraction

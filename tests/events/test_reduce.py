@@ -25,7 +25,7 @@ from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import implies
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 @given(st.data(), events())
 def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Event) -> None:
     parts = connected_parts(event)
@@ -37,7 +37,7 @@ def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Ev
         assert contains(event, point) == inside
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(events())
 def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
     guards = irredundant(event.guards)
@@ -46,7 +46,7 @@ def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
         assert not implies(others, guard)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 @given(events(families=CONTINUOUS))
 def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
     for _, part in connected_parts(event) or ():
@@ -57,7 +57,7 @@ def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
         assert len(kept) == sum(law.family is not Family.GAUSSIAN for law in rewritten.samples)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(events())
 def test_factors_are_connected_and_use_their_samples(event: Event) -> None:
     reduced = reduce(event)
@@ -123,7 +123,7 @@ def test_many_gaussians_become_few_squares() -> None:
     assert sorted(law.scale for law in event.samples) == [1, 3]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 500), st.integers(1, 40))
 def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
     squares = sum_of_squares(Fraction(p, q), 4)

@@ -97,7 +97,7 @@ def check_far_away(proof: Cover) -> None:
 
 
 @given(functions)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_covers_of_any_function(function: ExponentialPolynomial) -> None:
     assume(function)
     form = reduce_function(function).form
@@ -130,7 +130,7 @@ def test_a_double_zero_uses_up_the_boxes() -> None:
 
 
 @given(functions)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 def test_chains(function: ExponentialPolynomial) -> None:
     assume(function)
     positive, near = chain_sign(normal_form(function), LIMITS)
@@ -141,7 +141,7 @@ def test_chains(function: ExponentialPolynomial) -> None:
 
 
 @given(functions)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_normal_forms_have_the_sign_and_the_derivative(function: ExponentialPolynomial) -> None:
     assume(function)
     form = normal_form(function)

@@ -85,7 +85,7 @@ def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
 
 
 @given(integer_events())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_random_systems_agree_with_enumeration(event: Event) -> None:
     found = discrete_probability(event, Limits())
     if isinstance(found, NotEnclosed):  # residue classes may make a form too long: no wrong number
@@ -97,7 +97,7 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_trees_and_general_elimination_agree(event: Event) -> None:
     system = integer_system(event)
     assert isinstance(system, IntegerSystem)
@@ -108,7 +108,7 @@ def test_trees_and_general_elimination_agree(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
     """z -> -z: discrete Laplace laws are symmetric about their means."""
     laws = tuple(Distribution(law.family, -law.mean, law.scale) for law in event.samples)
@@ -123,7 +123,7 @@ def test_an_event_and_its_reflection_are_equally_likely(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_a_guard_and_its_complement_add_up(event: Event) -> None:
     """Over the integers the complement of Σ a z <= b is Σ -a z <= -b - 1."""
     *others, last = event.guards

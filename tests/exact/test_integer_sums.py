@@ -71,7 +71,7 @@ def functions(draw: st.DrawFn, size: int = 2) -> Function:
 
 
 @given(functions(), st.integers(-4, 4), st.integers(-4, 4), BASES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_an_antidifference_steps_by_the_function(
     function: Function, first: int, second: int, base: Fraction
 ) -> None:
@@ -81,7 +81,7 @@ def test_an_antidifference_steps_by_the_function(
 
 
 @given(functions(), functions(), st.integers(-3, 3), st.integers(-3, 3), BASES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_products_sums_and_substitutions_are_pointwise(
     left: Function, right: Function, first: int, second: int, base: Fraction
 ) -> None:
@@ -95,7 +95,7 @@ def test_products_sums_and_substitutions_are_pointwise(
 
 
 @given(functions(size=1), functions(size=1), BASES)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 def test_cumulative_sums_cross_gaps(left: Function, right: Function, base: Fraction) -> None:
     """A function on -3 … -1 and another one on 2 … 4, and nothing between them."""
     below = cumulative((Piece(-3, -1, left), Piece(2, 4, right)))
@@ -114,7 +114,7 @@ def test_cumulative_sums_cross_gaps(left: Function, right: Function, base: Fract
 
 
 @given(st.lists(ratios(), max_size=5), BASES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_ratios_add_up(values: list[LatticeRatio], base: Fraction) -> None:
     expected = sum((number(value, base) for value in values), Fraction(0))
     assert number(lattice_sum(values), base) == expected
@@ -137,7 +137,7 @@ def times_differences(numerator: dict[int, Fraction], powers: list[int]) -> dict
     st.dictionaries(st.integers(1, 12), st.integers(1, 2), max_size=4),
     st.lists(st.integers(1, 12), max_size=3),
 )
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 def test_lowest_terms_are_equal_and_positive(
     numerator: dict[int, Fraction], denominator: dict[int, int], cancelling: list[int]
 ) -> None:

@@ -155,7 +155,7 @@ def test_more_effort_never_changes_an_answer(
 
 
 @given(functions)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None:
     answer = is_nonnegative(function, ALL_EPSILONS, LIMITS)
     chart = zeros(function, ALL_EPSILONS, LIMITS)
@@ -165,7 +165,7 @@ def test_decisions_agree_with_the_chart(function: ExponentialPolynomial) -> None
 
 
 @given(coarse_functions)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_squares_and_their_opposites(function: ExponentialPolynomial) -> None:
     square = function * function
     assert isinstance(is_nonnegative(square, ALL_EPSILONS, LIMITS), Nonnegative)

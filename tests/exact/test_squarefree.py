@@ -25,7 +25,7 @@ def multiplied(parts: SquarefreeParts) -> NormalForm:
 
 
 @given(coarse_functions, coarse_functions)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_the_parts_multiply_to_the_function(
     once: ExponentialPolynomial, twice: ExponentialPolynomial
 ) -> None:

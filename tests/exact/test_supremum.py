@@ -109,7 +109,7 @@ def test_limits_of_ratios(power: int) -> None:
 
 
 @given(coarse_functions, coarse_functions)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_derivatives_of_ratios_are_difference_quotients(
     above: ExponentialPolynomial, below: ExponentialPolynomial
 ) -> None:
@@ -130,7 +130,7 @@ def test_derivatives_of_ratios_are_difference_quotients(
 
 
 @given(coarse_functions)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 def test_the_supremum_is_a_bound_and_is_reached(function: ExponentialPolynomial) -> None:
     decaying = function * exp(-3)
     width = F(1, 10**9)

@@ -32,7 +32,7 @@ def number(value: str) -> Number:
 
 
 @given(formulas)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_parse_undoes_write(formula: Formula) -> None:
     assert parse(write(formula)) == formula
 

@@ -62,7 +62,7 @@ def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
     assert [line for line in log.lines if "FOREIGN" not in line] == []
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 @given(programs)
 def test_parsing_what_was_printed_gives_the_program_back(program: ast.Program) -> None:
     assert parse(print_program(program)) == program

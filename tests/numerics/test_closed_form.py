@@ -38,7 +38,7 @@ def mirrored(event: Event) -> Event:
     return Event(event.samples, (-event.guards[0],))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 @given(half_spaces(Family.GAUSSIAN, 4), st.integers(10, 300))
 def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     found = enclose_closed_form(event, bits)
@@ -55,7 +55,7 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     assert found.lower - slack <= Fraction(expected) <= found.upper + slack
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 @given(st.sampled_from(list(STANDARD_LAWS)), st.data())
 def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
     event = data.draw(half_spaces(family, 2))

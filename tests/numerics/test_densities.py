@@ -62,7 +62,7 @@ def test_every_family_has_a_law() -> None:
 
 
 @given(branches, points, st.sampled_from(["pdf", "cdf", "survival"]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 def test_values_agree_with_complex_functions(
     branch: tuple[Family, int], point: Fraction, name: str
 ) -> None:
@@ -107,7 +107,7 @@ def test_reference_values(
 
 
 @given(branches, points, lengths, lengths, unit, unit, st.sampled_from(["pdf", "cdf", "survival"]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 def test_bounds_hold_in_the_whole_box(
     branch: tuple[Family, int],
     low: Fraction,
@@ -128,7 +128,7 @@ def test_bounds_hold_in_the_whole_box(
 
 
 @given(branches, points, lengths, points, lengths, unit, unit, lengths, unit)
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=72)
 def test_mass_bound_holds_for_all_choices_of_the_ends(
     branch: tuple[Family, int],
     first: Fraction,
@@ -153,7 +153,7 @@ def test_mass_bound_holds_for_all_choices_of_the_ends(
 
 
 @given(branches, points, lengths)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(
     branch: tuple[Family, int], low: Fraction, length: Fraction
 ) -> None:
@@ -183,7 +183,7 @@ def test_the_straddling_laplace_mass_takes_both_branches() -> None:
 
 
 @given(st.sampled_from(list(STANDARD_LAWS)), st.integers(4, 400))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 def test_cutoffs_are_proved_and_not_wasteful(family: Family, bits: int) -> None:
     found = cutoff(family, bits)
     assert found.tail == Fraction(1, 2**bits)

@@ -59,7 +59,7 @@ def orders(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
 
 
 @given(order=orders(), family=st.sampled_from(list(STANDARD_LAWS)))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 def test_equal_samples_count_linear_extensions(
     order: tuple[int, list[tuple[int, int]]], family: Family
 ) -> None:
@@ -81,7 +81,7 @@ laws = st.builds(
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_agrees_with_nested(data: st.DataObject) -> None:
     """Trees with scaled, shifted and negated comparisons, and constants."""
     size = data.draw(st.integers(2, 3))

@@ -61,7 +61,7 @@ unit = st.fractions(-1, 1, max_denominator=16)
 
 
 @given(branches, points)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_values_are_enclosed_at_points_and_on_balls(
     branch: tuple[Family, int], point: Fraction
 ) -> None:
@@ -77,7 +77,7 @@ def test_values_are_enclosed_at_points_and_on_balls(
 
 
 @given(points, st.lists(points, max_size=4))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction]) -> None:
     with precision(BITS):
         places = tuple(sorted({*breaks}))
@@ -89,7 +89,7 @@ def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction])
 
 
 @given(branches, points, points, lengths, lengths, unit, unit)
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=72)
 def test_bounds_hold_on_complex_boxes(
     branch: tuple[Family, int],
     real: Fraction,

@@ -86,7 +86,7 @@ def events(draw: st.DrawFn) -> Event:
 
 
 @given(events())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 def test_random_systems_agree_with_enumeration(event: Event) -> None:
     found = enclosed(event)
     # Beyond 7 there is less than e^-28 of each law.
@@ -95,7 +95,7 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 def test_discrete_laplace_events_agree_with_closed_forms(event: Event) -> None:
     exact = alone(Exact(), event, 60, Limits())
     sums = alone(IntegerSums(), event, 50, Limits())

@@ -33,7 +33,7 @@ ends = st.fractions(-9, 9, max_denominator=16)
 
 
 @given(ends, ends)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fraction) -> None:
     with precision(100):
         lower, upper = to_ball(a).mid(), to_ball(b).mid()

@@ -65,7 +65,7 @@ def by_definition(u: InputRow, v: InputRow, adjacency: Adjacency) -> bool:
 
 
 @given(cells(), ADJACENCIES)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 def test_stream_is_the_definition(inputs: tuple[Cell, ...], adjacency: Adjacency) -> None:
     rows = list(product(*(c.domain for c in inputs)))
     expected = {(u, v) for u in rows for v in rows if by_definition(u, v, adjacency)}

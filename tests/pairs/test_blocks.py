@@ -24,7 +24,7 @@ ADJACENCIES = st.one_of(
 
 
 @given(CELLS, ADJACENCIES, st.integers(1, 40))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 def test_every_pair_comes_once(
     cells: tuple[Cell, ...], adjacency: Everyone | Within, size: int
 ) -> None:

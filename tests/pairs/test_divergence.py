@@ -51,7 +51,7 @@ def exact_delta(p: list[Fraction], q: list[Fraction], budget: Fraction) -> Enclo
 
 
 @given(LAWS, BUDGETS, st.integers(4, 80))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 def test_bounds_contain_delta_and_shrink(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
@@ -66,7 +66,7 @@ def test_bounds_contain_delta_and_shrink(
 
 
 @given(LAWS, BUDGETS, st.integers(4, 60))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_more_bits_lie_inside_fewer(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
@@ -80,7 +80,7 @@ def test_more_bits_lie_inside_fewer(
 
 
 @given(LAWS, BUDGETS, st.integers(4, 60))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_witness_set_attains_the_lower_bound(
     laws: tuple[list[int], list[int]], budget: Fraction, bits: int
 ) -> None:
@@ -98,7 +98,7 @@ def test_witness_set_attains_the_lower_bound(
 
 
 @given(LAWS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_budget_zero_is_total_variation(laws: tuple[list[int], list[int]]) -> None:
     p, q = map(probabilities, laws)
     expected = sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2
@@ -138,7 +138,7 @@ def test_budgets_beyond_all_bounds() -> None:
 
 
 @given(st.fractions(-60, 60, max_denominator=10**6), st.integers(2, 300))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_exponential(x: Fraction, bits: int) -> None:
     wide, thin = exponential(x, bits), exponential(x, bits + 200)
     assert wide.lower <= thin.lower <= thin.upper <= wide.upper
@@ -163,7 +163,7 @@ def test_exponential_ends() -> None:
     st.fractions(0, 3, max_denominator=10**9),
     st.integers(-60, 10),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 def test_decimals_enclose(low: Fraction, width: Fraction, exponent: int) -> None:
     scale = Fraction(10) ** exponent
     enclosure = Enclosure(low * scale, (low + width) * scale)

@@ -61,7 +61,7 @@ def doubles(cells: list[tuple[float, float]], factor: Factor) -> HockeyStickBoun
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=40), BUDGETS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 def test_doubles_contain_the_exact_bounds(
     cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
 ) -> None:
@@ -82,7 +82,7 @@ def test_doubles_contain_the_exact_bounds(
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=10), BUDGETS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 def test_integers_contain_the_exact_bounds(
     cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
 ) -> None:
@@ -108,7 +108,7 @@ def test_what_is_scaled_away_is_exactly_zero(
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_any_order_of_summation_is_covered(terms: list[float], random: object) -> None:
     true = sum(map(Fraction, terms))
     for order in (terms, terms[::-1], sorted(terms), sorted(terms, reverse=True)):

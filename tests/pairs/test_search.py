@@ -89,7 +89,7 @@ def why_unknown(conclusion: Conclusion) -> str:
 
 
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fraction) -> None:
     _, conclusion = run(source, delta, ALL, budget)
     largest = [true_delta(source, pair, budget) for pair in ALL]
@@ -107,7 +107,7 @@ def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fractio
 
 
 @given(SOURCES, BUDGETS)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None:
     largest = max((true_delta(source, p, budget) for p in ALL), key=lambda d: d.lower)
     near = Fraction(1, 2**100)
@@ -124,7 +124,7 @@ def test_decided_on_either_side_of_delta(source: Fake, budget: Fraction) -> None
 
 
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -> None:
     answers = []
     for bits in (4, 8, 16, 64):

@@ -67,13 +67,13 @@ def alike(draw: st.DrawFn) -> Program:
 
 
 @given(alike(), st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 def test_what_is_found_in_random_programs_is_true(program: Program, merge: bool) -> None:
     check_swaps(execute(program, merge, Limits()))
 
 
 @given(alike())
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 def test_counters_of_random_programs(program: Program) -> None:
     """Everyone is adjacent: the largest delta, from all pairs and from counters."""
     states = execute(program, True, Limits())

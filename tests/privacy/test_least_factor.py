@@ -34,7 +34,7 @@ def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) 
     return best
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=180)
 @given(WEIGHTS, st.data(), DELTAS)
 def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fraction) -> None:
     size = len(first)
@@ -53,7 +53,7 @@ def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fract
         assert divergence(exact_p, exact_q, Factor(before, before)).lower > delta
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(WEIGHTS, st.data(), DELTAS)
 def test_enclosures_contain_the_exact_solution(
     first: list[int], data: st.DataObject, delta: Fraction

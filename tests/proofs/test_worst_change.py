@@ -72,7 +72,7 @@ def as_float(cost: Fraction | None) -> float:
     return float("inf") if cost is None else float(cost)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=24)
 @given(cones(), st.data())
 def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject) -> None:
     costs = CostOfChanges(cone, Limits())
@@ -88,7 +88,7 @@ def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject)
             confirm_shift(cone, shift)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 @given(cones())
 def test_the_worst_change_is_the_worst_corner(cone: Cone) -> None:
     box = ((-1, 1),) * 3

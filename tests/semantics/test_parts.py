@@ -103,14 +103,14 @@ def test_statements_that_no_output_needs_are_kept() -> None:
     assert kept == {id(statement) for statement in body}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(programs(choices=True), st.randoms(use_true_random=False))
 def test_parts_multiply(whole: core.Program, random_: random.Random) -> None:
     """For fixed samples and inputs, choices are the only randomness left."""
     check_product(whole, random_)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(programs(choices=True), programs(), st.randoms(use_true_random=False))
 def test_programs_side_by_side_are_parts(
     first: core.Program, second: core.Program, random_: random.Random

@@ -26,13 +26,13 @@ def greatest_slack(event: Event) -> float:
     return float(-result.fun)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=90)
 @given(events())
 def test_has_interior_agrees_with_linear_programming(event: Event) -> None:
     assert has_interior(event.guards) == (greatest_slack(event) > 1e-7)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=48)
 @given(events(most=4))
 def test_implies_agrees_with_linear_programming(event: Event) -> None:
     *premises, conclusion = event.guards

@@ -104,7 +104,7 @@ numbers = st.fractions(-2, 2, max_denominator=3)
 scales = st.sampled_from(["1", "2", "1/2", "4/3"])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(
     st.lists(st.tuples(st.sampled_from(LAWS), numbers, scales), min_size=2, max_size=4),
     st.lists(st.tuples(numbers, st.sampled_from(["<", ">="])), min_size=2, max_size=4),
@@ -172,7 +172,7 @@ small = st.lists(
 ).map(lambda parts: ExponentialPolynomial.of({(n, q): Fraction(c) for n, q, c in parts}))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 @given(small, small.filter(bool), small.filter(bool))
 def test_equal_quotients_are_equal(
     top: ExponentialPolynomial, bottom: ExponentialPolynomial, factor: ExponentialPolynomial
@@ -183,7 +183,7 @@ def test_equal_quotients_are_equal(
     assert reduced.minus(reduced) == constant(0)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 @given(
     st.lists(st.tuples(small, small.filter(bool)), min_size=1, max_size=2),
     st.fractions(0, 2, max_denominator=10**9),

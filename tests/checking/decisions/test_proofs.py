@@ -99,7 +99,7 @@ functions = st.lists(terms, min_size=1, max_size=4).map(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 @given(functions, st.sampled_from(INTERVALS))
 def test_every_proof_of_the_engine_is_confirmed_and_none_of_the_opposite(
     function: ExponentialPolynomial, ends: tuple[Fraction, Fraction | None]
@@ -117,7 +117,7 @@ def test_every_proof_of_the_engine_is_confirmed_and_none_of_the_opposite(
                 holds(-each, proof, *ends)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 @given(functions)
 def test_what_derivatives_at_0_prove_is_true(function: ExponentialPolynomial) -> None:
     if function and grows_from_zero(canonical(function), Limits()):

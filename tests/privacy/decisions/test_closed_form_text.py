@@ -54,7 +54,7 @@ TERMS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(TERMS, TERMS)
 def test_the_text_is_the_function(
     top: dict[tuple[int, Fraction], Fraction], below: dict[tuple[int, Fraction], Fraction]

@@ -53,7 +53,7 @@ def _changes(function: ExponentialPolynomial) -> SignChanges:
     return SignChanges(chart.signs[0] > 0, tuple(z for z in chart.zeros if z.changes_sign))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=36)
 @given(FUNCTIONS)
 def test_exactly_the_sets_between_sign_changes(
     functions: list[tuple[bool, list[int], bool]],

@@ -76,7 +76,7 @@ def test_constants_are_bracketed(text: str, square: Fraction) -> None:
         )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=18)
 @given(
     st.fractions(Fraction(1, 50), 20, max_denominator=50),
     st.sampled_from(
