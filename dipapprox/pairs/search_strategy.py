@@ -117,6 +117,9 @@ def search_blocks(
         search.cover(0, enclosure(least, largest, arrays.outputs, None))
 
 
+_QUICK = 10_000
+"""Most sums for all pairs that take no longer than a look at the likely ones."""
+
 _MOST_IN_TABLE, _MOST_IN_PORTIONS = 20_000_000, 200_000
 """Most pairs that are taken in blocks where exact forms may decide what counters do not."""
 
@@ -155,13 +158,15 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
     arrays = selected.arrays(bulk, bits, search.limits)
     if selected.walk is not None:
         tables = Tables(bulk, search.source, selected.outputs)
-        if isinstance(program.adjacency, Within | Everyone) and in_doubles:
-            look_first(search, program, program.adjacency, tables)
-            if search.violation is not None:
-                return
         in_table = in_doubles and arrays.in_one_table
         # What is covered at once must be countable: the verdict says how many pairs there were.
         plan = None if total is None else selected.plan(in_one_table=in_table)
+        sums = total if plan is None else plan.expansions
+        quick = (in_table or plan is not None) and sums is not None and sums <= _QUICK
+        if isinstance(program.adjacency, Within | Everyone) and in_doubles and not quick:
+            look_first(search, program, program.adjacency, tables)
+            if search.violation is not None:
+                return
         if plan is not None and total is not None:
             affordable = _MOST_IN_TABLE if in_table else _MOST_IN_PORTIONS
             counted = CountedPairs(plan, program.inputs, tables, total, search.limits, progress)
