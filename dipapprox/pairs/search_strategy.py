@@ -117,8 +117,8 @@ def search_blocks(
         search.cover(0, enclosure(least, largest, arrays.outputs, None))
 
 
-_QUICK = 10_000
-"""Most sums for all pairs that take no longer than a look at the likely ones."""
+_QUICK = 1_000
+"""Most pairs of one table that take no longer, all of them, than a look at the likely ones."""
 
 _MOST_IN_TABLE, _MOST_IN_PORTIONS = 20_000_000, 200_000
 """Most pairs that are taken in blocks where exact forms may decide what counters do not."""
@@ -161,8 +161,7 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
         in_table = in_doubles and arrays.in_one_table
         # What is covered at once must be countable: the verdict says how many pairs there were.
         plan = None if total is None else selected.plan(in_one_table=in_table)
-        sums = total if plan is None else plan.expansions
-        quick = (in_table or plan is not None) and sums is not None and sums <= _QUICK
+        quick = in_table and total is not None and total <= _QUICK
         if isinstance(program.adjacency, Within | Everyone) and in_doubles and not quick:
             look_first(search, program, program.adjacency, tables)
             if search.violation is not None:

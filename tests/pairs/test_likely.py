@@ -91,10 +91,8 @@ LEAKS = {
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_violations_come_first(name: str) -> None:
-    # svt5 has 282,416,200 pairs: neither a table of all rows nor counters are in reach. The others
-    # have so many that summing over all of them takes longer than a look.
-    size = {"dipc/svt5": 10, "dipc/svt6": 7}.get(name, 20)
-    program = read(name, *LEAKS[name], N=size)
+    # svt5 has 282,416,200 pairs: neither a table of all rows nor counters are in reach.
+    program = read(name, *LEAKS[name], N=10 if name == "dipc/svt5" else 7)
     verdict = verify(program, Claim(Q(1, 2), Q(0)), AllPairs(), Options())
     assert verdict.answer is Answer.NOT_DP
     assert verdict.pairs < 100
