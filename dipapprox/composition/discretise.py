@@ -130,9 +130,11 @@ def _bend(
         return low
     # What floating point calls nearly whole may be whole.
     meeting = floor((log(first) - log(second)) / float(step.loss(2)) + 0.001) * 2
-    place = min(max(meeting, low), high)
-    is_below = masses[0] >= step.factor(place) * less * masses[1]
-    return place if is_below or place == low else max(place - 2, low)
+    guess = min(max(meeting, low), high)
+    for place in (guess, guess - 2):
+        if place > low and masses[0] >= step.factor(place) * less * masses[1]:
+            return place
+    return low
 
 
 def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:

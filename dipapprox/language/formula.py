@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import Enum
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import SourceError
@@ -95,6 +96,21 @@ _DEEPEST = 100
 
 _FUNCTIONS = [function.value for function in Function]
 _HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, log and exp"
+
+
+def mentions_epsilon(formula: Formula) -> bool:
+    """Whether `eps` occurs in a formula."""
+    match formula:
+        case Number():
+            return False
+        case Name():
+            return True
+        case Negation(operand) | Call(_, operand):
+            return mentions_epsilon(operand)
+        case Operation(left, _, right):
+            return mentions_epsilon(left) or mentions_epsilon(right)
+        case _:
+            assert_never(formula)
 
 
 def parse_formula(text: str, source: str, names: Sequence[str]) -> Formula:

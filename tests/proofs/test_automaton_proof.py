@@ -65,7 +65,7 @@ def test_shipped_automata_keep_what_their_headers_promise(path: Path) -> None:
 
 
 def test_there_are_some() -> None:
-    found = {_PROMISE.search(path.read_text(encoding="utf-8"))["more"] for path in FILES}  # type: ignore[index]
+    found = {_PROMISE.search(path.read_text(encoding="utf-8"))["more"] for path in FILES}  # type: ignore[index]  # all have one
     assert {"(LC)", "(LP)", "(DC)", "(PV)", "least budget 1", "between 3/4 and 7/8"} <= found
 
 
@@ -220,7 +220,7 @@ def test_rounds_beyond_a_budget_are_the_fewest() -> None:
     leaky = AUTOMATA / "svt_without_limit.dipa"
     proof = dipapprox.prove(leaky, budget=100)
     assert proof.analysis.structure is not None and proof.beyond == 101
-    assert proof.to_dict()["witness"]["rounds_beyond_budget"] == 101  # type: ignore[index]
+    assert proof.to_dict()["witness"]["rounds_beyond_budget"] == 101  # type: ignore[index]  # not None
     costs = [cost_of_rounds(proof.automaton, proof.analysis.structure, n) for n in (100, 101)]
     assert costs[0] <= 100 < costs[1]
     far = dipapprox.prove(leaky, budget=10**9)
@@ -229,12 +229,12 @@ def test_rounds_beyond_a_budget_are_the_fewest() -> None:
 
 def test_strangers_are_named() -> None:
     with pytest.raises(UserError, match=r"program must name a \.dipa file, got int"):
-        dipapprox.prove(5)  # type: ignore[arg-type]
+        dipapprox.prove(5)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match=r"there is no file 'nowhere.dipa'"):
         dipapprox.prove("nowhere.dipa")
     with pytest.raises(UserError, match=r"'svt.dpg' is no automaton"):
         dipapprox.prove("svt.dpg")
     with pytest.raises(UserError, match="stops: unknown value 'seen'"):
-        dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]
+        dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match="is neither true nor false"):
         bool(dipapprox.prove(automaton(examples.SVT)))

@@ -21,6 +21,7 @@ from dipapprox.language.formula import (
     Negation,
     Operation,
     Operator,
+    mentions_epsilon,
     parse_formula,
 )
 from dipapprox.numerics.enclosure import Enclosure
@@ -68,10 +69,10 @@ def read_delta(text: str) -> Delta:
     try:
         found = Delta(_quotient(formula, divisors), tuple(divisors), formula)
     except Stuck:
-        if _varies(formula):
+        if mentions_epsilon(formula):
             raise
         found = Delta(None, (), formula)
-    if not _varies(formula):
+    if not mentions_epsilon(formula):
         value = found.enclose(Fraction(1), _BITS)
         if value.lower > 1 or value.upper < 0:
             raise UserError(f"delta must be in [0, 1], got {text[:80]}")
@@ -127,20 +128,6 @@ def _combined(
             return result
         case _:
             assert_never(operator)
-
-
-def _varies(formula: Formula) -> bool:
-    match formula:
-        case Number():
-            return False
-        case Name():
-            return True
-        case Negation(operand) | Call(_, operand):
-            return _varies(operand)
-        case Operation(left, _, right):
-            return _varies(left) or _varies(right)
-        case _:
-            assert_never(formula)
 
 
 def _ball(formula: Formula, eps: arb) -> arb:

@@ -24,6 +24,7 @@ from dipapprox.language.formula import (
     Negation,
     Operation,
     Operator,
+    mentions_epsilon,
     parse_formula,
 )
 from dipapprox.numerics.enclosure import Enclosure
@@ -32,7 +33,6 @@ from dipapprox.privacy.decisions.delta_bounds import (
     LARGEST_POWER,
     OutsideClass,
     enclosing_ratios,
-    mentions_epsilon,
     rounded,
 )
 from dipapprox.source import Diagnostic

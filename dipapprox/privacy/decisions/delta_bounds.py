@@ -15,7 +15,15 @@ from typing import assert_never
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast_expressions import Name, Number
-from dipapprox.language.formula import Call, Formula, Function, Negation, Operation, Operator
+from dipapprox.language.formula import (
+    Call,
+    Formula,
+    Function,
+    Negation,
+    Operation,
+    Operator,
+    mentions_epsilon,
+)
 from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import evaluate
@@ -71,21 +79,6 @@ def rounded(value: Fraction, bits: int, *, up: bool = True) -> Fraction:
     if scale % value.denominator == 0:
         return value
     return Fraction((ceil if up else floor)(value * scale), scale)
-
-
-def mentions_epsilon(formula: Formula) -> bool:
-    """Whether `eps` occurs in a formula."""
-    match formula:
-        case Number():
-            return False
-        case Name():
-            return True
-        case Negation(operand) | Call(_, operand):
-            return mentions_epsilon(operand)
-        case Operation(left, _, right):
-            return mentions_epsilon(left) or mentions_epsilon(right)
-        case _:
-            assert_never(formula)
 
 
 def _enclosed(formula: Formula, bits: int) -> _Enclosed:

@@ -8,9 +8,9 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.delta import Delta
-from dipapprox.privacy.decisions.delta_bounds import mentions_epsilon
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.semantics.state import FinalStates
