@@ -107,7 +107,7 @@ def number_text(number: object) -> str:
         case Fraction():
             return exact_text(number)
         case _:
-            raise NotImplementedError(type(number))
+            raise NotImplementedError(type(number))  # what msgspec expects of its hooks
 
 
 def number_schema(kind: type) -> dict[str, object]:
@@ -124,4 +124,4 @@ def number_schema(kind: type) -> dict[str, object]:
             "pattern": RATIONAL,
             "description": 'an exact rational: "1/2", "3", "-1/4"',
         }
-    raise NotImplementedError(kind)
+    raise NotImplementedError(kind)  # what msgspec expects of its hooks
