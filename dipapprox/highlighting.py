@@ -27,6 +27,9 @@ from dipapprox.language.symbols import (
 DECLARATIONS = ("param", "input", "output", "adjacent")
 WORD_OPERATORS = ("and", "or", "not", "in")
 CONSTANTS = ("true", "false", "bool")
+STREAM_DECLARATIONS = r"\b(?:stream|publishes)\b(?=\s+[\w{(-])"
+STREAM_STATEMENTS = r"\b(?:read(?=\s+[A-Za-z_])|publish(?=\s+[\w(-])|forever(?=\s+do\b))"
+REALS = r"(?<=\bin )real\b"
 NORMS = ("all", *(norm.value for norm in Norm))
 
 _FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, DISCRETISATION)
@@ -51,6 +54,9 @@ class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (r"#[^\n]*", Comment.Single),
             (r"\s+", Text.Whitespace),
             (words(DECLARATIONS, suffix=r"\b"), Keyword.Declaration),
+            (STREAM_DECLARATIONS, Keyword.Declaration),
+            (STREAM_STATEMENTS, Keyword),
+            (REALS, Keyword.Constant),
             (words(WORD_OPERATORS, suffix=r"\b"), Operator.Word),
             (words(CONSTANTS, suffix=r"\b"), Keyword.Constant),
             (words(_CONTROL, suffix=r"\b"), Keyword),
@@ -70,6 +76,9 @@ def textmate_grammar() -> dict[str, object]:
     rules = (
         ("comment.line.number-sign", r"#.*$"),
         ("storage.type", _any_of(DECLARATIONS)),
+        ("storage.type", STREAM_DECLARATIONS),
+        ("keyword.control", STREAM_STATEMENTS),
+        ("constant.language", REALS),
         ("keyword.operator.word", _any_of(WORD_OPERATORS)),
         ("constant.language", _any_of(CONSTANTS)),
         ("keyword.control", _any_of(_CONTROL)),

@@ -47,6 +47,7 @@ __all__ = [
     "Exit",
     "Expression",
     "For",
+    "Forever",
     "If",
     "Index",
     "Input",
@@ -62,9 +63,14 @@ __all__ = [
     "Power",
     "Product",
     "Program",
+    "Publish",
+    "Publishes",
     "Range",
+    "Read",
+    "Reals",
     "Skip",
     "Statement",
+    "Stream",
     "Sum",
     "Target",
     "Truth",
@@ -135,7 +141,31 @@ class Exit:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Statement = Assign | If | For | While | Skip | Exit
+@dataclass(frozen=True, slots=True)
+class Read:
+    """read name: the variable becomes the next value of the stream of that name."""
+
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """publish value: one more thing that everybody sees."""
+
+    value: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Forever:
+    """forever do body end: round after round, until the program exits."""
+
+    body: Block
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Statement = Assign | If | For | While | Skip | Exit | Read | Publish | Forever
 Block = tuple[Statement, ...]
 
 # --- declarations -------------------------------------------------------------------------------
@@ -169,11 +199,23 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Reals:
+    """real, or real first..last: all real numbers, or those between two bounds."""
+
+    bounds: Range | None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Element = Expression | Range | Reals
+"""An element of a domain; `Reals` is the only one of its domain."""
+
+
+@dataclass(frozen=True, slots=True)
 class Input:
     """input names in { domain }; the elements of the domain are values and ranges."""
 
     variables: tuple[Declared, ...]
-    domain: tuple[Expression | Range, ...]
+    domain: tuple[Element, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -182,7 +224,24 @@ class Output:
     """output names in { domain }."""
 
     variables: tuple[Declared, ...]
-    domain: tuple[Expression | Range, ...]
+    domain: tuple[Element, ...]
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """stream name in { domain }: inputs without end, read one after the other."""
+
+    name: str
+    domain: tuple[Element, ...]
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Publishes:
+    """publishes { domain }: what a program with a stream may publish besides real numbers."""
+
+    domain: tuple[Element, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -212,7 +271,7 @@ class AdjacentPairs:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Declaration = Parameter | Input | Output | AdjacentRule | AdjacentPairs
+Declaration = Parameter | Input | Output | Stream | Publishes | AdjacentRule | AdjacentPairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dipapprox.language.core import Norm
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
+from dipapprox.language.stream_checker import StreamChecker
 from dipapprox.language.symbols import EPSILON, Kind, Role, Symbol, collect_symbols
 from dipapprox.language.traversal import computed_in
 from dipapprox.source import Span
@@ -26,6 +27,7 @@ def check(program: ast.Program) -> dict[str, Symbol]:
     """
     checker = _Checker(program)
     checker.check_declarations(program)
+    checker.streams.check(program)
     checker.check_block(program.body)
     checker.diagnosis.finish()
     return checker.symbols
@@ -37,6 +39,7 @@ class _Checker:
         self.symbols = collect_symbols(program, self.diagnosis)
         infer_kinds(program, self.symbols)
         self.expressions = ExpressionChecker(self.symbols, self.diagnosis)
+        self.streams = StreamChecker(self.symbols, self.expressions, self.diagnosis)
 
     def _error(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
         self.diagnosis.report(kind, message, span, hint)
@@ -58,6 +61,10 @@ class _Checker:
                             self.expressions.number(variable.size, static=True)
                     for element in declaration.domain:
                         self._element(element)
+                case ast.Stream(domain=domain) | ast.Publishes(domain=domain):
+                    outputs = True
+                    for element in domain:
+                        self._element(element)
                 case ast.AdjacentRule() | ast.AdjacentPairs():
                     if adjacency is not None:
                         self._error(
@@ -75,8 +82,11 @@ class _Checker:
                 "declare what the mechanism publishes, e.g. 'output out in {0, 1}'",
             )  # fmt: skip
 
-    def _element(self, element: ast.Expression | ast.Range) -> None:
-        if isinstance(element, ast.Range):
+    def _element(self, element: ast.Element) -> None:
+        if isinstance(element, ast.Reals):
+            if element.bounds is not None:
+                self._element(element.bounds)
+        elif isinstance(element, ast.Range):
             self.expressions.number(element.first, static=True)
             self.expressions.number(element.last, static=True)
         elif isinstance(element, ast.Name):
@@ -123,6 +133,10 @@ class _Checker:
                     self._loop(statement)
                 case ast.While():
                     self._while(statement)
+                case ast.Forever(body):
+                    self.check_block(body)
+                case ast.Read() | ast.Publish():
+                    self.streams.statement(statement)
                 case ast.Skip() | ast.Exit():
                     pass
                 case _:

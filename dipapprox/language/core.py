@@ -37,6 +37,8 @@ from dipapprox.language.core_expressions import (
 from dipapprox.source import Span
 
 __all__ = [
+    "NEXT",
+    "PUBLISHED",
     "Adjacency",
     "All",
     "Any",
@@ -62,6 +64,7 @@ __all__ = [
     "Product",
     "Program",
     "Relation",
+    "Rounds",
     "Statement",
     "Sum",
     "Value",
@@ -218,6 +221,37 @@ class Cell:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
+NEXT = "next "
+"""Before the name of a stream: the cell that holds its next value whenever it is read."""
+
+PUBLISHED = "published "
+"""The cell whose values are published, whenever one is assigned. No name has a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What a program does after its body, for ever or any number of times.
+
+    `read q` is the assignment q <- next q, `publish x` assigns x to PUBLISHED, or is a draw of it.
+
+    Attributes:
+        body: Of one round.
+        symbols: What may be published besides numbers of noise.
+        before: Output cells that are published before the first round, in this order.
+        each: Output cells that are published in every round, in this order.
+        padding: What the cells of a round are after the program has ended; None if it is seen when
+            the program ends.
+        parameter: The parameter that says how many rounds there are; None for streams.
+    """
+
+    body: Block
+    symbols: tuple[Value, ...]
+    before: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
+    padding: tuple[Value, ...] | None = None
+    parameter: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A closed core program.
@@ -226,6 +260,7 @@ class Program:
         parameters: The exact values it was elaborated with.
         declared: The domains that the text declares of inputs that were given wider ones.
         discretises: Whether it uses `disc`, which in the core is like any other branch.
+        rounds: What follows the body, round after round; None for an ordinary program.
     """
 
     name: str
@@ -236,3 +271,4 @@ class Program:
     adjacency: Adjacency
     declared: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, hash=False)
     discretises: bool = False
+    rounds: Rounds | None = None

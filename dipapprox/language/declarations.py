@@ -20,7 +20,7 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
-from dipapprox.language.domains import Domain, Widening
+from dipapprox.language.domains import AllReals, Domain, Widening, domain_text, has_names
 from dipapprox.source import Span
 
 MOST_CELLS = 100_000
@@ -52,6 +52,7 @@ class Declarations:
 
     Attributes:
         declared: The declared domains of inputs that have wider ones.
+        published: What a program with a stream may publish besides numbers of noise.
     """
 
     parameters: Mapping[str, Fraction]
@@ -59,6 +60,7 @@ class Declarations:
     outputs: tuple[Variable, ...]
     adjacency: Adjacency
     declared: Mapping[str, Domain]
+    published: Domain = ()
 
 
 def elaborate_declarations(
@@ -80,8 +82,21 @@ def elaborate_declarations(
     diagnosis.finish()  # sizes and domains built on wrong parameters would be wrong, too
     inputs: list[Variable] = []
     outputs: list[Variable] = []
+    published: Domain = ()
     room = MOST_CELLS
     for declaration in program.declarations:
+        try:
+            match declaration:
+                case ast.Stream(name):
+                    domain = _domain(declaration, parameters)
+                    inputs.append(Variable(name, None, domain, span=declaration.span))
+                case ast.Publishes():
+                    domain = _domain(declaration, parameters)
+                    published = () if isinstance(domain, AllReals) else domain
+                case _:
+                    pass
+        except Wrong as wrong:
+            wrong.report(diagnosis)
         if not isinstance(declaration, ast.Input | ast.Output):
             continue
         known = inputs if isinstance(declaration, ast.Input) else outputs
@@ -118,7 +133,7 @@ def elaborate_declarations(
         raise UserError(
             "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
         )
-    return Declarations(parameters, tuple(inputs), tuple(outputs), adjacency, narrower)
+    return Declarations(parameters, tuple(inputs), tuple(outputs), adjacency, narrower, published)
 
 
 def _widened(
@@ -176,10 +191,13 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
 
 
 def _domain(
-    declaration: ast.Input | ast.Output, parameters: Mapping[str, Fraction]
-) -> tuple[Value, ...]:
+    declaration: ast.Input | ast.Output | ast.Stream | ast.Publishes,
+    parameters: Mapping[str, Fraction],
+) -> Domain:
     values: dict[Value, None] = {}
     for element in declaration.domain:
+        if isinstance(element, ast.Reals):
+            return _reals(element, parameters)
         if not isinstance(element, ast.Range):
             values[evaluate_value(element, parameters)] = None
             continue
@@ -196,6 +214,19 @@ def _domain(
     if len(values) > LARGEST_DOMAIN:
         raise _too_large(declaration.span)
     return tuple(values)
+
+
+def _reals(node: ast.Reals, parameters: Mapping[str, Fraction]) -> AllReals:
+    if node.bounds is None:
+        return AllReals()
+    first = evaluate(node.bounds.first, parameters)
+    last = evaluate(node.bounds.last, parameters)
+    if last <= first:
+        raise Wrong(
+            "value error", f"there is nothing between {first} and {last}", node.bounds.span,
+            "write the smaller end first",
+        )  # fmt: skip
+    return AllReals((first, last))
 
 
 def _too_large(span: Span | None) -> Wrong:
@@ -224,7 +255,7 @@ def _rule(
         )
     if norm is not Norm.L0:
         for cell in cells:
-            if any(isinstance(value, str) for value in cell.domain):
+            if has_names(cell.domain):
                 raise Wrong(
                     "type error",
                     f"'{norm.value}' needs numbers, but '{cell.variable}' has named values",
@@ -249,6 +280,11 @@ def _pair(
         for node, cell in zip(row, cells, strict=False):
             value = evaluate_value(node, parameters)
             values.append(value)
+            if isinstance(cell.domain, AllReals):
+                raise Wrong(
+                    "type error", f"pairs of inputs are listed, but '{cell.name}' is any real",
+                    pair.span, "write 'adjacent linf 1'",
+                )  # fmt: skip
             if value not in cell.domain:
                 diagnosis.report(
                     "value error",
@@ -262,5 +298,7 @@ def _pair(
 
 def describe_domain(domain: tuple[Value, ...]) -> str:
     """List the values of a domain, shortened."""
+    if isinstance(domain, AllReals):
+        return domain_text(domain)
     shown = ", ".join(str(value) for value in domain[:12])
     return shown + (", …" if len(domain) > 12 else "")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any, NoReturn
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
@@ -12,6 +13,64 @@ from dipapprox.language.diagnosis import did_you_mean
 
 Domain = tuple[Value, ...]
 """The values of an input, each once."""
+
+
+class AllReals(tuple[Value, ...]):
+    """The domain of an input that may be any real number, perhaps between two bounds.
+
+    It lists nothing: to ask it for its values is an error of the user, who wants an answer that
+    there is for finite domains only.
+
+    Attributes:
+        bounds: The least and the greatest number; None if there are none.
+    """
+
+    bounds: tuple[Fraction, Fraction] | None
+
+    def __new__(cls, bounds: tuple[Fraction, Fraction] | None = None) -> AllReals:
+        made = super().__new__(cls)
+        made.bounds = bounds
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.bounds == self.bounds
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.bounds))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.bounds or ''})"
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise UserError(
+            "an input may be any real number, but this needs a finite domain",
+            "'dipapprox prove' answers for all real inputs",
+        )
+
+    def __len__(self) -> int:
+        self._refuse()
+
+    def __iter__(self) -> Iterator[Value]:
+        self._refuse()
+
+    def __contains__(self, value: object) -> bool:
+        self._refuse()
+
+    def __getitem__(self, key: Any) -> Any:
+        self._refuse()
+
+
+class AllIntegers(AllReals):
+    """The domain of an input that may be any integer, perhaps between two bounds."""
+
+
+def has_names(domain: Domain) -> bool:
+    """Whether some values of a domain are names."""
+    return not isinstance(domain, AllReals) and any(isinstance(value, str) for value in domain)
+
 
 _SHORTEST_RANGE = 4
 """Fewer values are written one by one."""
@@ -24,6 +83,8 @@ def domain_text(domain: Domain, most: int | None = None) -> str:
         domain: In its own order.
         most: Values that are written one by one before the rest is only counted; None: all.
     """
+    if isinstance(domain, AllReals):
+        return "real" + ("" if domain.bounds is None else " {}..{}".format(*domain.bounds))
     first, last = domain[0], domain[-1]
     if (
         len(domain) >= _SHORTEST_RANGE
@@ -63,7 +124,7 @@ class Widening:
                     f"cannot widen '{name}': the program has no such input",
                     did_you_mean(name, tuple(declared), known),
                 )
-        numeric = {name: domain for name, domain in declared.items() if not _names(domain)}
+        numeric = {name: domain for name, domain in declared.items() if not has_names(domain)}
         if self.everywhere is not None and not numeric:
             raise UserError("cannot widen: the program has no inputs with numbers")
         chosen = dict(self.named)
@@ -74,6 +135,8 @@ class Widening:
                 raise UserError(
                     f"cannot widen '{name}': its values are names", "only numbers can be widened"
                 )
+            if isinstance(declared[name], AllReals):
+                raise UserError(f"cannot widen '{name}': it may be any real number already")
             kept = set(domain)
             lost = [value for value in declared[name] if value not in kept]
             if lost:
@@ -88,7 +151,3 @@ class Widening:
 
 
 AS_DECLARED = Widening()
-
-
-def _names(domain: Domain) -> bool:
-    return any(isinstance(value, str) for value in domain)

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import replace
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
 from dipapprox.language.diagnosis import Diagnosis
-from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
@@ -60,6 +61,7 @@ def elaborate(
         adjacency=declarations.adjacency,
         declared=declarations.declared,
         discretises=unrolling.calls.discretises,
+        rounds=unrolling.rounds,
     )
 
 
@@ -84,6 +86,7 @@ class _Unrolling:
         )
         self.calls = Calls(self.expressions, self.emitter)
         self.dry = dry
+        self.rounds: core.Rounds | None = None
         self.largest: dict[str, int] = {}
 
     def run(self, block: ast.Block) -> core.Block:
@@ -98,7 +101,9 @@ class _Unrolling:
             [cell for variable in variables for cell in variable.cells()]
             for variables in (self.declarations.inputs, self.declarations.outputs)
         )
-        check_whole_numbers(tuple(self.emitter.block), inputs, outputs, self.diagnosis)
+        rounds = () if self.rounds is None else self.rounds.body
+        whole = (*self.emitter.block, *rounds)
+        check_whole_numbers(whole, list(map(_integer, inputs)), outputs, self.diagnosis)
         self.diagnosis.finish()
         return tuple(self.emitter.block)
 
@@ -128,6 +133,14 @@ class _Unrolling:
                 self._loop(statement)
             case ast.While():
                 self._while(statement)
+            case ast.Forever():
+                self._forever(statement)
+            case ast.Read(name):
+                following = core.Variable(core.NEXT + name, span=statement.span)
+                place = core.Variable(name, span=statement.span)
+                self.emitter.emit(core.Assign(place, following, span=statement.span))
+            case ast.Publish():
+                self._publish(statement)
             case ast.Skip():
                 pass
             case ast.Exit():
@@ -143,6 +156,26 @@ class _Unrolling:
             self.constants[loop.variable] = Fraction(i)
             self._statements(loop.body)
         self.constants.pop(loop.variable, None)
+
+    def _forever(self, loop: ast.Forever) -> None:
+        with self.emitter.inner() as body:
+            self._statements(loop.body)
+        self.rounds = core.Rounds(tuple(body), self.declarations.published)
+
+    def _publish(self, statement: ast.Publish) -> None:
+        value = statement.value
+        published = core.Variable(core.PUBLISHED, span=statement.span)
+        if self.expressions.is_boolean(value) and not isinstance(value, ast.Name | ast.Index):
+
+            def publish(truth: bool) -> None:
+                constant = truth_value(truth, True, value)
+                self.emitter.emit(core.Assign(published, constant, span=value.span))
+
+            self.calls.decide(value, publish)
+        elif isinstance(value, ast.Computed):
+            self.calls.compute(value, published, None)
+        else:
+            self._store(published, None, value)
 
     def _while(self, loop: ast.While) -> None:
         condition = self.expressions.condition(loop.condition)
@@ -220,6 +253,13 @@ class _Unrolling:
             index = int(place.name[len(target.name) + 1 : -1])
             self.largest[target.name] = max(index, self.largest.get(target.name, 0))
         return place
+
+
+def _integer(cell: core.Cell) -> core.Cell:
+    """Beside integer noise, inputs that may be any number are integers."""
+    if not isinstance(cell.domain, AllReals):
+        return cell
+    return replace(cell, domain=(Fraction(0), Fraction(1)))
 
 
 def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) -> bool:

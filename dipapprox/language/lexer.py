@@ -43,6 +43,9 @@ KEYWORDS = frozenset(
     ]
 )
 
+STREAM_WORDS = frozenset(["stream", "publishes", "read", "forever", "publish", "real"])
+"""Keywords where they begin a statement of a stream, or a domain; names everywhere else."""
+
 _FOREIGN = {
     "==": ("EQ", "="),
     "<>": ("NE", "!="),
@@ -75,7 +78,7 @@ class _Rules:
         "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
         "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
         "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN",
-        *sorted(word.upper() for word in KEYWORDS),
+        *sorted(word.upper() for word in KEYWORDS | STREAM_WORDS),
     )  # fmt: skip
 
     t_ignore = " \t\r\f"

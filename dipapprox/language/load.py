@@ -9,7 +9,7 @@ from pathlib import Path
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.dip import parse_dip
-from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 
@@ -28,11 +28,31 @@ def load(
     """Read, check and elaborate a program file; its stem becomes the program's name.
 
     Raises:
-        UserError: If the file cannot be read, a parameter does not exist, or `widening` does not
-            suit the inputs.
+        UserError: If the file cannot be read, a parameter does not exist, `widening` does not suit
+            the inputs, or the program has no finite domains.
         SourceError: If the program is wrong.
     """
-    return elaborate(read_program(path), parameters, path.stem, widening)
+    return finite(elaborate(read_program(path), parameters, path.stem, widening))
+
+
+def finite(program: core.Program) -> core.Program:
+    """Return a program with finite domains; only `prove` can do with others.
+
+    Raises:
+        UserError: If it has rounds without end, or an input that may be any real number.
+    """
+    if program.rounds is not None:
+        raise UserError(
+            f"'{program.name}' goes on for ever: 'dipapprox prove' answers for all its rounds",
+            "for some rounds and finitely many values: --rounds 3 --values -1..1",
+        )
+    for cell in program.inputs:
+        if isinstance(cell.domain, AllReals):
+            raise UserError(
+                f"the input '{cell.name}' may be any real number: ask 'dipapprox prove'",
+                f"for finitely many values, declare them: 'input {cell.variable} in -1..1'",
+            )
+    return program
 
 
 def read_program(path: Path) -> ast.Program:

@@ -1,4 +1,4 @@
-"""Text to surface tree: an LALR(1) parser of the two grammar modules' rules."""
+"""Text to surface tree: an LALR(1) parser of the grammar modules' rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from copy import copy
 from functools import cache
 from typing import Any
 
-from dipapprox.language import ast, expression_grammar, statement_grammar
+from dipapprox.language import ast, expression_grammar, statement_grammar, stream_grammar
 from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
 from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import TOKENS
@@ -69,7 +69,7 @@ GRAMMAR = Grammar(
     precedence=expression_grammar.precedence,
     rules={
         name: rule
-        for module in (expression_grammar, statement_grammar)
+        for module in (expression_grammar, statement_grammar, stream_grammar)
         for name, rule in vars(module).items()
         if name.startswith("p_")
     },

@@ -18,7 +18,7 @@ def p_program(p: Any) -> None:
     """program : block"""
     items = p[1]
     count = next((i for i, x in enumerate(items) if not isinstance(x, ast.Declaration)), len(items))
-    p[0] = ast.Program(tuple(items[:count]), _statements(p, items[count:]), span=p.lexer.span(p))
+    p[0] = ast.Program(tuple(items[:count]), statements(p, items[count:]), span=p.lexer.span(p))
 
 
 def p_block(p: Any) -> None:
@@ -44,7 +44,8 @@ def p_empty(p: Any) -> None:
     """empty :"""
 
 
-def _statements(p: Any, items: list[Any]) -> ast.Block:
+def statements(p: Any, items: list[Any]) -> ast.Block:
+    """Return the statements of a block; report declarations among them."""
     for item in items:
         if isinstance(item, ast.Declaration):
             p.lexer.problems.report(
@@ -175,8 +176,8 @@ def p_targets(p: Any) -> None:
 
 def p_if(p: Any) -> None:
     """statement : IF expression then block elifs otherwise END"""
-    first = ast.Branch(finish(p[2]), _statements(p, p[4]), span=p.lexer.span(p, 2))
-    p[0] = ast.If((first, *p[5]), _statements(p, p[6]), span=p.lexer.span(p, 1))
+    first = ast.Branch(finish(p[2]), statements(p, p[4]), span=p.lexer.span(p, 2))
+    p[0] = ast.If((first, *p[5]), statements(p, p[6]), span=p.lexer.span(p, 1))
 
 
 def p_elifs(p: Any) -> None:
@@ -184,7 +185,7 @@ def p_elifs(p: Any) -> None:
     | empty"""
     p[0] = p[1] or []
     if len(p) == 6:
-        branch = ast.Branch(finish(p[3]), _statements(p, p[5]), span=p.lexer.span(p, 3))
+        branch = ast.Branch(finish(p[3]), statements(p, p[5]), span=p.lexer.span(p, 3))
         p[0].append(branch)
 
 
@@ -196,14 +197,14 @@ def p_otherwise(p: Any) -> None:
 
 def p_for(p: Any) -> None:
     """statement : FOR NAME IN expression RANGE expression do block END"""
-    body = _statements(p, p[8])
+    body = statements(p, p[8])
     header = Span(p.lexer.source, p.lexpos(1), p.lexspan(6)[1])
     p[0] = ast.For(p[2], finish(p[4]), finish(p[6]), body, span=header)
 
 
 def p_while(p: Any) -> None:
     """statement : WHILE expression do block END"""
-    body = _statements(p, p[4])
+    body = statements(p, p[4])
     header = Span(p.lexer.source, p.lexpos(1), p.lexspan(2)[1])
     p[0] = ast.While(finish(p[2]), body, span=header)
 

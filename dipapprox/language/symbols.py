@@ -87,6 +87,9 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
             case ast.Parameter(name):
                 _declare(symbols, Symbol(name, Role.PARAMETER, False, declaration.span), diagnosis)
                 symbols[name].kind |= Kind.NUMBER
+            case ast.Stream(name):
+                symbol = Symbol(name, Role.INPUT, False, declaration.span)
+                _declare(symbols, symbol, diagnosis)
             case ast.Input(variables) | ast.Output(variables):
                 role = Role.INPUT if isinstance(declaration, ast.Input) else Role.OUTPUT
                 for v in variables:
@@ -136,7 +139,7 @@ def _collect_domains(
 ) -> None:
     """Add the named values; set the kinds of inputs and outputs from their domains."""
     for declaration in program.declarations:
-        if not isinstance(declaration, ast.Input | ast.Output):
+        if not isinstance(declaration, ast.Input | ast.Output | ast.Stream | ast.Publishes):
             continue
         kind = Kind.NOTHING
         for element in declaration.domain:
@@ -161,9 +164,16 @@ def _collect_domains(
                 declaration.span,
                 "write 'bool', or use named values of your own",
             )
-        for variable in declaration.variables:
-            if variable.name in symbols:
-                symbols[variable.name].kind |= kind
+        match declaration:
+            case ast.Stream(name):
+                names = [name]
+            case ast.Publishes():
+                names = []
+            case _:
+                names = [variable.name for variable in declaration.variables]
+        for name in names:
+            if name in symbols:
+                symbols[name].kind |= kind
 
 
 def _targets(block: ast.Block) -> Iterator[ast.Target]:

@@ -116,10 +116,10 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
     return ""
 
 
-_HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE"])
-_DECLARING = frozenset(["PARAM", "INPUT", "OUTPUT", "ADJACENT"])
+_HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE", "FOREVER"])
+_DECLARING = frozenset(["PARAM", "INPUT", "OUTPUT", "ADJACENT", "STREAM", "PUBLISHES"])
 _BEFORE = frozenset(["SEP", "THEN", "DO", "ELSE", "END"])
-_AFTER = frozenset(["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR", "WHILE"])
+_AFTER = frozenset(["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR", "WHILE", "FOREVER"])
 
 
 def without_error(tokens: list[Any], position: int) -> list[Any]:
@@ -160,7 +160,7 @@ def without_error(tokens: list[Any], position: int) -> list[Any]:
             start -= 1
     elif start > 0 and tokens[start - 1].type == "END":
         harmless = []  # the separator before it is missing, too
-    elif end < len(tokens) and tokens[end].type in ("IF", "FOR", "WHILE"):
+    elif end < len(tokens) and tokens[end].type in ("IF", "FOR", "WHILE", "FOREVER"):
         harmless = [_like(first, "SKIP"), _like(first, "SEP")]
     else:
         harmless = [_like(first, "SKIP")]

@@ -12,6 +12,7 @@ from typing import Any
 
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.lexer import make_lexer
+from dipapprox.language.stream_words import mark_words
 from dipapprox.source import SourceFile, Span
 
 MOST_TOKENS = 100_000
@@ -22,12 +23,26 @@ DEEPEST_BRACKETS = 32
 MOST_PREFIXES = 32
 
 _ENDERS = frozenset(
-    ["NUMBER", "NAME", "RPAREN", "RBRACK", "RBRACE", "END", "SKIP", "EXIT", "TRUE", "FALSE", "BOOL"]
+    [
+        "NUMBER",
+        "NAME",
+        "RPAREN",
+        "RBRACK",
+        "RBRACE",
+        "END",
+        "SKIP",
+        "EXIT",
+        "TRUE",
+        "FALSE",
+        "BOOL",
+        "REAL",
+    ]
 )  # a token after which a statement can be complete
-_LOOPS = frozenset(["FOR", "WHILE"])
+_LOOPS = frozenset(["FOR", "WHILE", "FOREVER"])
 _STARTERS = frozenset(
-    ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT"]
-)
+    ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT", "STREAM",
+     "PUBLISHES", "READ", "PUBLISH"]
+)  # fmt: skip
 _STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
 _WORDS = frozenset(["IF", *_LOOPS, "CHOOSE", "BOOL", "TRUE", "FALSE"])
 _CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
@@ -110,10 +125,8 @@ class _Structure:
 
     def read(self) -> list[Any]:
         """Return the tokens; what is wrong with the structure goes to `problems`."""
-        lexer = make_lexer(self.source, self.problems)
         separator: Any = None
-        while (token := lexer.token()) is not None:
-            token.endlexpos = lexer.lexpos
+        for token in self._raw():
             if token.type in ("SEP", "NEWLINE"):
                 # A written ';' wins over the line breaks round it.
                 if separator is None or token.type == "SEP":
@@ -130,6 +143,16 @@ class _Structure:
             if opener.type != "ELIF":
                 self._report(opener, f"'{opener.value}' is never closed", self._end_hint())
         return self.out
+
+    def _raw(self) -> list[Any]:
+        """Return the tokens as they are spelled."""
+        lexer = make_lexer(self.source, self.problems)
+        tokens = []
+        while (token := lexer.token()) is not None:
+            token.endlexpos = lexer.lexpos
+            tokens.append(token)
+        mark_words(tokens)
+        return tokens
 
     def _end_hint(self) -> str:
         chained = any(

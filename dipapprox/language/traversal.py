@@ -21,7 +21,7 @@ def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
             case ast.If(branches, otherwise):
                 stack.append(iter(otherwise))
                 stack.extend(iter(branch.body) for branch in reversed(branches))
-            case ast.For() | ast.While():
+            case ast.For() | ast.While() | ast.Forever():
                 stack.append(iter(statement.body))
             case _:
                 pass

@@ -12,10 +12,11 @@ from __future__ import annotations
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
+from dipapprox.language.domains import AllIntegers, AllReals, has_names
 from dipapprox.limits import Limits
 from dipapprox.semantics.cells import cells_of, compared, read, statements_in, tainted, used
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import AllIntegers, AllReals, ValueOfAny
+from dipapprox.semantics.inputs import ValueOfAny
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Span
 
@@ -47,7 +48,7 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
         LimitReached: If a budget runs out.
     """
     for cell in program.inputs:
-        if any(isinstance(value, str) for value in cell.domain):
+        if has_names(cell.domain):
             raise NotReal(f"the input '{cell.name}' has named values", cell.span)
     domain = AllIntegers() if integers else AllReals()
     inputs = tuple(replace(cell, domain=domain) for cell in program.inputs)

@@ -22,7 +22,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import DPG
+from dipapprox.language.load import DPG, finite
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.values import exact_rational
 from dipapprox.language.widening import Wider, widening_of
@@ -398,7 +398,7 @@ def _known(program: object) -> Program:
     if not isinstance(program, Program):
         hint = "dipapprox.parse(text) reads one"
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
-    return program
+    return finite(program)
 
 
 def _known_automaton(program: object) -> NamedAutomaton:

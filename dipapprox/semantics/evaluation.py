@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.language import core
+from dipapprox.language.domains import AllReals
 from dipapprox.semantics.configuration import State, StoredValue
-from dipapprox.semantics.inputs import AllReals
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Span
 

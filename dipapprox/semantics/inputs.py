@@ -22,6 +22,7 @@ from math import prod
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell, Value
+from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import InputCondition
 
@@ -36,18 +37,6 @@ class ValueOfAny(Exception):
     def __init__(self, cell: str) -> None:
         super().__init__(cell)
         self.cell = cell
-
-
-class AllReals(tuple[Value, ...]):
-    """The domain of an input that may be any real number. It lists nothing."""
-
-    __slots__ = ()
-
-
-class AllIntegers(AllReals):
-    """The domain of an input that may be any integer."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

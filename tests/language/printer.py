@@ -33,6 +33,10 @@ def _declaration(node: ast.Declaration) -> str:
             return f"input {_variables(variables)} in {_domain(domain)}"
         case ast.Output(variables, domain):
             return f"output {_variables(variables)} in {_domain(domain)}"
+        case ast.Stream(name, domain):
+            return f"stream {name} in {_domain(domain)}"
+        case ast.Publishes(domain):
+            return f"publishes {_domain(domain)}"
         case ast.AdjacentRule(rule, radius):
             return f"adjacent {rule}" + ("" if radius is None else f" {print_expression(radius)}")
         case ast.AdjacentPairs(pairs):
@@ -48,16 +52,20 @@ def _variables(variables: tuple[ast.Declared, ...]) -> str:
     )
 
 
-def _domain(domain: tuple[ast.Expression | ast.Range, ...]) -> str:
+def _domain(domain: tuple[ast.Element, ...]) -> str:
+    if isinstance(domain[0], ast.Reals):
+        bounds = domain[0].bounds
+        return "real" if bounds is None else f"real {_element(bounds)}"
     if domain == (ast.Truth(False), ast.Truth(True)):
         return "bool"
-    elements = (
-        f"{print_expression(e.first)}..{print_expression(e.last)}"
-        if isinstance(e, ast.Range)
-        else print_expression(e)
-        for e in domain
-    )
-    return "{" + ", ".join(elements) + "}"
+    return "{" + ", ".join(map(_element, domain)) + "}"
+
+
+def _element(element: ast.Element) -> str:
+    assert not isinstance(element, ast.Reals)
+    if isinstance(element, ast.Range):
+        return f"{print_expression(element.first)}..{print_expression(element.last)}"
+    return print_expression(element)
 
 
 def _row(row: tuple[ast.Expression, ...]) -> str:
@@ -95,6 +103,14 @@ def _statement(node: ast.Statement, indent: str, lines: list[str]) -> None:
             lines.append(f"{indent}while {print_expression(condition)} do")
             _block(body, indent + _INDENT, lines)
             lines.append(f"{indent}end")
+        case ast.Forever(body):
+            lines.append(f"{indent}forever do")
+            _block(body, indent + _INDENT, lines)
+            lines.append(f"{indent}end")
+        case ast.Read(name):
+            lines.append(f"{indent}read {name}")
+        case ast.Publish(value):
+            lines.append(f"{indent}publish {print_expression(value)}")
         case ast.Skip():
             lines.append(f"{indent}skip")
         case ast.Exit():

@@ -7,12 +7,12 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dipapprox.language import ast
-from dipapprox.language.lexer import KEYWORDS
+from dipapprox.language.lexer import KEYWORDS, STREAM_WORDS
 
 names = st.one_of(
     st.sampled_from(["q", "out", "r", "max", "argmax", "Gauss", "eps", "all", "top", "N"]),
     st.from_regex(r"[A-Za-z_][A-Za-z_0-9]{0,8}", fullmatch=True).filter(
-        lambda name: name not in KEYWORDS
+        lambda name: name not in KEYWORDS | STREAM_WORDS
     ),
 )
 
@@ -65,6 +65,8 @@ _simple = st.one_of(
     st.builds(ast.Assign, st.lists(targets, min_size=1, max_size=3).map(tuple), expressions),
     st.builds(ast.Skip),
     st.builds(ast.Exit),
+    st.builds(ast.Read, names),
+    st.builds(ast.Publish, expressions),
 )
 
 
@@ -84,6 +86,7 @@ statements: st.SearchStrategy[ast.Statement] = st.recursive(
         ),
         st.builds(ast.For, names, expressions, expressions, _blocks(inner)),
         st.builds(ast.While, expressions, _blocks(inner)),
+        st.builds(ast.Forever, _blocks(inner)),
     ),
     max_leaves=6,
 )
@@ -92,6 +95,7 @@ _ranges = st.builds(ast.Range, expressions, expressions)
 _domains = st.one_of(
     st.just((ast.Truth(False), ast.Truth(True))),
     st.lists(st.one_of(expressions, _ranges), min_size=1, max_size=3).map(tuple),
+    st.tuples(st.builds(ast.Reals, st.one_of(st.none(), _ranges))),
 )
 _declared = st.lists(
     st.builds(ast.Declared, names, st.one_of(st.none(), expressions)), min_size=1, max_size=2
@@ -102,6 +106,8 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.Parameter, names, st.one_of(st.none(), expressions)),
     st.builds(ast.Input, _declared, _domains),
     st.builds(ast.Output, _declared, _domains),
+    st.builds(ast.Stream, names, _domains),
+    st.builds(ast.Publishes, _domains),
     st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
     st.builds(
         ast.AdjacentPairs,

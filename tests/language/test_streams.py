@@ -1,0 +1,96 @@
+"""Streams in programs: words in their places, clear errors, core programs with rounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language import ast, core
+from dipapprox.language.domains import AllReals
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import finite
+from dipapprox.language.parser import parse
+
+SPARSE = """
+stream q in real
+publishes {bot, top}
+adjacent linf 1
+rT <- Lap(0, 4 / eps)
+forever do
+    read q
+    r <- Lap(q, 2 / eps)
+    if r >= rT then publish top; exit end
+    publish bot
+end
+"""
+
+
+def program(text: str) -> core.Program:
+    return elaborate(parse(text), {}, "program")
+
+
+def test_a_stream_becomes_a_program_with_rounds() -> None:
+    found = program(SPARSE)
+    (cell,) = found.inputs
+    assert (cell.name, cell.domain) == ("q", AllReals())
+    assert found.rounds is not None
+    assert found.rounds.symbols == ("bot", "top")
+    first, *_ = found.rounds.body
+    assert first == core.Assign(core.Variable("q"), core.Variable("next q"))
+    assert len(found.body) == 1
+
+
+def test_words_of_streams_are_names_elsewhere() -> None:
+    text = """
+param real = 3
+input  stream[real] in {0, 1}
+output out[real] in {read, publish, forever}
+adjacent linf 1
+publish <- stream[1]; read, forever2 <- 2
+for i in 1..real do
+    out[i] <- read2
+end
+""".replace("read2", "publish")
+    tree = parse(text)
+    assert not any(isinstance(each, ast.Publish | ast.Read) for each in tree.body)
+    assert isinstance(tree.declarations[0], ast.Parameter)
+
+
+def test_reals_list_nothing() -> None:
+    domain = AllReals()
+    for look in (len, list, iter, lambda d: 0 in d, lambda d: d[0], bool):
+        with pytest.raises(UserError, match="any real number"):
+            look(domain)
+    assert domain == AllReals() != AllReals((Fraction(0), Fraction(1)))
+
+
+@pytest.mark.parametrize("text", [SPARSE, "input q in real 0..1\noutput o in {0}\no <- 0\n"])
+def test_other_commands_name_the_one_to_use(text: str) -> None:
+    with pytest.raises(UserError, match="dipapprox prove"):
+        finite(program(text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("read q", "read p", "'p' is no stream"),
+        ("stream q in real", "stream q in {0, 1}", "a stream is one of real numbers"),
+        ("stream q in real", "input q in {0, 1}", "'q' is no stream"),
+        ("publish bot", "publish q", "the input 'q' is published without noise"),
+        ("publish bot", "publish r + rT", "a sum of random numbers is published"),
+        ("publish bot\n", "forever do skip end\n", "'forever' stands in no other block"),
+        ("publishes {bot, top}", "output out in {bot, top}", "a program with a stream has no"),
+        ("real", "real 1..0", "there is nothing between 1 and 0"),
+    ],
+)
+def test_mistakes(old: str, new: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        program(SPARSE.replace(old, new))
+    assert message in str(caught.value)
+
+
+def test_what_follows_the_loop_is_never_reached() -> None:
+    with pytest.raises(SourceError, match="is the last statement"):
+        program(SPARSE + "skip\n")
