@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
     from dipapprox.proofs.automaton_proof import AutomatonProof
+    from dipapprox.proofs.real_proof import RealProof
     from dipapprox.questions.interface import (
         calibrate,
         certify,
@@ -92,6 +93,7 @@ _HOMES = {
         "WitnessRow",
     ),
     "dipapprox.proofs.automaton_proof": ("AutomatonProof",),
+    "dipapprox.proofs.real_proof": ("RealProof",),
     "dipapprox.questions.interface": (
         "calibrate",
         "certify",
@@ -132,6 +134,7 @@ __all__ = [
     "PrivacyCurve",
     "Program",
     "ProgramText",
+    "RealProof",
     "RenyiProfile",
     "SourceError",
     "UserError",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.verdict import Verdict
-    from dipapprox.proofs.automaton_proof import AutomatonProof
+    from dipapprox.questions.prove import Proof
 else:
     certificate = Deferred("dipapprox.cli.certificate")
 
@@ -106,6 +106,6 @@ def write_certificate(
         )
 
 
-def status_of(found: Verdict | IntervalVerdict | Decision | AutomatonProof) -> int:
+def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:
     """Return the exit status of an answer."""
     return Status.INTERRUPTED if found.interrupted else _STATUS[found.answer]

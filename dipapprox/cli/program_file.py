@@ -50,14 +50,7 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add FILE, its parameters and wider domains."""
     add_file(parser, "a program (.dpg, or .dip)")
-    parser.add_argument(
-        "-p",
-        "--param",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
-    )
+    add_parameters(parser)
     parser.add_argument(
         "--widen",
         metavar="DOMAIN",
@@ -68,11 +61,32 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add -p."""
+    parser.add_argument(
+        "-p",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)",
+    )
+
+
 def program_of(words: argparse.Namespace) -> ProgramFile:
     """Read the words of `add_program`.
 
     Raises:
         UserError: If a parameter is not NAME=VALUE, a domain is malformed, or a name comes twice.
+    """
+    return ProgramFile(words.file, parameters_of(words), read_widening(words.widen))
+
+
+def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
+    """Read the words of `add_parameters`.
+
+    Raises:
+        UserError: If one is not NAME=VALUE, or a name comes twice.
     """
     parameters: dict[str, Fraction] = {}
     for text in words.param:
@@ -83,7 +97,7 @@ def program_of(words: argparse.Namespace) -> ProgramFile:
         if name in parameters:
             raise UserError(f"parameter '{name}' is set twice")
         parameters[name] = parse_rational(value, f"parameter '{name}'")
-    return ProgramFile(words.file, parameters, read_widening(words.widen))
+    return parameters
 
 
 def _file(text: str) -> Path:

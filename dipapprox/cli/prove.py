@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments, asking
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
-from dipapprox.cli.program_file import add_file
+from dipapprox.cli.program_file import add_file, add_parameters, parameters_of
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
 from dipapprox.privacy.options import Options
-from dipapprox.proofs.prove_automaton import load_named
+from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.prove import Prove
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
+  dipapprox prove svt.dpg --reals -p N=4            the same for a program with 4 real inputs
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
@@ -40,6 +46,7 @@ class ProveCommand:
     """
 
     path: Path
+    parameters: Mapping[str, Fraction]
     question: Prove
     options: Options
     json: bool
@@ -51,14 +58,15 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "prove",
-        description="Find the least D for which an automaton with Laplace noise is\n"
-        "(D ε, 0)-differentially private, for every ε > 0, inputs of every length and all\n"
-        "real numbers: exactly, or from both sides; or show what leaves it without any.",
+        description="Find the least D for which an automaton or a program with Laplace noise is\n"
+        "(D ε, 0)-differentially private, for every ε > 0 and all real inputs: exactly, or from\n"
+        "both sides; or show what leaves it without any.",
         epilog=_EXAMPLES,
         read=read,
         run=run,
     )
-    add_file(parser, "an automaton (.dipa)")
+    add_file(parser, "a program (.dpg), or an automaton (.dipa)")
+    add_parameters(parser)
     arguments.add_question(parser, Prove)
     parser.add_argument(
         _DRAW,
@@ -76,6 +84,7 @@ def read(words: argparse.Namespace) -> ProveCommand:
     """
     return ProveCommand(
         path=words.file,
+        parameters=parameters_of(words),
         question=arguments.question_of(words, Prove),
         options=arguments.options_of(words),
         json=words.json,
@@ -87,10 +96,13 @@ def run(command: ProveCommand, console: Console) -> int:
     """Prove, report on `console`, and return the exit status."""
     if command.draw is not None:
         check_place(command.draw, _DRAW)
-    proof = command.question.answer(load_named(command.path), command.options)
-    if command.draw is not None:
+    subject = load_subject(command.path, command.parameters)
+    if command.draw is not None and isinstance(subject, Program):
+        raise UserError(f"{_DRAW} is for automata: this program has no picture")
+    proof = command.question.answer(subject, command.options)
+    if command.draw is not None and isinstance(proof, AutomatonProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
-    if command.json and proof.stopping:
+    if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
         where = ", ".join(proof.stopping)
         print(
             f"warning: that it may stop in {where} is taken as unseen (--stops visible)",

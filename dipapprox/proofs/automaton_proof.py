@@ -24,6 +24,7 @@ from dipapprox.proofs.automaton_evidence import (
     structure_text,
     transitions_of,
 )
+from dipapprox.proofs.budgets import budget_text, private_text
 
 SCOPE = "for inputs of every length, all real numbers, each may change by 1 at most"
 
@@ -145,7 +146,7 @@ class AutomatonProof(Result):
     def describe(self) -> Description:
         """Return what people see of it: the answer, then the run or the structure behind it."""
         analysis, structure = self.analysis, self.analysis.structure
-        claim = None if self.budget is None else f"{_private(self.budget)} for every ε > 0"
+        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
         bad = None if structure is None else structure_text(analysis.automaton, structure)
         facts = known(
             ("claim", claim),
@@ -168,13 +169,13 @@ class AutomatonProof(Result):
         match self.answer:
             case Answer.DP:
                 budget = self.upper if self.budget is None else self.budget
-                return f"{_private(budget)} for every ε > 0"
+                return f"{private_text(budget)} for every ε > 0"
             case Answer.NOT_DP if self.analysis.unbounded:
                 return "not (D ε, 0)-DP, whatever D and ε > 0 are"
             case Answer.NOT_DP if isinstance(self.analysis.lower, WordBound):
-                return f"not {_private(self.budget)} for large ε"
+                return f"not {private_text(self.budget)} for large ε"
             case Answer.NOT_DP:
-                return f"not {_private(self.budget)}, at any ε > 0"
+                return f"not {private_text(self.budget)}, at any ε > 0"
             case Answer.UNKNOWN:
                 return "not decided"
 
@@ -182,10 +183,10 @@ class AutomatonProof(Result):
         if self.analysis.unbounded:
             return "none"
         if self.upper is None:
-            return f"at least {_times(self.lower)}, if there is one"
+            return f"at least {budget_text(self.lower)}, if there is one"
         if self.is_exact:
-            return f"{_times(self.upper)}, exact"
-        return f"at least {_times(self.lower)}, at most {_times(self.upper)}"
+            return f"{budget_text(self.upper)}, exact"
+        return f"at least {budget_text(self.lower)}, at most {budget_text(self.upper)}"
 
     def _proof(self) -> str:
         analysis, parts = self.analysis, []
@@ -237,17 +238,7 @@ class AutomatonProof(Result):
         if evidence is not None:
             tables.append(evidence_table(self.analysis.automaton, evidence))
         if self.rounds:
-            rows = tuple((str(rounds), _times(budget)) for rounds, budget in self.rounds)
+            rows = tuple((str(rounds), budget_text(budget)) for rounds, budget in self.rounds)
             columns = "times round the cycles", "budget needed, at least"
             tables.append(Table("", columns, rows, (0, 1)))
         return tables
-
-
-def _times(budget: Fraction) -> str:
-    return f"{exact_text(budget)} · ε"
-
-
-def _private(budget: Fraction | None) -> str:
-    if budget is None:
-        return "private"
-    return "(ε, 0)-DP" if budget == 1 else f"({exact_text(budget)} ε, 0)-DP"

@@ -8,13 +8,16 @@ of the set of all changes:
 
 For integer inputs r is rounded down. Where a change may be any number (l0 with at least one change,
 `all`) costs grow without bound unless they are 0; then r = 1 at one input stands for all.
+
+If all inputs lie between bounds, no change is larger than the largest distance w of two bounds: r
+is at most w, `all` is linf w, and l0 k are the boxes of k inputs.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
-from math import floor, prod
+from itertools import combinations, product
+from math import comb, floor, prod
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
@@ -52,8 +55,20 @@ class Changes:
         return replace(self, boxes=tuple(dict.fromkeys(boxes)))
 
 
-def changes_of(adjacency: Adjacency, count: int, integers: bool) -> Changes:
+MOST_BOXES = 1_000
+"""Of l0 with bounds; where there are more, all inputs may change."""
+
+
+def changes_of(
+    adjacency: Adjacency, count: int, integers: bool, width: Fraction | None = None
+) -> Changes:
     """Return the changes that an adjacency allows to `count` real, or integer, inputs.
+
+    Args:
+        adjacency: Of the program.
+        count: How many inputs there are.
+        integers: Whether they are integers.
+        width: What no input can change by more than; None if there is no bound.
 
     Raises:
         NotReal: If adjacent inputs are listed.
@@ -61,9 +76,16 @@ def changes_of(adjacency: Adjacency, count: int, integers: bool) -> Changes:
     match adjacency:
         case Listed():
             raise NotReal("a list of adjacent inputs does not speak of all real inputs")
+        case Everyone() if width is not None:
+            return Changes((((-1, 1),) * count,), width)
         case Everyone():
             return Changes(_single(count), Fraction(1), is_bounded=False)
+        case Within(norm=Norm.L0, radius=radius) if width is not None:
+            most = min(floor(radius), count)
+            return Changes(_of_some(count, most), width if most else Fraction(0))
         case Within(norm=norm, radius=radius):
+            if width is not None:
+                radius = min(radius, width)
             if integers or norm is Norm.L0:
                 radius = Fraction(floor(radius))
             match norm:
@@ -79,6 +101,14 @@ def changes_of(adjacency: Adjacency, count: int, integers: bool) -> Changes:
                     return Changes(_single(count), min(radius, Fraction(1)), is_bounded=False)
             assert_never(norm)
     assert_never(adjacency)
+
+
+def _of_some(count: int, most: int) -> tuple[Box, ...]:
+    """Changes of at most so many inputs at a time; of all where these are too many boxes."""
+    if comb(count, most) > MOST_BOXES:
+        most = count
+    chosen = (frozenset(each) for each in combinations(range(count), most))
+    return tuple(tuple((-1, 1) if k in cells else (0, 0) for k in range(count)) for cells in chosen)
 
 
 def _single(count: int) -> tuple[Box, ...]:

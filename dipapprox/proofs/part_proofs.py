@@ -60,8 +60,12 @@ class PartRun:
         """Return the changes of the part's inputs in changes of all."""
         return tuple(box[k] for k in self.inputs)
 
-    def prove(self) -> None:
-        """Prove all outputs; one without a budget ends the search."""
+    def prove(self, climbs: bool = True) -> None:
+        """Prove all outputs; one without a budget ends the search.
+
+        Args:
+            climbs: Whether to look for better rays.
+        """
         worst = list[list[Flow]]()
         for output, cones in self._groups:
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
@@ -74,7 +78,8 @@ class PartRun:
             self._proofs.append(OutputProof(tuple(output), states, ray))
             if ray is not None and ray.loss is None:
                 return
-        self._climb(worst)
+        if climbs:
+            self._climb(worst)
 
     def _climb(self, worst: Sequence[Sequence[Flow]]) -> None:
         """Look for better rays of outputs that may lose more than is known, the dearest first."""

@@ -13,8 +13,7 @@ from dipapprox.automata.model import Automaton
 from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import EarlyEnd, UserError
-from dipapprox.language.load import DIPA, language_of
+from dipapprox.errors import EarlyEnd
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
@@ -36,12 +35,9 @@ def load_named(path: Path) -> NamedAutomaton:
     """Read a `.dipa` file; its stem becomes the automaton's name.
 
     Raises:
-        UserError: If it is of another kind, or cannot be read.
+        UserError: If it cannot be read.
         SourceError: If it is no automaton.
     """
-    if language_of(path) != DIPA:
-        hint = "'decide' answers for programs, for the domains that they declare"
-        raise UserError(f"'{path}' is no automaton: prove reads .{DIPA} files", hint)
     return NamedAutomaton(path.stem, load_automaton(path))
 
 

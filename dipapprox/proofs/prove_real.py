@@ -15,6 +15,7 @@ inputs, are a common factor of both sides. The lower bound is in `rays`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
@@ -29,13 +30,46 @@ from dipapprox.proofs.changes import Box, Change, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
 from dipapprox.proofs.part_proofs import PartRay, PartRun
 from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
-from dipapprox.proofs.real_inputs import NotReal, execute_for_all_inputs, has_integer_inputs
+from dipapprox.proofs.real_inputs import (
+    NotReal,
+    are_bounded,
+    execute_for_all_inputs,
+    has_integer_inputs,
+    width_of,
+)
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.state import Sample
 
+
+def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> RealProof:
+    """Answer for all real inputs, with or without a claim.
+
+    Args:
+        program: A closed core program.
+        budget: The claimed one: then the answer is about it. None asks whether there is one.
+        limits: Of time, memory and states.
+
+    Raises:
+        UserError: As `prove_real`.
+    """
+    begun = time.monotonic()
+    found = prove_real(program, limits)
+    answer = found.answer
+    if budget is not None and answer is not Answer.NOT_DP:
+        answer = Answer.UNKNOWN
+        if budget < found.lower:
+            answer = Answer.NOT_DP
+        elif found.upper is not None and found.upper <= budget:
+            answer = Answer.DP
+    return RealProof(answer, budget, found, time.monotonic() - begun)
+
+
 MOST_CORNERS = 64
 """Changes that are looked at one by one where several parts read the same inputs."""
+
+BOUNDED = "inputs lie between bounds, where less may be lost than on the way to infinity"
 
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
@@ -43,8 +77,9 @@ SEVERAL_STATES = "an output comes about in several ways, which no shift keeps ap
 def prove_real(program: Program, limits: Limits) -> Proof:
     """Bound the least budget D for which a program is (D·eps, 0)-DP for every eps and all inputs.
 
-    The declared domains play no part: inputs are real numbers, or integers if there is integer
-    noise, and adjacency is taken of these.
+    Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
+    finite domains play no part. Where an input lies between bounds, shifts prove as much as before,
+    but rays leave the bounds and prove nothing.
 
     Args:
         program: A closed core program.
@@ -60,7 +95,9 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     integers = has_integer_inputs(program)
     known = Proof(program, Answer.UNKNOWN, "", Fraction(0), None, integers, None)
     try:
-        changes = changes_of(program.adjacency, len(program.inputs), integers)
+        changes = changes_of(
+            program.adjacency, len(program.inputs), integers, width_of(program, integers)
+        )
         parts = independent_parts(program)
         if _share_inputs([part.inputs for part in parts]):
             changes = changes.in_corners(MOST_CORNERS)
@@ -85,14 +122,17 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     if not changes.radius:
         return replace(known, answer=Answer.DP, upper=Fraction(0))
     ended = ""
+    bounded = are_bounded(program)
+    losses: Losses
     try:
         for run in runs:
-            run.prove()
+            run.prove(climbs=not bounded)
         losses = _joint_losses(runs, changes)
     except LimitReached as reached:
         ended = reached.reason
         losses = max(_single_losses(runs), key=_dearness, default=())
-    return _concluded(replace(known, parts=tuple(run.proof for run in runs)), runs, losses, ended)
+    known = replace(known, parts=tuple(run.proof for run in runs))
+    return _concluded(known, runs, () if bounded else losses, ended)
 
 
 def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None:
@@ -130,7 +170,7 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     return replace(
         known,
         answer=Answer.DP,
-        reason="" if upper == lower else SEVERAL_STATES,
+        reason="" if upper == lower else BOUNDED if are_bounded(known.program) else SEVERAL_STATES,
         upper=upper * changes.radius,
         coupling=tuple(
             sample

@@ -9,6 +9,9 @@ every row of inputs.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil, floor
+
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
@@ -27,6 +30,26 @@ class NotReal(Exception):
     def __init__(self, reason: str, span: Span | None = None) -> None:
         self.reason = reason if span is None else f"line {span.line}: {reason}"
         super().__init__(self.reason)
+
+
+def width_of(program: core.Program, integers: bool) -> Fraction | None:
+    """Return the largest distance of the bounds of an input; None if some input has none."""
+    widths = []
+    for cell in program.inputs:
+        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+        if bounds is None:
+            return None
+        low, high = bounds
+        widths.append(Fraction(floor(high) - ceil(low)) if integers else high - low)
+    return max([*widths, Fraction(0)])
+
+
+def are_bounded(program: core.Program) -> bool:
+    """Whether some input lies between bounds."""
+    return any(
+        isinstance(cell.domain, AllReals) and cell.domain.bounds is not None
+        for cell in program.inputs
+    )
 
 
 def has_integer_inputs(program: core.Program) -> bool:

@@ -46,7 +46,9 @@ from dipapprox.privacy.profiles.profile_result import (
 )
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
-from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
+from dipapprox.proofs.prove_automaton import NamedAutomaton
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.decide import Decide
@@ -317,27 +319,31 @@ def decide(
 
 
 def prove(
-    program: Automaton | str | PathLike[str],
+    program: Program | Automaton | str | PathLike[str],
     *,
     budget: Number | None = None,
+    reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
     options: Options | None = None,
-) -> AutomatonProof:
-    """Find the least D for which an automaton is (D * eps, 0)-private for every eps > 0, inputs of
-    every length and all real numbers.
+) -> AutomatonProof | RealProof:
+    """Find the least D for which something is (D * eps, 0)-private for every eps > 0 and all real
+    inputs: an automaton for inputs of every length, a program for its number of inputs.
 
     Args:
-        program: The name of a `.dipa` file, or an automaton.
+        program: From `parse`, an automaton, or the name of a `.dpg` or `.dipa` file.
         budget: A claimed D, >= 0: then the answer is about it.
-        stops: Whether it is seen that the automaton stops where no guard holds.
+        reals: Whether every input with numbers is taken as any real number.
+        stops: Whether it is seen that an automaton stops where no guard holds.
         options: Their limits.
 
     Raises:
-        UserError: If an argument is wrong, or the file cannot be read.
-        SourceError: If the file holds no valid automaton.
+        UserError: If an argument is wrong, the file cannot be read, or an input has finitely many
+            values.
+        SourceError: If the file holds no valid automaton, or the program is wrong.
     """
-    question = read(Prove, {"budget": budget, "stops": stops}, spelled_as_keyword)
-    return question.answer(_known_automaton(program), _known_options(options))
+    given = {"budget": budget, "stops": stops, "reals": reals}
+    question = read(Prove, given, spelled_as_keyword)
+    return question.answer(_known_subject(program), _known_options(options))
 
 
 def pair_distributions(
@@ -401,16 +407,18 @@ def _known(program: object) -> Program:
     return finite(program)
 
 
-def _known_automaton(program: object) -> NamedAutomaton:
+def _known_subject(program: object) -> Subject:
     match program:
+        case Program():
+            return program
         case Automaton():
             return NamedAutomaton("automaton", program)
         case str() | PathLike():
-            return load_named(Path(program))
+            return load_subject(Path(program), {})
         case _:
             raise UserError(
-                f"program must name a .dipa file, got {type(program).__name__}",
-                "'decide' answers for programs",
+                f"program must be a Program or the name of a file, got {type(program).__name__}",
+                "dipapprox.parse(text) reads one",
             )
 
 

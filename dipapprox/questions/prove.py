@@ -1,4 +1,4 @@
-"""Which budget does an automaton keep, for every eps, every length and all real inputs?"""
+"""Which budget is kept for every eps and all real inputs, by an automaton or a program?"""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
-from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
+from dipapprox.proofs.prove_automaton import prove_automaton
+from dipapprox.proofs.prove_real import answer_real
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inputs
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS
 from dipapprox.questions.question import Question, argument
+
+Proof = AutomatonProof | RealProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,18 @@ class Prove(Question):
         "is it seen that the automaton stops where no guard holds?",
         default="hidden",
     )
+    reals: bool = argument(
+        kinds.flag,
+        "",
+        "take every input with numbers as any real number, whatever its domain is",
+        default="false",
+    )
 
-    def answer(
-        self, program: Program | NamedAutomaton, options: Options, progress: Progress = silent
-    ) -> AutomatonProof:
+    def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
         """Prove it; see `Question.answer`."""
-        if isinstance(program, Program):
-            raise UserError("program must be an automaton", "'decide' answers for programs")
-        return prove_automaton(program, self.budget, self.stops, options.limits)
+        if not isinstance(program, Program):
+            return prove_automaton(program, self.budget, self.stops, options.limits)
+        if self.reals:
+            program = with_real_inputs(program)
+        require_real_inputs(program)
+        return answer_real(program, self.budget, options.limits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from dipapprox.certificates.statement import Count, Statement, Text
 from dipapprox.schemas.answers import Rational, Seconds
@@ -88,13 +88,28 @@ class ViolatingPath(StructureWitness, frozen=True, tag_field="kind", tag="PV"):
     """A sample that is shown bounds all samples of a cycle."""
 
 
-Witness = RunWitness | WordWitness | LeakingCycle | LeakingPair | DisclosingCycle | ViolatingPath
+class RayWitness(Statement, frozen=True, tag_field="kind", tag="ray"):
+    """Adjacent inputs start + t·origin + s·(target - origin), s and s + 1, for 0 <= s < t.
+
+    As t grows, the budget is lost at the output; null for more than any.
+    """
+
+    start: tuple[Rational, ...]
+    origin: tuple[Rational, ...]
+    target: tuple[Rational, ...]
+    output: dict[str, int | str]
+    budget: Budget | None
 
 
-class ProveAnswer(Statement, frozen=True):
+Structures = LeakingCycle | LeakingPair | DisclosingCycle | ViolatingPath
+Witness = RunWitness | WordWitness | Structures | RayWitness
+
+
+class ProveAnswer(Statement, frozen=True, kw_only=True):
     """What all answers of `prove` have."""
 
     program: str
+    params: dict[str, Rational] | UnsetType = UNSET
     budget: Annotated[Budget | None, Meta(description="the claimed one")]
     least_budget: LeastBudget
     structures: tuple[Literal["LC", "LP", "DC", "PV"], ...]

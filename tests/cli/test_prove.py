@@ -109,6 +109,6 @@ def test_wrong_automata_are_refused_with_a_place(
     assert message in error and "wrong.dipa:" in error
 
 
-def test_programs_are_no_automata(capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_with_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("prove", str(BUNDLED / "svt_laplace.dpg")) == (2, "")
-    assert "prove reads .dipa files" in capsys.readouterr().err
+    assert "--reals asks about any real numbers" in capsys.readouterr().err

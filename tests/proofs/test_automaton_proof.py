@@ -228,11 +228,13 @@ def test_rounds_beyond_a_budget_are_the_fewest() -> None:
 
 
 def test_strangers_are_named() -> None:
-    with pytest.raises(UserError, match=r"program must name a \.dipa file, got int"):
+    with pytest.raises(
+        UserError, match=r"program must be a Program or the name of a file, got int"
+    ):
         dipapprox.prove(5)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(UserError, match=r"there is no file 'nowhere.dipa'"):
         dipapprox.prove("nowhere.dipa")
-    with pytest.raises(UserError, match=r"'svt.dpg' is no automaton"):
+    with pytest.raises(UserError, match=r"there is no file 'svt.dpg'"):
         dipapprox.prove("svt.dpg")
     with pytest.raises(UserError, match="stops: unknown value 'seen'"):
         dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]  # on purpose

@@ -1,0 +1,65 @@
+"""What `prove` answers about: automata, and programs for all real inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from dipapprox.data_classes import replace
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.domains import AllReals, has_names
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DIPA, language_of, read_program
+from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
+
+Subject = Program | NamedAutomaton
+
+
+def load_subject(path: Path, parameters: Mapping[str, Fraction]) -> Subject:
+    """Read an automaton, or a program with its parameters set.
+
+    Raises:
+        UserError: If the file cannot be read, or has no such parameter.
+        SourceError: If it holds no valid automaton, or the program is wrong.
+    """
+    if language_of(path) != DIPA:
+        return elaborate(read_program(path), parameters, path.stem)
+    for name in parameters:
+        raise UserError(f"an automaton has no parameter '{name}'")
+    return load_named(path)
+
+
+def with_real_inputs(program: Program) -> Program:
+    """Return a program whose inputs with numbers may be any real numbers.
+
+    Bounds that are declared stay.
+    """
+    cells = tuple(
+        cell
+        if isinstance(cell.domain, AllReals) or has_names(cell.domain)
+        else replace(cell, domain=AllReals())
+        for cell in program.inputs
+    )
+    return replace(program, inputs=cells, declared={})
+
+
+def require_real_inputs(program: Program) -> None:
+    """Check that all inputs of a program may be any real number.
+
+    Raises:
+        UserError: If one has a finite domain.
+    """
+    for cell in program.inputs:
+        if not isinstance(cell.domain, AllReals):
+            if has_names(cell.domain):
+                raise UserError(
+                    f"the input '{cell.name}' has named values: prove answers for real inputs",
+                    "'decide' answers for the domains that are declared",
+                )
+            raise UserError(
+                f"the input '{cell.name}' has finitely many values: prove answers for real inputs",
+                f"--reals asks about any real numbers instead, as does 'input {cell.variable} in "
+                "real'; 'decide' answers for the domains that are declared",
+            )

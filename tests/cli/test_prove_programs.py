@@ -1,0 +1,87 @@
+"""`prove` on programs: real inputs at a fixed number of them, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, RealProof, UserError
+from dipapprox.language.load import BUNDLED
+from tests.cli.running import run, run_json
+from tests.schemas import check_schema
+
+SVT = str(BUNDLED / "svt_laplace.dpg")
+NOISY_MAX = str(BUNDLED / "noisy_max_laplace.dpg")
+GAUSS = str(BUNDLED / "svt_gauss.dpg")
+
+LAPLACE = """
+input q in real 0..1/2
+output out in {low, high}
+adjacent linf 1
+r <- Lap(q, 1 / eps)
+if r >= 0 then out <- high else out <- low end
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "least"),
+    [
+        ((SVT, "--reals", "-p", "N=4"), 0, ("1", "1")),
+        ((SVT, "--reals", "-p", "N=4", "--budget", "99/100"), 1, ("1", "1")),
+        ((NOISY_MAX, "--reals", "--budget", "1"), 0, ("1", "1")),
+        ((GAUSS, "--reals"), 1, ("0", None)),
+        ((SVT, "--reals", "--timeout", "1e-9"), 3, ("0", None)),
+    ],
+)
+def test_budgets_for_real_inputs(
+    words: tuple[str, ...], status: int, least: tuple[str, str | None]
+) -> None:
+    found, fields = run_json("prove", *words)
+    assert found == status
+    check_schema("prove", fields)
+    budget = fields["least_budget"]
+    assert isinstance(budget, dict)
+    assert (budget["lower"], budget["upper"]) == least
+    assert run("prove", *words)[0] == status
+
+
+def test_people_see_the_coupling_and_the_inputs() -> None:
+    status, text = run("prove", SVT, "--reals", "-p", "N=4")
+    assert status == 0
+    for part in ("all real inputs", "1 · ε, exact", "rT <- Lap(T, 2 * Delta / eps)", "D(q[4]) + 1",
+                 "s·(1, 1, 1, -1)", "out = (0, 0, 0, 1)"):  # fmt: skip
+        assert part in " ".join(text.split())
+    assert "'profile' gives" in " ".join(run("prove", GAUSS, "--reals")[1].split())
+
+
+def test_bounds_of_inputs_give_an_upper_bound(tmp_path: Path) -> None:
+    file = tmp_path / "laplace.dpg"
+    file.write_text(LAPLACE, encoding="utf-8")
+    fields = run_json("prove", str(file))[1]
+    # An input that cannot change by more than 1/2 costs 1/2 at most.
+    assert fields["least_budget"] == {"lower": "0", "upper": "1/2", "exact": False}
+    assert "between bounds" in str(fields["reason"])
+    assert run("verify", str(file), "--eps", "1", "--delta", "0")[0] == 2
+
+
+@pytest.mark.parametrize("rule", ["all", "l0 1"])
+def test_bounds_bound_what_may_change(rule: str) -> None:
+    program = dipapprox.parse(LAPLACE.replace("linf 1", rule))
+    proof = dipapprox.prove(program)
+    assert isinstance(proof, RealProof)
+    assert str(proof.upper) == "1/2"
+    unbounded = dipapprox.parse(LAPLACE.replace("linf 1", rule).replace(" 0..1/2", ""))
+    assert dipapprox.prove(unbounded).answer is Answer.NOT_DP
+
+
+def test_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("prove", SVT)[0] == 2
+    error = capsys.readouterr().err
+    assert "finitely many values" in error and "--reals" in error and "'decide'" in error
+    with pytest.raises(UserError, match="finitely many values"):
+        dipapprox.prove(SVT)
+    assert dipapprox.prove(SVT, reals=True, budget="1/2").answer is Answer.DP  # for N = 2
+    assert run("prove", str(BUNDLED / "automata" / "svt.dipa"), "-p", "N=2")[0] == 2
+    assert run("prove", SVT, "--reals", "--draw", "out.dot")[0] == 2
