@@ -61,6 +61,7 @@ class PairArrays:
         bits: As given.
         outputs: As given.
         in_one_table: Whether one table serves all pairs.
+        probabilities: How many it has; None if there are several tables.
         obstacle: Why some probability could not be enclosed, the first reason met; else None.
     """
 
@@ -86,7 +87,9 @@ class PairArrays:
         self._limits = limits
         self._whole: TabledPairs | None = None
         self._numbers = RowNumbers(program.inputs)
-        self.in_one_table = walk is not None and self._numbers.count * outputs <= LARGEST_TABLE
+        size = self._numbers.count * outputs
+        self.in_one_table = walk is not None and size <= LARGEST_TABLE
+        self.probabilities = size if self.in_one_table else None
         self.obstacle: str | None = None
 
     def __iter__(self) -> Iterator[TabledPairs]:

@@ -26,7 +26,7 @@ not matter: whatever pairs are treated as one, the rest of their sum is the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations_with_replacement, product
+from itertools import combinations_with_replacement, product
 from math import comb, prod
 
 import numpy as np
@@ -67,19 +67,28 @@ class Completed:
 
         Cells on which the output does not depend have their first value.
         """
-        values = [range(len(cells[group[0]].domain)) for group in self.classes]
-        choices = (
-            combinations_with_replacement(own, len(group))
-            for own, group in zip(values, self.classes, strict=True)
-        )
+        choices = [self._choices(group, cells[group[0]].domain) for group in self.classes]
         places = [cell for group in self.classes for cell in group]
         row: list[Value] = [cell.domain[0] for cell in cells]
         for choice in product(*choices):
-            codes = list(chain.from_iterable(choice))
-            for cell, code in zip(places, codes, strict=True):
-                row[cell] = cells[cell].domain[code]
-            pairs = zip(places, codes, strict=True)
-            yield sum(int(self.weights[cell][code]) for cell, code in pairs), tuple(row)
+            code = 0
+            taken: list[Value] = []
+            for own, values in choice:
+                code += own
+                taken += values
+            for cell, value in zip(places, taken, strict=True):
+                row[cell] = value
+            yield code, tuple(row)
+
+    def _choices(
+        self, group: tuple[int, ...], domain: tuple[Value, ...]
+    ) -> list[tuple[int, list[Value]]]:
+        """Return for every argument of a class its part of the code, and values that have it."""
+        weights = self.weights[group[0]].tolist()  # those of all its cells
+        return [
+            (sum(map(weights.__getitem__, codes)), list(map(domain.__getitem__, codes)))
+            for codes in combinations_with_replacement(range(len(domain)), len(group))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +187,9 @@ def _groups(
     for cell in cells:
         for number, group in enumerate(groups):
             swap = symmetry.swap(group[-1], cell)
-            if swap is not None and all(swap.matched[o] for o in pending):
+            if swap is not None and all(map(swap.matched.__getitem__, pending)):
                 group.append(cell)
-                all_fixed[number] &= all(swap.fixed[o] for o in pending)
+                all_fixed[number] &= all(map(swap.fixed.__getitem__, pending))
                 break
         else:
             groups.append([cell])

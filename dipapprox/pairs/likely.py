@@ -11,14 +11,14 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, InputRow, Listed, Program, Value, Within
 from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
-from dipapprox.pairs.cell_adjacency import CellAdjacency, radius_of
+from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, radius_of
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""
@@ -97,80 +97,111 @@ def likely_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> Iterato
     Raises:
         UserError: If the adjacency measures distances between named values.
     """
-    changes = _Changes(cells, adjacency)
-    met: set[Pair] = set()
-    for row in dict.fromkeys(_inputs(cells)):
+    made = {cell.domain: _Changes(cell, adjacency) for cell in cells}
+    changes = [made[cell.domain] for cell in cells]
+    radius = radius_of(adjacency)
+
+    def valued(places: _Places) -> InputRow:
+        return tuple(own.values[place] for own, place in zip(changes, places, strict=True))
+
+    met: set[tuple[_Places, _Places]] = set()
+    for places in dict.fromkeys(_inputs([len(own.values) for own in changes])):
+        row = valued(places)
         for rise in _RISES:
             for sign in (1, -1):
-                other = changes.changed(row, rise, sign)
-                for pair in ((row, other), (other, row)):
-                    if pair not in met and changes.allow(*pair):
-                        met.add(pair)
-                        yield pair
+                others = _changed(places, rise, sign, changes, radius)
+                ahead, back = (places, others), (others, places)
+                allowed = [
+                    each
+                    for each in (ahead, back)
+                    if each not in met and _are_adjacent(*each, changes, radius)
+                ]
+                if allowed:
+                    met.update(allowed)
+                    other = valued(others)
+                    yield from ((row, other) if each is ahead else (other, row) for each in allowed)
 
 
-def _inputs(cells: Sequence[Cell]) -> Iterator[InputRow]:
-    domains = [_ascending(cell.domain) for cell in cells]
+_Places = tuple[int, ...]
+"""An input by the places of its values, the domains in ascending order."""
+
+
+def _inputs(sizes: Sequence[int]) -> Iterator[_Places]:
+    """Yield inputs with a pattern, then a few without; by the sizes of the domains."""
     for level in _LEVELS:
-        places = (level(k, len(cells)) for k in range(len(cells)))
-        yield tuple(
-            domain[(len(domain) - 1) * (1 + place) // 2]
-            for domain, place in zip(domains, places, strict=True)
-        )
-    count = prod(map(len, domains))
+        yield tuple((size - 1) * (1 + level(k, len(sizes))) // 2 for k, size in enumerate(sizes))
+    count = prod(sizes)
     for k in range(1, _SCATTERED + 1):
         number = int(_GOLDEN * k % 1 * count)
-        row = []
-        for domain in reversed(domains):
-            number, place = divmod(number, len(domain))
-            row.append(domain[place])
-        yield tuple(reversed(row))
+        places = []
+        for size in reversed(sizes):
+            number, place = divmod(number, size)
+            places.append(place)
+        yield tuple(reversed(places))
+
+
+class _Changes:
+    """What values of a domain may change to.
+
+    Attributes:
+        values: Numbers by size; values with names as they were declared.
+    """
+
+    def __init__(self, cell: Cell, adjacency: Within | Everyone) -> None:
+        self._relation = CellAdjacency(cell, adjacency)
+        self.values = _ascending(cell.domain)
+        self._place = {value: place for place, value in enumerate(self.values)}
+        self._costs: dict[int, dict[int, Fraction]] = {}
+
+    def costs(self, place: int) -> Mapping[int, Fraction]:
+        """Return the places of the values that a value may change to, with what each costs."""
+        found = self._costs.get(place)
+        if found is None:
+            changes = self._relation.of(self.values[place])
+            found = self._costs[place] = {self._place[value]: cost for value, cost in changes}
+        return found
 
 
 def _ascending(domain: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Numbers by size; values with names as they were declared."""
     if any(isinstance(value, str) for value in domain):
         return domain
     return tuple(sorted(cast("tuple[Fraction, ...]", domain)))
 
 
-class _Changes:
-    """What adjacent inputs may differ in."""
+def _changed(
+    places: _Places, rise: Pattern, sign: int, changes: Sequence[_Changes], radius: Fraction
+) -> _Places:
+    """Change cells as far as they go in the pattern's direction, from the left, in radius."""
+    left = radius
+    found = list(places)
+    for k, place in enumerate(places):
+        direction = sign * rise(k, len(places))
+        if not direction:
+            continue
+        furthest = place
+        for other, cost in changes[k].costs(place).items():
+            if direction * other > direction * furthest and _is_within(cost, left):
+                furthest = other
+        if furthest != place:
+            found[k] = furthest
+            left -= changes[k].costs(place)[furthest]
+    return tuple(found)
 
-    def __init__(self, cells: Sequence[Cell], adjacency: Within | Everyone) -> None:
-        made = {cell.domain: CellAdjacency(cell, adjacency) for cell in cells}
-        self._relations = [made[cell.domain] for cell in cells]
-        places = {
-            domain: {value: place for place, value in enumerate(_ascending(domain))}
-            for domain in made
-        }
-        self._places = [places[cell.domain] for cell in cells]
-        self._radius = radius_of(adjacency)
 
-    def changed(self, row: InputRow, rise: Pattern, sign: int) -> InputRow:
-        """Change cells as far as they go in the pattern's direction, from the left, in radius."""
-        left = self._radius
-        found = list(row)
-        for k, value in enumerate(row):
-            direction = sign * rise(k, len(row))
-            place = self._places[k]
-            steps = [
-                (direction * place[other], cost, other)
-                for other, cost in self._relations[k].of(value)
-                if cost <= left and direction * (place[other] - place[value]) > 0
-            ]
-            if steps:
-                _, cost, found[k] = max(steps, key=lambda step: step[0])
-                left -= cost
-        return tuple(found)
+def _are_adjacent(
+    first: _Places, second: _Places, changes: Sequence[_Changes], radius: Fraction
+) -> bool:
+    """Whether two inputs are adjacent in this order, and different."""
+    left = radius
+    for own, a, b in zip(changes, first, second, strict=True):
+        if a != b:
+            cost = own.costs(a).get(b)
+            if cost is None or not _is_within(cost, left):
+                return False
+            left -= cost
+    return first != second
 
-    def allow(self, first: InputRow, second: InputRow) -> bool:
-        """Whether two inputs are adjacent in this order, and different."""
-        left = self._radius
-        for relation, a, b in zip(self._relations, first, second, strict=True):
-            if a != b:
-                cost = dict(relation.of(a)).get(b)
-                if cost is None or cost > left:
-                    return False
-                left -= cost
-        return first != second
+
+def _is_within(cost: Fraction, left: Fraction) -> bool:
+    # Most changes are free, and fractions take long to compare.
+    return cost is FREE or cost <= left

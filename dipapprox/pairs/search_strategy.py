@@ -6,9 +6,11 @@
     anything else                           in blocks: in doubles where those decide, each
                                             pair alone on the ladder where not
 
-Where there are many pairs, those that are likely to violate the claim are looked at in doubles
-(`likely`) before anything is summed for all. A violating pair is checked again on the exact ladder
-of `search`; pairs that doubles do not decide climb: alone after blocks, all together with counters.
+Where there are many pairs, those that are likely to violate the claim (`likely`) are looked at in
+doubles before anything is summed for all: as many as take a third of the probabilities that sums
+for all pairs need, for these find every violation that doubles show. A violating pair is checked
+again on the exact ladder of `search`; pairs that doubles do not decide climb: alone after blocks,
+all together with counters.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Everyone, Program, Within
+from dipapprox.language.core import Everyone, InputRow, Program, Within
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
@@ -35,15 +37,19 @@ from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates
 
-_BATCH = 28
-"""Pairs of a batch: about those of one input."""
-
 _TERMS = 2**18
 """Most probabilities of a batch, if two pairs do not take more."""
 
+_SHARE = 3
+"""Likely pairs take at most a third of what all pairs take."""
+
 
 def look_first(
-    search: Search, program: Program, adjacency: Within | Everyone, tables: Tables
+    search: Search,
+    program: Program,
+    adjacency: Within | Everyone,
+    tables: Tables,
+    most: int | None = None,
 ) -> None:
     """Look for a certain violation among the likely pairs; nothing else is recorded of them.
 
@@ -53,12 +59,14 @@ def look_first(
         program: The program.
         adjacency: Its adjacency.
         tables: Bounds of probabilities.
+        most: Most probabilities asked for; None for no bound.
     """
     bits = search.ladder[0]
     pairs = likely_pairs(program.inputs, adjacency)
-    size = max(min(_BATCH, _TERMS // (2 * tables.outputs)), 2)
+    if most is not None:
+        pairs = _of_few_inputs(pairs, most // tables.outputs)
     looked = 0
-    while batch := list(islice(pairs, size)):
+    for batch in _growing_batches(pairs, tables.outputs):
         search.limits.check()
         for pair in _violating(search, batch, tables, bits):
             # The ladder's first step, which must agree, gives the witness.
@@ -67,6 +75,24 @@ def look_first(
                 search.checked = looked + batch.index(pair) + 1
                 return
         looked += len(batch)
+
+
+def _of_few_inputs(pairs: Iterator[Pair], most: int) -> Iterator[Pair]:
+    """Yield pairs as long as they are made of at most so many inputs."""
+    met: set[InputRow] = set()
+    for pair in pairs:
+        met.update(pair)
+        if len(met) > most:
+            return
+        yield pair
+
+
+def _growing_batches(pairs: Iterator[Pair], outputs: int) -> Iterator[list[Pair]]:
+    """Cut pairs into batches, each twice as long as the one before while they are small enough."""
+    size = 8
+    while batch := list(islice(pairs, size)):
+        yield batch
+        size = max(min(2 * size, _TERMS // (2 * outputs)), 2)
 
 
 def _violating(search: Search, pairs: Sequence[Pair], tables: Tables, bits: int) -> Iterator[Pair]:
@@ -117,9 +143,6 @@ def search_blocks(
         search.cover(0, enclosure(least, largest, arrays.outputs, None))
 
 
-_QUICK = 1_000
-"""Most pairs of one table that take no longer, all of them, than a look at the likely ones."""
-
 _MOST_IN_TABLE, _MOST_IN_PORTIONS = 20_000_000, 200_000
 """Most pairs that are taken in blocks where exact forms may decide what counters do not."""
 
@@ -161,9 +184,10 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
         in_table = in_doubles and arrays.in_one_table
         # What is covered at once must be countable: the verdict says how many pairs there were.
         plan = None if total is None else selected.plan(in_one_table=in_table)
-        quick = in_table and total is not None and total <= _QUICK
-        if isinstance(program.adjacency, Within | Everyone) and in_doubles and not quick:
-            look_first(search, program, program.adjacency, tables)
+        if isinstance(program.adjacency, Within | Everyone) and in_doubles:
+            all_together = arrays.probabilities if plan is None else plan.arguments
+            most = None if all_together is None else all_together // _SHARE
+            look_first(search, program, program.adjacency, tables, most)
             if search.violation is not None:
                 return
         if plan is not None and total is not None:

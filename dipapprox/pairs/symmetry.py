@@ -17,6 +17,8 @@ two states may owe the same factor to different choices.
 
 The bijection t that is tried sends the k-th sample of a law to the k-th sample of the exchanged
 law; a swap that only another bijection would prove is not found, which costs time and nothing else.
+Exchanging twice changes nothing, and neither does t: if it turns a guard into another, then that
+one into the first.
 """
 
 from __future__ import annotations
@@ -77,6 +79,11 @@ class CellSymmetry:
         self._forms: list[LinearForm] = []
         self._numbers: dict[LinearForm, int] = {}
         self._mentions: list[frozenset[str]] = []
+        self._forms_about: dict[str, list[int]] = {}
+        self._samples_about: dict[str, list[int]] = {}
+        for sample, (_, _, mean) in enumerate(self._laws):
+            for name in mean.inputs():
+                self._samples_about.setdefault(name, []).append(sample)
         self._swaps: dict[tuple[int, int], Swap | None] = {}
         self._states: list[list[_State]] = [[] for _ in states.outputs()]
         self._read(states)
@@ -155,6 +162,8 @@ class CellSymmetry:
             for sample in form.samples():
                 names.update(self._laws[sample][2].inputs())
             self._mentions.append(frozenset(names))
+            for name in names:
+                self._forms_about.setdefault(name, []).append(number)
         return number
 
     def _names(self, states: Sequence[_State]) -> set[str]:
@@ -185,23 +194,26 @@ class CellSymmetry:
 
     def _exchanged_guards(self, exchange: Mapping[str, str]) -> dict[int, int | None]:
         """Return the new number of every guard that changes; None if a sample has no partner."""
-        samples: dict[Symbol, int | None] = {}
-        for sample, (family, scale, mean) in enumerate(self._laws):
-            if exchange.keys() & set(mean.inputs()):
-                partners = self._groups.get((family, scale, _renamed(mean, exchange, {})), [])
-                here = self._groups[self._laws[sample]]
-                same = len(partners) == len(here)
-                samples[sample] = partners[self._place[sample]] if same else None
+        moved: dict[Symbol, int] = {}
+        lost: set[int] = set()
+        for sample in _about(exchange, self._samples_about):
+            family, scale, mean = law = self._laws[sample]
+            partners = self._groups.get((family, scale, _renamed(mean, exchange, {})), [])
+            if len(partners) == len(self._groups[law]):
+                moved[sample] = partners[self._place[sample]]
+            else:
+                lost.add(sample)
         changed: dict[int, int | None] = {}
-        for number in range(len(self._forms)):
-            if not self._mentions[number] & exchange.keys():
+        for number in _about(exchange, self._forms_about):
+            if number in changed:
                 continue
             form = self._forms[number]
-            if any(samples.get(s, s) is None for s in form.samples()):
+            if not lost.isdisjoint(form.samples()):
                 changed[number] = None
                 continue
-            moved = {sample: image for sample, image in samples.items() if image is not None}
-            changed[number] = self._number_form(_renamed(form, exchange, moved).normalised())
+            image = self._number_form(_renamed(form, exchange, moved).normalised())
+            changed[number] = image
+            changed[image] = number
         return changed
 
     def _image(
@@ -212,18 +224,21 @@ class CellSymmetry:
     ) -> _Signature | None:
         found: list[_State] = []
         for numbers, conditions, chosen in states:
-            image = [guards.get(number, number) for number in numbers]
-            renamed = [number for number in image if number is not None]
-            if len(renamed) < len(image):
-                return None
-            found.append(
-                (
-                    frozenset(renamed),
-                    frozenset(_exchanged(condition, exchange) for condition in conditions),
-                    chosen,
-                )
-            )
+            moving = numbers & guards.keys()
+            if moving:
+                images = {image for number in moving if (image := guards[number]) is not None}
+                if len(images) < len(moving):
+                    return None
+                numbers = numbers - moving | images
+            if conditions:
+                conditions = frozenset(_exchanged(each, exchange) for each in conditions)
+            found.append((numbers, conditions, chosen))
         return _signature(found)
+
+
+def _about(exchange: Mapping[str, str], numbered: Mapping[str, Sequence[int]]) -> list[int]:
+    """Return the numbers of what mentions one of the exchanged cells, each once."""
+    return list(dict.fromkeys(number for name in exchange for number in numbered.get(name, ())))
 
 
 def _signature(states: Sequence[_State]) -> _Signature:
