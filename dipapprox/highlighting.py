@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
-from pygments.lexer import RegexLexer, words
+from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
 
 from dipapprox.language.core import Norm
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.symbols import (
+    CLAMP,
     DISCRETISATION,
     DISTRIBUTIONS,
     EPSILON,
@@ -24,16 +25,18 @@ from dipapprox.language.symbols import (
     SELECTIONS,
 )
 
-DECLARATIONS = ("param", "input", "output", "adjacent")
+DECLARATIONS = ("param", "input", "output", "state", "adjacent")
 WORD_OPERATORS = ("and", "or", "not", "in")
 CONSTANTS = ("true", "false", "bool")
 STREAM_DECLARATIONS = r"\b(?:stream|publishes)\b(?=\s+[\w{(-])"
 STREAM_STATEMENTS = r"\b(?:read(?=\s+[A-Za-z_])|publish(?=\s+[\w(-])|forever(?=\s+do\b))"
-REALS = r"(?<=\bin )real\b"
+REALS = r"(?<=\bin )(?:real|int)\b"
 NORMS = ("all", *(norm.value for norm in Norm))
 
-_FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, DISCRETISATION)
+_FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, CLAMP, DISCRETISATION)
 _CONTROL = tuple(sorted(KEYWORDS - {*DECLARATIONS, *WORD_OPERATORS, *CONSTANTS}))
+_PHRASES = (r"(on)(\s+)(data|query)\b", r"(seen)(\s+)(by)\b")
+"""Words that are words only after others."""
 _OPERATORS = r"<-|<=|>=|!=|\.\.|[-+*/^<>=~]"
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 
@@ -53,6 +56,8 @@ class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
         "root": [
             (r"#[^\n]*", Comment.Single),
             (r"\s+", Text.Whitespace),
+            (_PHRASES[0], bygroups(Keyword, Text.Whitespace, Keyword)),
+            (_PHRASES[1], bygroups(Keyword, Text.Whitespace, Keyword)),
             (words(DECLARATIONS, suffix=r"\b"), Keyword.Declaration),
             (STREAM_DECLARATIONS, Keyword.Declaration),
             (STREAM_STATEMENTS, Keyword),
@@ -75,6 +80,7 @@ def textmate_grammar() -> dict[str, object]:
     """Return the TextMate grammar, as JSON."""
     rules = (
         ("comment.line.number-sign", r"#.*$"),
+        *(("keyword.control", rf"\b{phrase}") for phrase in _PHRASES),
         ("storage.type", _any_of(DECLARATIONS)),
         ("storage.type", STREAM_DECLARATIONS),
         ("keyword.control", STREAM_STATEMENTS),

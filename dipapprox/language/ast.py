@@ -44,17 +44,24 @@ __all__ = [
     "Declaration",
     "Declared",
     "Disc",
+    "Domain",
+    "Element",
     "Exit",
     "Expression",
     "For",
     "Forever",
+    "Handler",
+    "HandlerArgument",
     "If",
     "Index",
     "Input",
+    "Integers",
     "Name",
     "Negative",
     "Not",
     "Number",
+    "OnData",
+    "OnQuery",
     "Option",
     "Or",
     "Output",
@@ -69,6 +76,7 @@ __all__ = [
     "Read",
     "Reals",
     "Skip",
+    "State",
     "Statement",
     "Stream",
     "Sum",
@@ -206,8 +214,17 @@ class Reals:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Element = Expression | Range | Reals
-"""An element of a domain; `Reals` is the only one of its domain."""
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """int: all integers."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Element = Expression | Range | Reals | Integers
+"""An element of a domain; `Reals` and `Integers` are the only ones of their domains."""
+
+Domain = tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +232,7 @@ class Input:
     """input names in { domain }; the elements of the domain are values and ranges."""
 
     variables: tuple[Declared, ...]
-    domain: tuple[Element, ...]
+    domain: Domain
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -224,7 +241,7 @@ class Output:
     """output names in { domain }."""
 
     variables: tuple[Declared, ...]
-    domain: tuple[Element, ...]
+    domain: Domain
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -233,7 +250,7 @@ class Stream:
     """stream name in { domain }: inputs without end, read one after the other."""
 
     name: str
-    domain: tuple[Element, ...]
+    domain: Domain
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -241,7 +258,7 @@ class Stream:
 class Publishes:
     """publishes { domain }: what a program with a stream may publish besides real numbers."""
 
-    domain: tuple[Element, ...]
+    domain: Domain
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -271,13 +288,65 @@ class AdjacentPairs:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Declaration = Parameter | Input | Output | Stream | Publishes | AdjacentRule | AdjacentPairs
+@dataclass(frozen=True, slots=True)
+class State:
+    """state names in domain <- initial: cells that last from call to call, all begin alike."""
+
+    variables: tuple[Declared, ...]
+    domain: Domain
+    initial: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Declaration = Parameter | Input | Output | State | Stream | Publishes | AdjacentRule | AdjacentPairs
+
+
+# --- services ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerArgument:
+    """name in domain: what a call carries."""
+
+    name: str
+    domain: Domain
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OnData:
+    """on data name in domain do body end: a data point arrives."""
+
+    argument: HandlerArgument
+    body: Block
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OnQuery:
+    """on query name(arguments) seen by users do body end: somebody asks, and gets a reply.
+
+    Attributes:
+        users: Who sees the query and its reply; empty: everybody.
+    """
+
+    name: str
+    arguments: tuple[HandlerArgument, ...]
+    users: tuple[str, ...]
+    body: Block
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+Handler = OnData | OnQuery
+
+# --- programs ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Declarations, then statements."""
+    """Declarations, then statements; of a service handlers instead."""
 
     declarations: tuple[Declaration, ...]
     body: Block
+    handlers: tuple[Handler, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.symbols import (
+    CLAMP,
     DISCRETISATION,
     DISTRIBUTIONS,
     EPSILON,
@@ -63,6 +64,8 @@ class CallChecker:
             self._mechanism(node)
         elif node.name in SELECTIONS:
             self._selection(node)
+        elif node.name == CLAMP:
+            self._clamp(node)
         elif node.name == EXPONENTIAL:
             self._error(
                 "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
@@ -74,7 +77,7 @@ class CallChecker:
                 "write e.g. 'disc(r; -1 < 0 < 1)'",
             )  # fmt: skip
         else:
-            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, DISCRETISATION)
+            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, CLAMP, DISCRETISATION)
             hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
             symbol = self._symbols.get(node.name)
             if symbol is not None and symbol.is_array:
@@ -115,6 +118,23 @@ class CallChecker:
                 self._operands.number(score, "a score")
         elif array.kind.settled() & ~Kind.NUMBER:
             self._error("type error", "scores must be finite numbers", scores[0].span)
+
+    def _clamp(self, node: ast.Call) -> None:
+        """Check a clamp: of a whole number, random or not, to a finite range."""
+        if len(node.arguments) != 3:
+            self._error(
+                "type error", f"'{CLAMP}' takes 3 arguments, got {len(node.arguments)}", node.span,
+                f"write '{CLAMP}(z, -5, 5)': the number, the least and the largest value",
+            )  # fmt: skip
+            return
+        value, *ends = node.arguments
+        if Kind.REAL in self._operands.operand(value, f"'{CLAMP}'"):
+            self._error(
+                "type error", f"'{CLAMP}' of a real is no finite value", value.span,
+                "use integer noise, DLap; or cut the reals into ranges with 'disc'",
+            )  # fmt: skip
+        for end in ends:
+            self._operands.number(end, f"an end of '{CLAMP}'", static=True)
 
     def _selection(self, node: ast.Call) -> None:
         array = self._whole_array(node.arguments)

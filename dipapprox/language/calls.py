@@ -1,4 +1,4 @@
-"""Draws, choices, selections and discretisations to core statements.
+"""Draws, choices, selections, discretisations and clamps to core statements.
 
 The exponential mechanism is a choice, disc becomes nested ifs. argmax and its kin become the
 if-chain of the DiPApprox benchmark programs (spec section 7.3):
@@ -13,34 +13,99 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.language import ast, core
 from dipapprox.language.constants import (
     Wrong,
     evaluate,
+    evaluate_integer,
     evaluate_rate,
     truth_name,
 )
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE, scaled
-from dipapprox.language.symbols import DISTRIBUTIONS, MECHANISM
+from dipapprox.language.kinds import kind_of
+from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS, MECHANISM, Kind, Role
 from dipapprox.language.weights import elaborate_weight
 from dipapprox.source import Span
 
 _MOST_POINTS = 100
+_WIDEST_CLAMP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp:
+    """place <- the number in low..high that is nearest to something.
+
+    Attributes:
+        is_finite: Whether that is a finite number, else it is a whole one.
+    """
+
+    place: Place
+    low: int
+    high: int
+    is_finite: bool
+
+    @property
+    def width(self) -> int:
+        """How many ifs it takes."""
+        return 2 if self.is_finite else self.high - self.low
+
+
+def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:
+    """Return place <- clamp(value, low, high) as nested ifs.
+
+    Raises:
+        Wrong: If that takes too many.
+    """
+    if not clamp.is_finite:
+        if clamp.width >= _WIDEST_CLAMP:
+            message = f"'clamp' to more than {_WIDEST_CLAMP} values"
+            raise Wrong("limit", message, span, "only replies of services may have more")
+        return _bisected(clamp.place, value, clamp.low, clamp.high, span)
+    low, high = (core.Constant(Fraction(end), span=span) for end in (clamp.low, clamp.high))
+    inside: core.Statement = core.Assign(clamp.place, value, span=span)
+    for end, relation in ((high, core.Relation.GREATER), (low, core.Relation.LESS)):
+        beyond = core.Comparison(value, relation, end, span=span)
+        there = core.Assign(clamp.place, end, span=span)
+        inside = core.If(beyond, (there,), (inside,), span=span)
+    return inside
+
+
+def _bisected(
+    place: Place, value: core.Variable, low: int, high: int, span: Span | None
+) -> core.Statement:
+    if low == high:
+        return core.Assign(place, core.Constant(Fraction(low), span=span), span=span)
+    middle = (low + high) // 2
+    condition = core.Comparison(
+        value, core.Relation.LESS_EQUAL, core.Constant(Fraction(middle), span=span), span=span
+    )
+    below = _bisected(place, value, low, middle, span)
+    above = _bisected(place, value, middle + 1, high, span)
+    return core.If(condition, (below,), (above,), span=span)
 
 
 class Calls:
     """Emits calls and the like; numbers the draws, the choices and the fresh variables.
 
+    Args:
+        expressions: Elaborates their parts.
+        emitter: Where the statements go.
+        publishes: Whether clamped samples that are assigned to outputs stay what they are.
+
     Attributes:
         discretises: Whether any `disc` was emitted.
+        clamps: Such clamps by the fresh variable that holds what is clamped.
     """
 
-    def __init__(self, expressions: Expressions, emitter: Emitter) -> None:
+    def __init__(self, expressions: Expressions, emitter: Emitter, publishes: bool) -> None:
         self._expressions = expressions
         self._emitter = emitter
+        self._publishes = publishes
+        self.clamps: dict[str, Clamp] = {}
         self._sites = 0
         self._fresh = 0
         self.discretises = False
@@ -95,6 +160,8 @@ class Calls:
                 self._mechanism(node, place, target)
             case ast.Call(name) if name in DISTRIBUTIONS:
                 self._draw(node, place)
+            case ast.Call(name) if name == CLAMP:
+                self._clamp(node, place, target)
             case ast.Call():
                 self._select(node, place, target)
             case _:
@@ -177,6 +244,30 @@ class Calls:
             condition = core.Comparison(value, core.Relation.LESS_EQUAL, label, span=label.span)
             rest = (core.If(condition, tuple(below), rest, span=label.span),)
         self._emitter.emit(*rest)
+
+    def _clamp(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
+        """clamp(x, low, high): the nearest number in between."""
+        low, high = (
+            evaluate_integer(end, self._expressions.constants, "an end of 'clamp'")
+            for end in call.arguments[1:]
+        )
+        if high < low:
+            raise Wrong(
+                "value error", f"'clamp' between {low} and {high}: nothing is there", call.span,
+                "write the smaller end first",
+            )  # fmt: skip
+        symbols = self._expressions.symbols
+        # A random value has to be whole, which assignments are checked for.
+        held = self.fresh(CLAMP, call.span)
+        self._emitter.store(held, self._expressions.value(call.arguments[0]), None, call.span)
+        for end in (low, high):
+            self._emitter.admit(core.Constant(Fraction(end), span=call.span), target, call.span)
+        clamp = Clamp(place, low, high, kind_of(call.arguments[0], symbols) == Kind.NUMBER)
+        if self._publishes and target is not None and symbols[target.name].role is Role.OUTPUT:
+            self.clamps[held.name] = clamp
+            return
+        self._emitter.count(clamp.width, call.span)
+        self._emitter.emit(clamped(clamp, held, call.span))
 
     def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""

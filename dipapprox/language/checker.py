@@ -16,8 +16,12 @@ from dipapprox.language.traversal import computed_in
 from dipapprox.source import Span
 
 
-def check(program: ast.Program) -> dict[str, Symbol]:
+def check(program: ast.Program, in_service: bool = False) -> dict[str, Symbol]:
     """Check names and kinds.
+
+    Args:
+        program: As parsed.
+        in_service: Whether it is one handler of a service, which may have cells without bounds.
 
     Returns:
         The symbols, with the kinds of the variables.
@@ -25,16 +29,21 @@ def check(program: ast.Program) -> dict[str, Symbol]:
     Raises:
         SourceError: With everything found, in source order.
     """
-    checker = _Checker(program)
+    checker = _Checker(program, in_service)
     checker.check_declarations(program)
-    checker.streams.check(program)
+    if not in_service:
+        checker.streams.check(program)
     checker.check_block(program.body)
     checker.diagnosis.finish()
     return checker.symbols
 
 
+_FINITE = (Role.OUTPUT, Role.STATE)
+
+
 class _Checker:
-    def __init__(self, program: ast.Program) -> None:
+    def __init__(self, program: ast.Program, in_service: bool) -> None:
+        self.in_service = in_service
         self.diagnosis = Diagnosis()
         self.symbols = collect_symbols(program, self.diagnosis)
         infer_kinds(program, self.symbols)
@@ -54,13 +63,15 @@ class _Checker:
                 case ast.Parameter(_, default):
                     if default is not None:
                         self.expressions.number(default, static=True)
-                case ast.Input() | ast.Output():
+                case ast.Input() | ast.Output() | ast.State():
                     outputs = outputs or isinstance(declaration, ast.Output)
                     for variable in declaration.variables:
                         if variable.size is not None:
                             self.expressions.number(variable.size, static=True)
                     for element in declaration.domain:
                         self._element(element)
+                    if isinstance(declaration, ast.State):
+                        self._element(declaration.initial)
                 case ast.Stream(domain=domain) | ast.Publishes(domain=domain):
                     outputs = True
                     for element in domain:
@@ -83,7 +94,13 @@ class _Checker:
             )  # fmt: skip
 
     def _element(self, element: ast.Element) -> None:
-        if isinstance(element, ast.Reals):
+        if isinstance(element, ast.Integers):
+            if not self.in_service:
+                self._error(
+                    "type error", "'int' is the domain of state cells of services only",
+                    element.span, "list the values, e.g. '-5..5', or write 'real'",
+                )  # fmt: skip
+        elif isinstance(element, ast.Reals):
             if element.bounds is not None:
                 self._element(element.bounds)
         elif isinstance(element, ast.Range):
@@ -188,14 +205,16 @@ class _Checker:
     def _fits(self, target: ast.Target, symbol: Symbol, value: ast.Expression, kind: Kind) -> None:
         """Check that a variable can hold a value."""
         name = f"'{target.name}'"
-        if symbol.role is Role.OUTPUT and kind & Kind.RANDOM:
+        if symbol.role in _FINITE and kind & Kind.RANDOM and not symbol.unbounded:
             self._error(
-                "type error", f"output {name} is finite, but a {kind.describe()} is assigned",
+                "type error",
+                f"{symbol.role.value} {name} is finite, but a {kind.describe()} is assigned",
                 value.span, "compare it and assign a value of the domain in each branch",
             )  # fmt: skip
-        elif symbol.role is Role.OUTPUT and symbol.kind == Kind.TRUTH and kind & ~Kind.TRUTH:
+        elif symbol.role in _FINITE and symbol.kind == Kind.TRUTH and kind & ~Kind.TRUTH:
             self._error(
-                "type error", f"output {name} is Boolean, but a {kind.describe()} is assigned",
+                "type error",
+                f"{symbol.role.value} {name} is Boolean, but a {kind.describe()} is assigned",
                 value.span, "assign a condition, e.g. a comparison",
             )  # fmt: skip
         elif symbol.kind & Kind.RANDOM and kind & Kind.NAMED:

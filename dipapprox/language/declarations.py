@@ -20,7 +20,14 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
-from dipapprox.language.domains import AllReals, Domain, Widening, domain_text, has_names
+from dipapprox.language.domains import (
+    AllIntegers,
+    AllReals,
+    Domain,
+    Widening,
+    domain_text,
+    has_names,
+)
 from dipapprox.source import Span
 
 MOST_CELLS = 100_000
@@ -29,7 +36,7 @@ LARGEST_DOMAIN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A declared input or output; `size` is None for a scalar."""
+    """A declared input, output or state; `size` is None for a scalar."""
 
     name: str
     size: int | None
@@ -58,6 +65,7 @@ class Declarations:
     parameters: Mapping[str, Fraction]
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
+    states: tuple[Variable, ...]
     adjacency: Adjacency
     declared: Mapping[str, Domain]
     published: Domain = ()
@@ -82,26 +90,33 @@ def elaborate_declarations(
     diagnosis.finish()  # sizes and domains built on wrong parameters would be wrong, too
     inputs: list[Variable] = []
     outputs: list[Variable] = []
+    states: list[Variable] = []
     published: Domain = ()
     room = MOST_CELLS
     for declaration in program.declarations:
         try:
             match declaration:
                 case ast.Stream(name):
-                    domain = _domain(declaration, parameters)
+                    domain = _domain(declaration.domain, declaration.span, parameters)
                     inputs.append(Variable(name, None, domain, span=declaration.span))
+                    continue
                 case ast.Publishes():
-                    domain = _domain(declaration, parameters)
+                    domain = _domain(declaration.domain, declaration.span, parameters)
                     published = () if isinstance(domain, AllReals) else domain
+                    continue
+                case ast.Input():
+                    known = inputs
+                case ast.Output():
+                    known = outputs
+                case ast.State():
+                    known = states
                 case _:
-                    pass
+                    continue
         except Wrong as wrong:
             wrong.report(diagnosis)
-        if not isinstance(declaration, ast.Input | ast.Output):
             continue
-        known = inputs if isinstance(declaration, ast.Input) else outputs
         try:
-            domain = _domain(declaration, parameters)
+            domain = _domain(declaration.domain, declaration.span, parameters)
             for declared in declaration.variables:
                 size = None
                 if declared.size is not None:
@@ -133,7 +148,15 @@ def elaborate_declarations(
         raise UserError(
             "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
         )
-    return Declarations(parameters, tuple(inputs), tuple(outputs), adjacency, narrower, published)
+    return Declarations(
+        parameters,
+        tuple(inputs),
+        tuple(outputs),
+        tuple(states),
+        adjacency,
+        narrower,
+        published,
+    )
 
 
 def _widened(
@@ -190,12 +213,11 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
     return size
 
 
-def _domain(
-    declaration: ast.Input | ast.Output | ast.Stream | ast.Publishes,
-    parameters: Mapping[str, Fraction],
-) -> Domain:
+def _domain(written: ast.Domain, span: Span | None, parameters: Mapping[str, Fraction]) -> Domain:
     values: dict[Value, None] = {}
-    for element in declaration.domain:
+    for element in written:
+        if isinstance(element, ast.Integers):
+            return AllIntegers()
         if isinstance(element, ast.Reals):
             return _reals(element, parameters)
         if not isinstance(element, ast.Range):
@@ -212,7 +234,7 @@ def _domain(
             raise _too_large(element.span)
         values.update(dict.fromkeys(Fraction(i) for i in range(first, last + 1)))
     if len(values) > LARGEST_DOMAIN:
-        raise _too_large(declaration.span)
+        raise _too_large(span)
     return tuple(values)
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import replace
+from dipapprox.errors import SourceError
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
@@ -23,6 +24,7 @@ from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
 from dipapprox.language.symbols import SELECTIONS, Role, Symbol
 from dipapprox.language.whole_numbers import check_whole_numbers
+from dipapprox.source import Span
 
 
 def elaborate(
@@ -44,14 +46,11 @@ def elaborate(
             suit its inputs.
         SourceError: With everything the failing phase found, in source order.
     """
+    if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
+        raise _is_service(program)
     symbols = check(program)
     declarations = elaborate_declarations(program, parameters, widening)
-    sizes: dict[str, int] = {}
-    if any(s.role is Role.LOCAL and s.is_array for s in symbols.values()):
-        # The size of a local array is its largest constant index; a dry run finds it.
-        sizes = _Unrolling(symbols, declarations, sizes, dry=True).measure(program.body)
-    unrolling = _Unrolling(symbols, declarations, sizes, dry=False)
-    body = unrolling.run(program.body)
+    body, calls, rounds = elaborate_block(program.body, symbols, declarations)
     return core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),
@@ -60,9 +59,46 @@ def elaborate(
         body=body,
         adjacency=declarations.adjacency,
         declared=declarations.declared,
-        discretises=unrolling.calls.discretises,
-        rounds=unrolling.rounds,
+        discretises=calls.discretises,
+        rounds=rounds,
     )
+
+
+def _is_service(program: ast.Program) -> SourceError:
+    found: list[Span | None] = [handler.span for handler in program.handlers]
+    found += [d.span for d in program.declarations if isinstance(d, ast.State)]
+    hint = "'prove' answers for services; 'unroll' makes a program of one sequence of calls"
+    message = "a service answers calls for ever: it is no program that ends"
+    return Diagnosis().abort("type error", message, found[0], hint)
+
+
+def elaborate_block(
+    block: ast.Block,
+    symbols: Mapping[str, Symbol],
+    declarations: Declarations,
+    publishes: bool = False,
+) -> tuple[core.Block, Calls, core.Rounds | None]:
+    """Elaborate the statements of a checked program.
+
+    Args:
+        block: The statements.
+        symbols: What their names stand for.
+        declarations: Of the same program.
+        publishes: Whether clamped samples that are assigned to outputs stay what they are; see
+            `Calls.clamps`.
+
+    Returns:
+        The core statements, what there is to know of the calls in them, and rounds without end.
+
+    Raises:
+        SourceError: With everything found.
+    """
+    sizes: dict[str, int] = {}
+    if any(s.role is Role.LOCAL and s.is_array for s in symbols.values()):
+        # The size of a local array is its largest constant index; a dry run finds it.
+        sizes = _Unrolling(symbols, declarations, sizes, dry=True).measure(block)
+    unrolling = _Unrolling(symbols, declarations, sizes, dry=False, publishes=publishes)
+    return unrolling.run(block), unrolling.calls, unrolling.rounds
 
 
 class _Unrolling:
@@ -74,17 +110,18 @@ class _Unrolling:
         declarations: Declarations,
         local_sizes: Mapping[str, int],
         dry: bool,
+        publishes: bool = False,
     ) -> None:
         self.declarations = declarations
-        declared = (*declarations.inputs, *declarations.outputs)
+        declared = (*declarations.inputs, *declarations.outputs, *declarations.states)
         sizes = {v.name: v.size for v in declared if v.size is not None}
         self.constants = dict(declarations.parameters)
         self.diagnosis = Diagnosis()
-        self.emitter = Emitter({v.name: v.domain for v in declarations.outputs}, self.diagnosis)
+        self.emitter = Emitter(declarations.outputs, declarations.states, self.diagnosis)
         self.expressions = Expressions(
             symbols, self.constants, {**sizes, **local_sizes}, self._take
         )
-        self.calls = Calls(self.expressions, self.emitter)
+        self.calls = Calls(self.expressions, self.emitter, publishes)
         self.dry = dry
         self.rounds: core.Rounds | None = None
         self.largest: dict[str, int] = {}
@@ -97,13 +134,16 @@ class _Unrolling:
         """
         self._statements(block)
         self.diagnosis.finish()
+        declared = self.declarations
         inputs, outputs = (
             [cell for variable in variables for cell in variable.cells()]
-            for variables in (self.declarations.inputs, self.declarations.outputs)
+            for variables in (declared.inputs, (*declared.outputs, *declared.states))
         )
         rounds = () if self.rounds is None else self.rounds.body
         whole = (*self.emitter.block, *rounds)
-        check_whole_numbers(whole, list(map(_integer, inputs)), outputs, self.diagnosis)
+        check_whole_numbers(
+            whole, list(map(_integer, inputs)), list(map(_integer, outputs)), self.diagnosis
+        )
         self.diagnosis.finish()
         return tuple(self.emitter.block)
 

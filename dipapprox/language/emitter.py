@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong
-from dipapprox.language.declarations import describe_domain
+from dipapprox.language.declarations import Variable, describe_domain
 from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.domains import AllReals
 from dipapprox.source import Span
 
 MOST_STATEMENTS = 500_000
@@ -23,9 +24,19 @@ class Emitter:
         block: Where statements are added now.
     """
 
-    def __init__(self, domains: Mapping[str, tuple[core.Value, ...]], diagnosis: Diagnosis) -> None:
+    def __init__(
+        self,
+        outputs: Iterable[Variable],
+        states: Iterable[Variable],
+        diagnosis: Diagnosis,
+    ) -> None:
         self.block: list[core.Statement] = []
-        self._domains = {name: dict.fromkeys(domain) for name, domain in domains.items()}
+        self._domains = {
+            variable.name: (word, dict.fromkeys(variable.domain))
+            for word, variables in (("output", outputs), ("state cell", states))
+            for variable in variables
+            if not isinstance(variable.domain, AllReals)
+        }
         self._diagnosis = diagnosis
         self._count = 0
 
@@ -65,7 +76,7 @@ class Emitter:
         target: ast.Target | None,
         span: Span | None,
     ) -> None:
-        """Add place <- value; a constant must be in the domain of the output `target`.
+        """Add place <- value; a constant must be in the domain of `target`, if that is declared.
 
         Raises:
             Wrong: If it is not.
@@ -74,21 +85,19 @@ class Emitter:
         self.emit(core.Assign(place, value, span=span))
 
     def admit(self, value: core.Expression, target: ast.Target | None, span: Span | None) -> None:
-        """Check that a constant is in the domain of the output `target`.
+        """Check that a constant is in the domain of `target`, if that is declared.
 
         Raises:
             Wrong: If it is not.
         """
-        domain = None if target is None else self._domains.get(target.name)
-        if (
-            target is not None
-            and domain is not None
-            and isinstance(value, core.Constant)
-            and value.value not in domain
-        ):
+        declared = None if target is None else self._domains.get(target.name)
+        if target is None or declared is None or not isinstance(value, core.Constant):
+            return
+        word, domain = declared
+        if value.value not in domain:
             raise Wrong(
                 "value error",
-                f"{value.value} is not in the domain of output '{target.name}'",
+                f"{value.value} is not in the domain of {word} '{target.name}'",
                 span,
                 f"allowed are {describe_domain(tuple(domain))}",
             )

@@ -40,6 +40,8 @@ KEYWORDS = frozenset(
         "false",
         "bool",
         "choose",
+        "state",
+        "on",
     ]
 )
 

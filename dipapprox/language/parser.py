@@ -6,7 +6,13 @@ from copy import copy
 from functools import cache
 from typing import Any
 
-from dipapprox.language import ast, expression_grammar, statement_grammar, stream_grammar
+from dipapprox.language import (
+    ast,
+    expression_grammar,
+    service_grammar,
+    statement_grammar,
+    stream_grammar,
+)
 from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
 from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import TOKENS
@@ -69,7 +75,7 @@ GRAMMAR = Grammar(
     precedence=expression_grammar.precedence,
     rules={
         name: rule
-        for module in (expression_grammar, statement_grammar, stream_grammar)
+        for module in (expression_grammar, statement_grammar, stream_grammar, service_grammar)
         for name, rule in vars(module).items()
         if name.startswith("p_")
     },

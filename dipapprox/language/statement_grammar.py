@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dipapprox.language import ast
+from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.expression_grammar import collect, finish
 from dipapprox.source import Span
 
@@ -16,9 +17,11 @@ from dipapprox.source import Span
 
 def p_program(p: Any) -> None:
     """program : block"""
-    items = p[1]
+    items = [x for x in p[1] if not isinstance(x, ast.Handler)]
+    handlers = tuple(x for x in p[1] if isinstance(x, ast.Handler))
     count = next((i for i, x in enumerate(items) if not isinstance(x, ast.Declaration)), len(items))
-    p[0] = ast.Program(tuple(items[:count]), statements(p, items[count:]), span=p.lexer.span(p))
+    body = statements(p, items[count:])
+    p[0] = ast.Program(tuple(items[:count]), body, handlers, span=p.lexer.span(p))
 
 
 def p_block(p: Any) -> None:
@@ -45,8 +48,15 @@ def p_empty(p: Any) -> None:
 
 
 def statements(p: Any, items: list[Any]) -> ast.Block:
-    """Return the statements of a block; report declarations among them."""
+    """Return the statements of a block; report what belongs elsewhere."""
     for item in items:
+        if isinstance(item, ast.Handler):
+            p.lexer.problems.report(
+                "syntax error",
+                "'on' inside a block",
+                item.span,
+                "handlers stand one after the other, each with its own 'end'",
+            )
         if isinstance(item, ast.Declaration):
             p.lexer.problems.report(
                 "syntax error",
@@ -54,7 +64,7 @@ def statements(p: Any, items: list[Any]) -> ast.Block:
                 item.span,
                 "move it to the top of the file",
             )
-    return tuple(item for item in items if not isinstance(item, ast.Declaration))
+    return tuple(item for item in items if not isinstance(item, ast.Declaration | ast.Handler))
 
 
 # --- declarations -------------------------------------------------------------------------------
@@ -90,11 +100,24 @@ def p_declared(p: Any) -> None:
 def p_domain(p: Any) -> None:
     """domain : LBRACE elements RBRACE
     | range
-    | BOOL"""
-    if p[1] == "bool":
+    | BOOL
+    | NAME"""
+    if p.slice[1].type == "NAME":
+        p[0] = [_named_domain(p)]
+    elif p[1] == "bool":
         p[0] = [ast.Truth(value, span=p.lexer.span(p)) for value in (False, True)]
     else:
         p[0] = p[2] if len(p) == 4 else [p[1]]
+
+
+def _named_domain(p: Any) -> ast.Element:
+    """Return the domain that a word stands for."""
+    span = p.lexer.span(p)
+    if p[1] == "int":
+        return ast.Integers(span=span)
+    hint = did_you_mean(p[1], ("bool", "int", "real"), f"write '{{{p[1]}}}' for a single value")
+    p.lexer.problems.report("syntax error", f"'{p[1]}' is no domain", span, hint)
+    return ast.Name(p[1], span=span)
 
 
 def p_elements(p: Any) -> None:
@@ -214,7 +237,7 @@ def p_then(p: Any) -> None:
     | SEP
     | empty"""
     if p[1] != "then":
-        _missing(p, "then", "after the condition")
+        missing(p, "then", "after the condition")
 
 
 def p_do(p: Any) -> None:
@@ -222,10 +245,11 @@ def p_do(p: Any) -> None:
     | SEP
     | empty"""
     if p[1] != "do":
-        _missing(p, "do", "after the header of the loop")
+        missing(p, "do", "after the header of the loop")
 
 
-def _missing(p: Any, word: str, where: str) -> None:
+def missing(p: Any, word: str, where: str) -> None:
+    """Report a word that is not there."""
     text = p.lexer.source.text
     end = len(text[: p.lexer.last.lexpos if p.lexer.last else len(text)].rstrip(" \t\r\n;"))
     span = Span(p.lexer.source, max(0, end - 1), end)

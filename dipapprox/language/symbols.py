@@ -21,6 +21,7 @@ EXPONENTIAL = "exp"
 """The exponential function, in weights only."""
 DISCRETISATION = "disc"
 SELECTIONS = ("argmax", "argmin", "max", "min")
+CLAMP = "clamp"
 
 
 class Role(Enum):
@@ -29,6 +30,7 @@ class Role(Enum):
     PARAMETER = "parameter"
     INPUT = "input"
     OUTPUT = "output"
+    STATE = "state cell"
     LOCAL = "variable"
     LOOP = "loop variable"
     VALUE = "named value"
@@ -74,6 +76,7 @@ class Symbol:
     is_array: bool
     span: Span | None
     kind: Kind = Kind.NOTHING
+    unbounded: bool = False  # whether its domain is `int` or `real`
 
 
 def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Symbol]:
@@ -90,10 +93,11 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
             case ast.Stream(name):
                 symbol = Symbol(name, Role.INPUT, False, declaration.span)
                 _declare(symbols, symbol, diagnosis)
-            case ast.Input(variables) | ast.Output(variables):
-                role = Role.INPUT if isinstance(declaration, ast.Input) else Role.OUTPUT
+            case ast.Input(variables) | ast.Output(variables) | ast.State(variables):
+                role = _ROLES[type(declaration)]
+                unbounded = isinstance(declaration.domain[0], ast.Integers | ast.Reals)
                 for v in variables:
-                    symbol = Symbol(v.name, role, v.size is not None, v.span)
+                    symbol = Symbol(v.name, role, v.size is not None, v.span, unbounded=unbounded)
                     _declare(symbols, symbol, diagnosis)
             case _:
                 pass
@@ -106,6 +110,9 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
         if symbol.role is Role.LOCAL and target.name == EPSILON:
             _reserved(target.span, diagnosis)
     return symbols
+
+
+_ROLES = {ast.Input: Role.INPUT, ast.Output: Role.OUTPUT, ast.State: Role.STATE}
 
 
 def _declare(symbols: dict[str, Symbol], symbol: Symbol, diagnosis: Diagnosis) -> None:
@@ -139,7 +146,9 @@ def _collect_domains(
 ) -> None:
     """Add the named values; set the kinds of inputs and outputs from their domains."""
     for declaration in program.declarations:
-        if not isinstance(declaration, ast.Input | ast.Output | ast.Stream | ast.Publishes):
+        if not isinstance(
+            declaration, ast.Input | ast.Output | ast.State | ast.Stream | ast.Publishes
+        ):
             continue
         kind = Kind.NOTHING
         for element in declaration.domain:

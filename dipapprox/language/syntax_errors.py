@@ -116,10 +116,12 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
     return ""
 
 
-_HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE", "FOREVER"])
-_DECLARING = frozenset(["PARAM", "INPUT", "OUTPUT", "ADJACENT", "STREAM", "PUBLISHES"])
+_HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE", "FOREVER", "ON"])
+_DECLARING = frozenset(["PARAM", "INPUT", "OUTPUT", "STATE", "ADJACENT", "STREAM", "PUBLISHES"])
 _BEFORE = frozenset(["SEP", "THEN", "DO", "ELSE", "END"])
-_AFTER = frozenset(["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR", "WHILE", "FOREVER"])
+_AFTER = frozenset(
+    ["SEP", "END", "ELSE", "ELIF", "THEN", "DO", "IF", "FOR", "WHILE", "FOREVER", "ON"]
+)
 
 
 def without_error(tokens: list[Any], position: int) -> list[Any]:

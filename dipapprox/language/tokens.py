@@ -40,11 +40,12 @@ _ENDERS = frozenset(
 )  # a token after which a statement can be complete
 _LOOPS = frozenset(["FOR", "WHILE", "FOREVER"])
 _STARTERS = frozenset(
-    ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "ADJACENT", "STREAM",
-     "PUBLISHES", "READ", "PUBLISH"]
+    ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "STATE", "ADJACENT", "ON",
+     "STREAM", "PUBLISHES", "READ", "PUBLISH"]
 )  # fmt: skip
 _STATEMENT_WORDS = _STARTERS - {"NAME"} | {"END", "ELSE", "ELIF", "THEN", "DO", "ARROW"}
-_WORDS = frozenset(["IF", *_LOOPS, "CHOOSE", "BOOL", "TRUE", "FALSE"])
+_OPENING = frozenset(["IF", *_LOOPS, "ON"])
+_WORDS = frozenset(["STATE", "ON", "IF", *_LOOPS, "CHOOSE", "BOOL", "TRUE", "FALSE"])
 _CLOSERS = {"RPAREN": "LPAREN", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 _OPENERS = frozenset(_CLOSERS.values())
 _BRACKETS = _OPENERS | set(_CLOSERS)
@@ -119,7 +120,7 @@ class _Structure:
         self.problems = problems
         self.out: list[Any] = []
         self.brackets: list[tuple[Any, int]] = []  # opening token, prefix operators round it
-        self.blocks: list[Any] = []  # if, elif, loops
+        self.blocks: list[Any] = []  # if, elif, loops, handlers
         self.prefixes = 0
         self._blamed = -1
 
@@ -173,8 +174,9 @@ class _Structure:
 
     def _add(self, token: Any) -> None:
         kind = token.type
-        if kind == "ARROW" and self.out and self.out[-1].type in _WORDS:
-            self._keyword(self.out[-1])
+        before = self.out[-2:]
+        if kind == "ARROW" and before and before[-1].type in _WORDS and before[0].type != "IN":
+            self._keyword(before[-1])
         if len(self.out) >= MOST_TOKENS:
             raise self._too_much(
                 token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
@@ -197,7 +199,7 @@ class _Structure:
                 raise self._too_much(token, f"brackets nest deeper than {DEEPEST_BRACKETS}")
         elif kind in _CLOSERS:
             self._close(token)
-        if kind in ("IF", *_LOOPS, "ELIF", "ELSE", "END"):
+        if kind in _OPENING or kind in ("ELIF", "ELSE", "END"):
             self._block(token)
         self.out.append(token)
 
@@ -211,7 +213,7 @@ class _Structure:
 
     def _block(self, token: Any) -> None:
         kind = token.type
-        if kind == "IF" or kind in _LOOPS:
+        if kind in _OPENING:
             self.blocks.append(token)
         elif not self.blocks:
             message = f"'{token.value}' without an 'if' or a loop before it"

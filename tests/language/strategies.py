@@ -93,6 +93,7 @@ statements: st.SearchStrategy[ast.Statement] = st.recursive(
 
 _ranges = st.builds(ast.Range, expressions, expressions)
 _domains = st.one_of(
+    st.just((ast.Integers(),)),
     st.just((ast.Truth(False), ast.Truth(True))),
     st.lists(st.one_of(expressions, _ranges), min_size=1, max_size=3).map(tuple),
     st.tuples(st.builds(ast.Reals, st.one_of(st.none(), _ranges))),
@@ -108,6 +109,7 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.Output, _declared, _domains),
     st.builds(ast.Stream, names, _domains),
     st.builds(ast.Publishes, _domains),
+    st.builds(ast.State, _declared, _domains, expressions),
     st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
     st.builds(
         ast.AdjacentPairs,
@@ -115,10 +117,24 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     ),
 )
 
+_arguments = st.builds(ast.HandlerArgument, names, _domains)
+_bodies = st.lists(statements, max_size=3).map(tuple)
+_handlers = st.one_of(
+    st.builds(ast.OnData, _arguments, _bodies),
+    st.builds(
+        ast.OnQuery,
+        names,
+        st.lists(_arguments, max_size=2).map(tuple),
+        st.lists(names, max_size=2).map(tuple),
+        _bodies,
+    ),
+)
+
 programs = st.builds(
     ast.Program,
     st.lists(declarations, max_size=4).map(tuple),
     st.lists(statements, max_size=5).map(tuple),
+    st.lists(_handlers, max_size=2).map(tuple),
 )
 
 

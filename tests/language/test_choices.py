@@ -31,7 +31,7 @@ from dipapprox.language.core import (
     While,
 )
 from dipapprox.language.folding import as_number
-from tests.language.printer import print_expression
+from dipapprox.language.printer import print_expression
 from tests.language.samples import HEADER, core_of
 
 EPS = Fraction(3, 7)

@@ -14,8 +14,8 @@ from dipapprox.language.dip import parse_dip
 from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import _Rules
 from dipapprox.language.parser import parse
+from dipapprox.language.printer import print_program
 from dipapprox.language.write_tables import GRAMMARS
-from tests.language.printer import print_program
 from tests.language.samples import HEADER, SAMPLES
 from tests.language.strategies import programs
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.core import Draw, Everyone
 from dipapprox.language.load import LARGEST_FILE, load
+from dipapprox.language.printer import print_decimal
 from dipapprox.language.values import parse_rational, parse_row
-from tests.language.printer import print_decimal
 from tests.language.samples import SVT, core_of
 from tests.language.test_messages import DIP
 

@@ -19,6 +19,10 @@ def print_program(program: ast.Program) -> str:
     if lines and program.body:
         lines.append("")
     _block(program.body, "", lines)
+    for handler in program.handlers:
+        lines += ["", _header(handler)]
+        _block(handler.body, _INDENT, lines)
+        lines.append("end")
     return "\n".join(lines) + "\n"
 
 
@@ -37,6 +41,9 @@ def _declaration(node: ast.Declaration) -> str:
             return f"stream {name} in {_domain(domain)}"
         case ast.Publishes(domain):
             return f"publishes {_domain(domain)}"
+        case ast.State(variables, domain, initial):
+            start = print_expression(initial)
+            return f"state {_variables(variables)} in {_domain(domain)} <- {start}"
         case ast.AdjacentRule(rule, radius):
             return f"adjacent {rule}" + ("" if radius is None else f" {print_expression(radius)}")
         case ast.AdjacentPairs(pairs):
@@ -52,7 +59,9 @@ def _variables(variables: tuple[ast.Declared, ...]) -> str:
     )
 
 
-def _domain(domain: tuple[ast.Element, ...]) -> str:
+def _domain(domain: ast.Domain) -> str:
+    if isinstance(domain[0], ast.Integers):
+        return "int"
     if isinstance(domain[0], ast.Reals):
         bounds = domain[0].bounds
         return "real" if bounds is None else f"real {_element(bounds)}"
@@ -62,10 +71,26 @@ def _domain(domain: tuple[ast.Element, ...]) -> str:
 
 
 def _element(element: ast.Element) -> str:
-    assert not isinstance(element, ast.Reals)
+    assert not isinstance(element, ast.Reals | ast.Integers)
     if isinstance(element, ast.Range):
         return f"{print_expression(element.first)}..{print_expression(element.last)}"
     return print_expression(element)
+
+
+def _header(handler: ast.Handler) -> str:
+    match handler:
+        case ast.OnData(argument):
+            return f"on data {_argument(argument)} do"
+        case ast.OnQuery(name, arguments, users):
+            listed = f"({', '.join(map(_argument, arguments))})" if arguments else ""
+            seen = f" seen by {', '.join(users)}" if users else ""
+            return f"on query {name}{listed}{seen} do"
+        case _:
+            assert_never(handler)
+
+
+def _argument(argument: ast.HandlerArgument) -> str:
+    return f"{argument.name} in {_domain(argument.domain)}"
 
 
 def _row(row: tuple[ast.Expression, ...]) -> str:

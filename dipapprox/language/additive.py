@@ -1,0 +1,133 @@
+"""Additive state cells, `int`: they may only be added to, reset, and used in means.
+
+What a cell holds is followed through assignments; wherever it decides something, that is an error.
+So two runs of a service differ in such a cell by a number that does not depend on what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dipapprox.language import ast
+from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
+from dipapprox.language.traversal import operands_of, statements_of
+from dipapprox.source import Span
+
+_HINT = "additive cells are only added to, reset, and used in the means of published samples; "
+_FINITE = _HINT + "give it a finite domain, e.g. '0..100'"
+
+
+def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
+    """Check that additive cells decide nothing in a handler.
+
+    Raises:
+        SourceError: With all uses that are not allowed.
+    """
+    cells = _names(program, ast.State, unbounded=True)
+    if not cells:
+        return
+    diagnosis = Diagnosis()
+    finite = _names(program, ast.State, unbounded=False)
+    outputs = _names(program, ast.Output, unbounded=True)
+    outputs |= _names(program, ast.Output, unbounded=False)
+    statements = list(statements_of(handler.body))
+    assigned = [each for each in statements if isinstance(each, ast.Assign)]
+    held = _reached(cells, assigned, through_draws=False)
+    sampled = _reached(cells, assigned, through_draws=True)
+    for statement in statements:
+        for node in _deciding(statement):
+            _refuse(node, held, sampled, diagnosis)
+        if isinstance(statement, ast.Assign):
+            for node in _computed(statement.value):
+                _refuse(node, held, sampled, diagnosis)
+            for target in statement.targets:
+                if target.name in finite and _mentions(statement.value, sampled):
+                    _report(
+                        f"the finite cell '{target.name}' gets what an additive cell holds",
+                        statement.value.span, diagnosis,
+                    )  # fmt: skip
+                elif target.name in outputs and _mentions(statement.value, held):
+                    _report(
+                        "an additive cell is published without noise", statement.value.span,
+                        diagnosis,
+                    )  # fmt: skip
+    diagnosis.finish()
+
+
+def _names(program: ast.Program, kind: type, unbounded: bool) -> set[str]:
+    return {
+        declared.name
+        for d in program.declarations
+        if isinstance(d, ast.State | ast.Output) and isinstance(d, kind)
+        if isinstance(d.domain[0], ast.Integers | ast.Reals) == unbounded
+        for declared in d.variables
+    }
+
+
+def _reached(cells: set[str], assigned: list[ast.Assign], through_draws: bool) -> set[str]:
+    """Return the names that get what the cells hold; or samples around it, too."""
+    reached = set(cells)
+    grown = True
+    while grown:
+        grown = False
+        for statement in assigned:
+            if _mentions(statement.value, reached, through_draws):
+                new = {target.name for target in statement.targets} - reached
+                grown = grown or bool(new)
+                reached |= new
+    return reached
+
+
+def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False) -> bool:
+    match node:
+        case ast.Name(name):
+            return name in names
+        case ast.Index(name):
+            return name in names
+        case ast.Call(name) if name in DISTRIBUTIONS and not through_draws:
+            return False
+        case _:
+            return any(_mentions(operand, names, through_draws) for operand in operands_of(node))
+
+
+def _deciding(statement: ast.Statement) -> Iterator[ast.Expression]:
+    """Yield the expressions whose values decide what is done."""
+    match statement:
+        case ast.If(branches):
+            for branch in branches:
+                yield branch.condition
+        case ast.While(condition):
+            yield condition
+        case ast.Assign(targets):
+            for target in targets:
+                if isinstance(target, ast.Index):
+                    yield target.index
+        case _:
+            pass
+
+
+def _computed(node: ast.Expression) -> Iterator[ast.Expression]:
+    """Yield the parts of a value in which a cell would decide something."""
+    match node:
+        case ast.Index(_, index):
+            yield index
+        case ast.Comparison() | ast.Choose() | ast.Disc() | ast.And() | ast.Or() | ast.Not():
+            yield node
+        case ast.Call(name) if name not in DISTRIBUTIONS and name != CLAMP:
+            yield node
+        case _:
+            for operand in operands_of(node):
+                yield from _computed(operand)
+
+
+def _refuse(node: ast.Expression, held: set[str], sampled: set[str], diagnosis: Diagnosis) -> None:
+    if _mentions(node, held, through_draws=True):
+        _report("an additive cell decides what is done", node.span, diagnosis)
+    elif _mentions(node, sampled, through_draws=True):
+        message = "a sample around an additive cell decides what is done: it can only be published"
+        _report(message, node.span, diagnosis)
+
+
+def _report(message: str, span: Span | None, diagnosis: Diagnosis) -> None:
+    diagnosis.report("type error", message, span, _FINITE)

@@ -1,0 +1,102 @@
+"""The grammar of services: state cells and handlers of calls, as PLY rules.
+
+`data`, `query`, `seen` and `by` are words in these places only: elsewhere they are names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dipapprox.language import ast
+from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.language.expression_grammar import collect, finish
+from dipapprox.language.statement_grammar import missing, statements
+from dipapprox.source import Span
+
+
+def p_state(p: Any) -> None:
+    """declaration : STATE names IN domain ARROW expression
+    | STATE names IN domain"""
+    initial: ast.Expression = ast.Name("", span=p.lexer.span(p))
+    if len(p) == 7:
+        initial = finish(p[6])
+    else:
+        p.lexer.problems.report(
+            "syntax error",
+            "a state cell needs the value that it begins with",
+            p.lexer.span(p),
+            "e.g. 'state n in 0..5 <- 0'",
+        )
+    p[0] = ast.State(tuple(p[2]), tuple(p[4]), initial, span=p.lexer.span(p))
+
+
+def p_handler_item(p: Any) -> None:
+    """item : handler"""
+    p[0] = p[1]
+
+
+def p_on_data(p: Any) -> None:
+    """handler : ON NAME argument opened block END"""
+    _expect(p, 2, "data", "write 'on data d in 0..1 do', or 'on query name do'")
+    p[0] = ast.OnData(p[3], statements(p, p[5]), span=_header(p, 3))
+
+
+def p_on_query(p: Any) -> None:
+    """handler : ON NAME NAME asked seen opened block END"""
+    _expect(p, 2, "query", "write 'on query name do', or 'on data d in 0..1 do'")
+    body = statements(p, p[7])
+    p[0] = ast.OnQuery(p[3], tuple(p[4]), tuple(p[5]), body, span=_header(p, 3))
+
+
+def p_opened(p: Any) -> None:
+    """opened : DO
+    | SEP"""
+    if p[1] != "do":
+        missing(p, "do", "after the header of the handler")
+
+
+def p_asked(p: Any) -> None:
+    """asked : LPAREN handler_arguments RPAREN
+    | empty"""
+    p[0] = p[2] if len(p) == 4 else []
+
+
+def p_handler_arguments(p: Any) -> None:
+    """handler_arguments : argument
+    | handler_arguments COMMA argument"""
+    collect(p)
+
+
+def p_handler_argument(p: Any) -> None:
+    """argument : NAME IN domain"""
+    p[0] = ast.HandlerArgument(p[1], tuple(p[3]), span=p.lexer.span(p))
+
+
+def p_seen(p: Any) -> None:
+    """seen : NAME NAME users
+    | empty"""
+    p[0] = []
+    if len(p) == 4:
+        for place, word in ((1, "seen"), (2, "by")):
+            _expect(p, place, word, "write e.g. 'on query sum seen by alice do'")
+        p[0] = p[3]
+
+
+def p_users(p: Any) -> None:
+    """users : NAME
+    | users COMMA NAME"""
+    collect(p)
+
+
+def _expect(p: Any, place: int, word: str, hint: str) -> None:
+    if p[place] != word:
+        p.lexer.problems.report(
+            "syntax error",
+            f"unexpected '{p[place]}'",
+            p.lexer.span(p, place),
+            did_you_mean(p[place].lower(), (word,), hint),
+        )
+
+
+def _header(p: Any, last: int) -> Span:
+    return Span(p.lexer.source, p.lexpos(1), p.lexspan(last)[1])

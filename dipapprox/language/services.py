@@ -1,0 +1,350 @@
+"""Services: state cells and handlers of calls, each handler a core program of its own.
+
+In: a parsed program with handlers. Out: a `Service`, whose handlers read and assign state cells,
+the arguments of the call and the cells of the reply. Each is checked and elaborated like a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.language import ast, core
+from dipapprox.language.additive import check_additive_cells
+from dipapprox.language.calls import Clamp
+from dipapprox.language.checker import check
+from dipapprox.language.constants import Wrong
+from dipapprox.language.declarations import (
+    Variable,
+    describe_domain,
+    elaborate_declarations,
+    evaluate_value,
+)
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.language.domains import AS_DECLARED, AllIntegers
+from dipapprox.language.elaborate import elaborate_block
+from dipapprox.language.traversal import statements_of
+from dipapprox.source import Span
+
+DATA = "data"
+"""The name of the call that brings a data point."""
+
+
+class Change(Enum):
+    """Which two sequences of calls are adjacent; the value is the spelling in programs.
+
+    INSERT: one has one data call more.
+    REPLACE: one data call carries another value.
+    """
+
+    INSERT = "insert"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class StateCell:
+    """A cell that lasts from call to call.
+
+    Attributes:
+        cell: Its name and domain; additive cells hold any integer.
+        initial: What it begins with.
+    """
+
+    cell: core.Cell
+    initial: core.Value
+
+    @property
+    def name(self) -> str:
+        """The name of the cell, "n[1]"."""
+        return self.cell.name
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether it is only added to, reset, and used in means of published samples."""
+        return isinstance(self.cell.domain, AllIntegers)
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """What is done at one kind of call.
+
+    Attributes:
+        name: "data", or of the query.
+        arguments: What a call carries.
+        users: Who sees the call and its reply; empty: everybody. Nobody sees data calls.
+        body: Reads and assigns state cells, arguments and cells of the reply.
+        clamps: What is to be assigned at the end of an assignment to these fresh variables.
+    """
+
+    name: str
+    arguments: tuple[core.Cell, ...]
+    users: tuple[str, ...]
+    body: core.Block
+    clamps: Mapping[str, Clamp] = field(hash=False)
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def is_data(self) -> bool:
+        """Whether calls bring data points."""
+        return self.name == DATA
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A system that answers calls for ever.
+
+    Attributes:
+        name: Of the file.
+        parameters: The exact values it was elaborated with.
+        states: What it remembers between calls.
+        replies: The cells that queries answer with; perhaps any number.
+        handlers: The data handler first.
+        change: Which sequences of calls are adjacent.
+    """
+
+    name: str
+    parameters: Mapping[str, Fraction] = field(hash=False)
+    states: tuple[StateCell, ...]
+    replies: tuple[core.Cell, ...]
+    handlers: tuple[Handler, ...]
+    change: Change
+
+    @property
+    def data(self) -> Handler:
+        """The handler of data calls."""
+        return self.handlers[0]
+
+    @property
+    def queries(self) -> tuple[Handler, ...]:
+        """The handlers of queries."""
+        return self.handlers[1:]
+
+
+def is_service(program: ast.Program) -> bool:
+    """Whether a program is a service, whole or not."""
+    return bool(program.handlers) or any(isinstance(d, ast.State) for d in program.declarations)
+
+
+def elaborate_service(
+    program: ast.Program, parameters: Mapping[str, Fraction], name: str
+) -> Service:
+    """Check and elaborate a service.
+
+    Args:
+        program: As parsed.
+        parameters: Values that replace the defaults of its parameters.
+        name: What the result is called.
+
+    Raises:
+        UserError: If `parameters` names one that it does not have.
+        SourceError: With everything the failing phase found, in source order.
+    """
+    _check_parts(program)
+    for handler in program.handlers:
+        check_additive_cells(program, handler)
+    handlers = []
+    whole = elaborate_declarations(_program_of(program, None), parameters, AS_DECLARED)
+    for handler in sorted(program.handlers, key=lambda each: isinstance(each, ast.OnQuery)):
+        own = _program_of(program, handler)
+        symbols = check(own, in_service=True)
+        declarations = elaborate_declarations(own, parameters, AS_DECLARED)
+        body, calls, _ = elaborate_block(handler.body, symbols, declarations, publishes=True)
+        arguments = tuple(cell for v in declarations.inputs for cell in v.cells())
+        called, users = (
+            (handler.name, handler.users) if isinstance(handler, ast.OnQuery) else (DATA, ())
+        )
+        handlers.append(Handler(called, arguments, users, body, calls.clamps, span=handler.span))
+    return Service(
+        name=name,
+        parameters=dict(whole.parameters),
+        states=_state_cells(program, whole.states, whole.parameters),
+        replies=tuple(cell for v in whole.outputs for cell in v.cells()),
+        handlers=tuple(handlers),
+        change=_change(program),
+    )
+
+
+def _change(program: ast.Program) -> Change:
+    for declaration in program.declarations:
+        if isinstance(declaration, ast.AdjacentRule):
+            return Change(declaration.rule)
+    return Change.INSERT
+
+
+def _program_of(program: ast.Program, handler: ast.Handler | None) -> ast.Program:
+    """Return one handler as a program, its arguments as inputs; without one, declarations only."""
+    match handler:
+        case None:
+            arguments: tuple[ast.HandlerArgument, ...] = ()
+        case ast.OnData(argument):
+            arguments = (argument,)
+        case ast.OnQuery():
+            arguments = handler.arguments
+        case _:
+            assert_never(handler)
+    inputs = tuple(
+        ast.Input((ast.Declared(a.name, None, span=a.span),), a.domain, span=a.span)
+        for a in arguments
+    )
+    kept = tuple(d for d in program.declarations if not isinstance(d, ast.AdjacentRule))
+    return ast.Program((*kept, *inputs), () if handler is None else handler.body, span=program.span)
+
+
+def _state_cells(
+    program: ast.Program, variables: tuple[Variable, ...], parameters: Mapping[str, Fraction]
+) -> tuple[StateCell, ...]:
+    diagnosis = Diagnosis()
+    initials = {
+        declared.name: d.initial
+        for d in program.declarations
+        if isinstance(d, ast.State)
+        for declared in d.variables
+    }
+    cells = []
+    for variable in variables:
+        node = initials[variable.name]
+        try:
+            value = evaluate_value(node, parameters)
+        except Wrong as wrong:
+            wrong.report(diagnosis)
+            continue
+        if isinstance(variable.domain, AllIntegers):
+            allowed = "whole numbers"
+            fits = isinstance(value, Fraction) and value.denominator == 1
+        else:
+            allowed, fits = describe_domain(variable.domain), value in variable.domain
+        if not fits:
+            diagnosis.report(
+                "value error",
+                f"{value} is not in the domain of state cell '{variable.name}'",
+                node.span,
+                f"allowed are {allowed}",
+            )
+        cells += [StateCell(cell, value) for cell in variable.cells()]
+    diagnosis.finish()
+    return tuple(cells)
+
+
+# --- what a service is made of --------------------------------------------------------------------
+
+
+def _check_parts(program: ast.Program) -> None:
+    """Check that there is what a service needs, and nothing else.
+
+    Raises:
+        SourceError: With everything found.
+    """
+    diagnosis = Diagnosis()
+    for statement in program.body:
+        diagnosis.report(
+            "syntax error", "a statement outside the handlers of a service", statement.span,
+            "put it into a handler, 'on data … do' or 'on query … do'; cells begin with the "
+            "value in their declaration",
+        )  # fmt: skip
+    for declaration in program.declarations:
+        _check_declaration(declaration, diagnosis)
+    _check_calls(program, diagnosis)
+    outputs = {
+        declared.name
+        for d in program.declarations
+        if isinstance(d, ast.Output)
+        for declared in d.variables
+    }
+    for handler in program.handlers:
+        _check_reply(handler, outputs, diagnosis)
+    diagnosis.finish()
+
+
+def _check_declaration(node: ast.Declaration, diagnosis: Diagnosis) -> None:
+    match node:
+        case ast.Input():
+            diagnosis.report(
+                "syntax error", "a service has no inputs", node.span,
+                "data comes with calls: 'on data d in 0..1 do'; what lasts is a 'state'",
+            )  # fmt: skip
+        case ast.AdjacentPairs():
+            diagnosis.report(
+                "syntax error", "services have no pairs of inputs", node.span,
+                "write 'adjacent insert' (one data call more) or 'adjacent replace'",
+            )  # fmt: skip
+        case ast.AdjacentRule(rule, radius) if rule not in _CHANGES or radius is not None:
+            diagnosis.report(
+                "name error", f"unknown adjacency '{rule}' of a service", node.span,
+                did_you_mean(rule, _CHANGES, "write 'adjacent insert' (one data call more) or "
+                "'adjacent replace' (one data call carries another value)"),
+            )  # fmt: skip
+        case ast.State(domain=(ast.Reals() as reals, *_)):
+            diagnosis.report(
+                "type error", "state cells hold no reals", reals.span,
+                "write 'int' for a cell that is only added to, or list its values",
+            )  # fmt: skip
+        case ast.Output(domain=(ast.Reals(bounds=ast.Range()) as reals, *_)):
+            diagnosis.report(
+                "type error", "a reply is any real number, or one of finitely many values",
+                reals.span, "write 'real'; noise has no bounds",
+            )  # fmt: skip
+        case _:
+            pass
+
+
+_CHANGES = tuple(change.value for change in Change)
+
+
+def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
+    names = [DATA if isinstance(h, ast.OnData) else h.name for h in program.handlers]
+    for place, (name, handler) in enumerate(zip(names, program.handlers, strict=True)):
+        if name == DATA and isinstance(handler, ast.OnQuery):
+            message = f"'{DATA}' is the name of data calls"
+            diagnosis.report("name error", message, handler.span, "choose another name")
+        elif name in names[:place]:
+            what = "data calls have" if name == DATA else f"query '{name}' has"
+            diagnosis.report(
+                "name error", f"{what} two handlers", handler.span, "join them into one"
+            )
+        given = handler.arguments if isinstance(handler, ast.OnQuery) else (handler.argument,)
+        for argument in given:
+            if isinstance(argument.domain[0], ast.Integers | ast.Reals):
+                diagnosis.report(
+                    "type error", f"calls carry one of finitely many values, '{argument.name}' "
+                    "has no bounds", argument.span, "e.g. '-100..100'",
+                )  # fmt: skip
+    span = program.handlers[0].span if program.handlers else _last_span(program)
+    if DATA not in names:
+        diagnosis.report(
+            "name error", "no handler of data calls", span,
+            "declare what is done with a data point, e.g. 'on data d in 0..1 do … end'",
+        )  # fmt: skip
+    if not any(isinstance(handler, ast.OnQuery) for handler in program.handlers):
+        diagnosis.report(
+            "name error", "no handler of a query", span,
+            "declare what is answered, e.g. 'on query sum do … end'",
+        )  # fmt: skip
+
+
+def _last_span(program: ast.Program) -> Span | None:
+    return program.declarations[-1].span if program.declarations else program.span
+
+
+def _check_reply(handler: ast.Handler, outputs: set[str], diagnosis: Diagnosis) -> None:
+    assigned = [target for target in _targets(handler) if target.name in outputs]
+    if isinstance(handler, ast.OnData):
+        for target in assigned:
+            diagnosis.report(
+                "type error", f"data calls have no reply, but '{target.name}' is assigned",
+                target.span, "keep it in a state cell, and answer with it at a query",
+            )  # fmt: skip
+    elif not assigned:
+        declared = ", ".join(sorted(outputs)) or "e.g. 'output reply in 0..5'"
+        diagnosis.report(
+            "type error", f"query '{handler.name}' has no reply", handler.span,
+            f"assign to an output ({declared})",
+        )  # fmt: skip
+
+
+def _targets(handler: ast.Handler) -> Iterator[ast.Target]:
+    for statement in statements_of(handler.body):
+        if isinstance(statement, ast.Assign):
+            yield from statement.targets
