@@ -21,7 +21,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
@@ -103,7 +103,7 @@ class Chain:
 AnyCase = Case | Chain
 
 
-def single_pair(program: Program) -> tuple[InputRow, InputRow]:
+def single_pair(program: Program) -> tuple[Input, Input]:
     """Return the papers' pair (0…0, 0…01)."""
     zeros = (Fraction(0),) * (len(program.inputs) - 1)
     return (*zeros, Fraction(0)), (*zeros, Fraction(1))
@@ -189,15 +189,15 @@ def check_chain(chain: Chain, found: Enclosure | NotEnclosed) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The distinct events of a case over the rows of its pair, or over all rows."""
+    """The distinct events of a case over the inputs of its pair, or over all inputs."""
 
     case: AnyCase
-    all_rows: bool = False
+    all_inputs: bool = False
 
     @property
     def name(self) -> str:
         """Unique, for tables and records."""
-        return f"{self.case.name}{', events of all inputs' if self.all_rows else ''}"
+        return f"{self.case.name}{', events of all inputs' if self.all_inputs else ''}"
 
     def events(self, programs: Path) -> list[Connected]:
         """Return the events as engines get them: canonical, each once."""
@@ -205,8 +205,8 @@ class Batch:
             return [self.case.event()]
         program = self.case.read(programs)
         catalogue = Catalogue(execute(program, self.case.merge, Limits()), EPSILON)
-        rows = product(*(cell.domain for cell in program.inputs))
-        catalogue.columns(list(rows) if self.all_rows else list(single_pair(program)))
+        inputs = product(*(cell.domain for cell in program.inputs))
+        catalogue.columns(list(inputs) if self.all_inputs else list(single_pair(program)))
         return list(catalogue.events)
 
 

@@ -88,10 +88,10 @@ FULL = Suite(
         Batch(Case("m_range_gauss", 1)),
         Batch(Case("m_range_gauss", 2)),
         Batch(Chain(6)),
-        Batch(Case("svt_gauss", 12), all_rows=True),
-        Batch(Case("noisy_max_gauss", 5, merge=False), all_rows=True),
-        Batch(Case("k_min_max_gauss", 6), all_rows=True),
-        Batch(Case("m_range_gauss", 3), all_rows=True),
+        Batch(Case("svt_gauss", 12), all_inputs=True),
+        Batch(Case("noisy_max_gauss", 5, merge=False), all_inputs=True),
+        Batch(Case("k_min_max_gauss", 6), all_inputs=True),
+        Batch(Case("m_range_gauss", 3), all_inputs=True),
     ),
     alone={
         **{program: tuple(Case(program, n) for n in (5, 25, 100, 1000)) for program in SVT},
@@ -127,7 +127,7 @@ QUICK = Suite(
         Batch(Case("svt_gauss", 25)),
         Batch(FOUR_UNMERGED),
         Batch(Case("k_min_max_gauss", 4)),
-        Batch(Case("svt_gauss", 12), all_rows=True),
+        Batch(Case("svt_gauss", 12), all_inputs=True),
     ),
     alone={
         "svt_gauss": (Case("svt_gauss", 5), Case("svt_gauss", 25)),

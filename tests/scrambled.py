@@ -12,7 +12,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Independent, normal_choice
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
@@ -31,12 +31,12 @@ class Scrambled:
         self._random = Random(seed)
         self._numbers: dict[object, Fraction] = {}
 
-    def distributions(self, rows: Sequence[InputRow], bits: int) -> list[tuple[Enclosure, ...]]:
-        return [self.distribution(row, bits) for row in rows]
+    def distributions(self, inputs: Sequence[Input], bits: int) -> list[tuple[Enclosure, ...]]:
+        return [self.distribution(input, bits) for input in inputs]
 
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
+    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...]:
         totals = [Fraction(0)] * self._outputs
-        for output, event, chosen in self._instantiator.events(row):
+        for output, event, chosen in self._instantiator.events(input):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
                 key = frozenset((*map(canonical, reduced.factors), *map(normal_choice, chosen)))
@@ -45,17 +45,17 @@ class Scrambled:
                 totals[output] += self._numbers[key] / self._most
         return tuple(map(Enclosure.exact, totals))
 
-    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
-        found = [[each.lower for each in self.distribution(row, bits)] for row in rows]
+    def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
+        found = [[each.lower for each in self.distribution(input, bits)] for input in inputs]
         return Bounds(
             np.array([list(map(rounding.below, each)) for each in found]),
             np.array([list(map(rounding.above, each)) for each in found]),
         )
 
-    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
+    def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
         found = [
-            self.distribution(row, bits)[output].lower
-            for output, row in zip(outputs, rows, strict=True)
+            self.distribution(input, bits)[output].lower
+            for output, input in zip(outputs, inputs, strict=True)
         ]
         return Bounds(
             np.array(list(map(rounding.below, found))), np.array(list(map(rounding.above, found)))

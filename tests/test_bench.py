@@ -237,7 +237,7 @@ def test_a_sweep_is_measured_beside_its_bare_cases() -> None:
     [
         Batch(Case("svt_gauss", 3)),
         Batch(Case("svt_mix1", 3)),
-        Batch(Case("svt_laplace", 2), all_rows=True),
+        Batch(Case("svt_laplace", 2), all_inputs=True),
         Batch(Case("noisy_max_gauss", 4, merge=False)),
         Batch(Case("noisy_max_laplace", 3, merge=False)),
         Batch(Case("k_min_max_gauss", 4)),

@@ -93,8 +93,8 @@ def jobs() -> dict[str, Callable[[], Any]]:
     def read(text: str) -> dipapprox.Program:
         return dipapprox.parse(text)
 
-    def probabilities(row: tuple[int, ...]) -> Any:
-        return dipapprox.probability(read(CHAIN), eps=1, input=row)
+    def probabilities(input: tuple[int, ...]) -> Any:
+        return dipapprox.probability(read(CHAIN), eps=1, input=input)
 
     certificate = dipapprox.certify(
         read(RESPONSE),
@@ -105,7 +105,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
         "parse": lambda: repr(read(CHAIN)),
         "wrong": lambda: complaint(read, WRONG),
         "wrong dip": lambda: complaint(parse_dip, DIP),
-        **{str(row): partial(probabilities, row) for row in product((0, 1), (0, 1), (1,), (0,))},
+        **{str(u): partial(probabilities, u) for u in product((0, 1), (0, 1), (1,), (0,))},
         "verify": lambda: dipapprox.verify(
             read(CHAIN), eps=half.eps, eps_prv=half.eps_prv, delta=half.delta
         ),

@@ -23,9 +23,9 @@ def program(body: str, domain: str = "0, 1") -> dipapprox.Program:
     return dipapprox.parse(HEADER.replace("DOMAIN", domain) + body)
 
 
-def chance(body: str, eps: Fraction, row: tuple[int, ...] = (0,)) -> dipapprox.Enclosure:
+def chance(body: str, eps: Fraction, input: tuple[int, ...] = (0,)) -> dipapprox.Enclosure:
     """Enclose Pr[out = 1]."""
-    found = dipapprox.probability(program(body), eps=eps, input=row)
+    found = dipapprox.probability(program(body), eps=eps, input=input)
     assert isinstance(found, dipapprox.OutputDistribution)
     one = [each.probability for each in found.outputs if each.output == (1,)]
     assert one[0].width <= Fraction(1, 2**40)

@@ -20,7 +20,7 @@ from dipapprox.certificates.statement import (
     CertificateFields,
     Computed,
     Ends,
-    PlainRow,
+    PlainValues,
     Statement,
 )
 from dipapprox.exponentials import ExponentialPolynomial
@@ -77,9 +77,9 @@ class NonNegative(Statement, frozen=True):
 class Inequality(NonNegative, frozen=True):
     """delta - Pr[O | input] + e^(budget eps) Pr[O | adjacent], up to a positive function."""
 
-    input: PlainRow
-    adjacent: PlainRow
-    outputs: tuple[PlainRow, ...]
+    input: PlainValues
+    adjacent: PlainValues
+    outputs: tuple[PlainValues, ...]
 
 
 class Inequalities(Statement, frozen=True):
@@ -100,7 +100,7 @@ class Inequalities(Statement, frozen=True):
 class ViolationOutput(Statement, frozen=True):
     """One output of a violation; the forms are None outside the decidable class."""
 
-    output: PlainRow
+    output: PlainValues
     form: Ratio | None
     adjacent_form: Ratio | None
     probability: Ends
@@ -112,8 +112,8 @@ class RecordedViolation(Statement, frozen=True):
 
     kind: Literal["witness"]
     eps: Fraction
-    input: PlainRow
-    adjacent: PlainRow
+    input: PlainValues
+    adjacent: PlainValues
     outputs: tuple[ViolationOutput, ...]
     lhs_enclosure: Ends
     rhs_enclosure: Ends

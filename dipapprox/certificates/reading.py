@@ -3,7 +3,7 @@
     text -> JSON, no field twice, no floating-point number -> digest -> types
 
 What is not a certificate of this version is a `UserError` (exit status 2) that says where:
-"$.evidence.rows[3].input[0]: …". Whether a well-formed one is true is for `checking` to say.
+"$.evidence.inputs[3].input[0]: …". Whether a well-formed one is true is for `checking` to say.
 """
 
 from __future__ import annotations

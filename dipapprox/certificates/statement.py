@@ -36,10 +36,10 @@ PlainValue = (
     ]
 )
 
-PlainRow = Annotated[
+PlainValues = Annotated[
     tuple[PlainValue, ...], Meta(description="one value per cell, in order of declaration")
 ]
-"""A row as the file has it; names and numbers are told apart by the cells' domains later."""
+"""An input as the file has it; names and numbers are told apart by the cells' domains later."""
 
 
 class Statement(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -88,7 +88,7 @@ class ListedPairs(Statement, frozen=True, tag_field="selection", tag="listed"):
     """The pairs that are listed, and their number if all were checked."""
 
     count: Count | None
-    list: Annotated[tuple[tuple[PlainRow, PlainRow], ...], Meta(min_length=1)]
+    list: Annotated[tuple[tuple[PlainValues, PlainValues], ...], Meta(min_length=1)]
 
 
 Pairs = AdjacentPairs | ListedPairs

@@ -1,7 +1,7 @@
 """Certificates of verdicts at one ε: `verify --certificate`.
 
 Evidence of DP is the output distribution of every input in a checked pair: equal enclosures are
-listed once, and every row refers to them by index, one per output. Where that would be too much
+listed once, and every input refers to them by index, one per output. Where that would be too much
 only their number is recorded. Evidence of Not_DP is a pair, an output set, and both probabilities
 of each output.
 """
@@ -18,7 +18,7 @@ from dipapprox.certificates.statement import (
     Computed,
     Count,
     Ends,
-    PlainRow,
+    PlainValues,
     Statement,
 )
 
@@ -42,31 +42,31 @@ class Claimed(Statement, frozen=True):
             raise ValueError(".delta: expected a number in [0, 1]")
 
 
-class RecordedRow(Statement, frozen=True):
+class RecordedInput(Statement, frozen=True):
     """An input; per output, the index of its enclosure in "probabilities"."""
 
-    input: PlainRow
+    input: PlainValues
     probabilities: tuple[Count, ...]
 
 
 class RecordedDistributions(Statement, frozen=True, tag_field="kind", tag="distributions"):
     """The output distributions of all inputs."""
 
-    outputs: tuple[PlainRow, ...]
+    outputs: tuple[PlainValues, ...]
     probabilities: tuple[Ends, ...]
-    rows: tuple[RecordedRow, ...]
+    inputs: tuple[RecordedInput, ...]
 
 
 class Summary(Statement, frozen=True, tag_field="kind", tag="summary"):
-    """Too many rows to be recorded: their number."""
+    """Too many inputs to be recorded: their number."""
 
-    rows: Count
+    inputs: Count
 
 
 class WitnessOutput(Statement, frozen=True):
     """One output of a witness."""
 
-    output: PlainRow
+    output: PlainValues
     probability: Ends
     adjacent_probability: Ends
 
@@ -75,8 +75,8 @@ class RecordedWitness(Statement, frozen=True):
     """A pair, an output set and its probabilities."""
 
     kind: Literal["witness"]
-    input: PlainRow
-    adjacent: PlainRow
+    input: PlainValues
+    adjacent: PlainValues
     outputs: Annotated[tuple[WitnessOutput, ...], Meta(min_length=1)]
     delta_enclosure: Ends
 

@@ -24,7 +24,7 @@ or summed by messages, anything else that is Laplace or integer noise region by 
 What is divided by is examined before anything is cancelled, in weights and in δ.
 
     refuted        something that the file states is false: its digest, its program's hash, a
-                   probability, a sum, the number of pairs, the verdict, a row that is missing
+                   probability, a sum, the number of pairs, the verdict, an input that is missing
     confirmed      everything it states is true, as far as the check's bits tell (more than the
                    file's), and what it records implies its verdict
     not confirmed  the check ran into a limit, or what is recorded does not imply the verdict
@@ -52,9 +52,9 @@ from dipapprox.checking.decisions import private, violated
 from dipapprox.checking.decisions.claim import DecisionClaim, Interval
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
+from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.result import CheckResult, Outcome
-from dipapprox.checking.rows import listed_pairs
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
@@ -88,8 +88,8 @@ def examine_decision(
                 violated.examine(record, claim, program, partial, limits)
             case _:
                 assert_never(record)
-    except UserError as error:  # a row that is none, or a delta
-        partial.differ("rows, delta", error.message)
+    except UserError as error:  # an input that is none, or a delta
+        partial.differ("inputs, delta", error.message)
 
 
 @sound_arithmetic()
@@ -136,7 +136,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         claim=claim,
         answer=_ANSWERS[record.verdict],
         pairs=partial.pairs,
-        rows=partial.rows,
+        inputs=partial.inputs,
         inequalities=partial.inequalities,
         delta_enclosure=partial.delta,
         precision=partial.bits,
@@ -200,7 +200,7 @@ def _program(record: AnyCertificate, own_digest: str, partial: PartialResult) ->
 
 
 def _scope(record: AnyCertificate, program: Program, partial: PartialResult) -> Scope | None:
-    """Say what the certificate is about, and compare what it says itself; None if it lists rows
+    """Say what the certificate is about, and compare what it says itself; None if it lists inputs
     that are none."""
     try:
         listed = listed_pairs(record.pairs, program)

@@ -23,7 +23,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Program, Value, Weight
+from dipapprox.language.core import Input, Program, Value, Weight
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.semantics.linear import LinearForm
@@ -124,7 +124,7 @@ class NoBounds(Exception):
 
 
 class Distributions:
-    """Output distributions of a program at one eps; rows are followed once each.
+    """Output distributions of a program at one eps; inputs are followed once each.
 
     Args:
         program: The program.
@@ -132,7 +132,7 @@ class Distributions:
         limits: Asked throughout.
 
     Attributes:
-        forest: The trees of all rows so far.
+        forest: The trees of all inputs so far.
         factors: The distinct factors so far; paths have their numbers.
         leaning: The numbers of those that were left to an engine of the run.
     """
@@ -149,30 +149,30 @@ class Distributions:
         self._exact: dict[int, ExactProbability | None] = {}
         self._possible: dict[Chance, bool] = {}
         self._lawful: set[tuple[tuple[Weight, ...], bool]] = set()
-        self._rows: dict[InputRow, dict[tuple[Value, ...], FactorsOfPaths]] = {}
+        self._inputs: dict[Input, dict[tuple[Value, ...], FactorsOfPaths]] = {}
 
     @property
     def distinct(self) -> int:
         """How many different factors there are so far."""
         return len(self.factors)
 
-    def states(self, row: InputRow) -> dict[tuple[Value, ...], FactorsOfPaths]:
+    def states(self, input: Input) -> dict[tuple[Value, ...], FactorsOfPaths]:
         """Return the paths of positive probability to every output, as numbers of factors.
 
         Raises:
             Stuck: If the program cannot be followed.
             LimitReached: If the limits run out.
         """
-        if row not in self._rows:
+        if input not in self._inputs:
             found: dict[tuple[Value, ...], list[tuple[int, ...]]] = {}
-            for path in paths(self.program, self.eps, row, self._limits):
+            for path in paths(self.program, self.eps, input, self._limits):
                 parts = factors(path.laws, path.lines, self._limits)
                 if parts is not None:
                     every = (*parts, *path.chances)
                     numbers = tuple(sorted([self._number(part) for part in every]))
                     found.setdefault(path.outputs, []).append(numbers)
-            self._rows[row] = {o: tuple(sorted(states)) for o, states in found.items()}
-        return self._rows[row]
+            self._inputs[input] = {o: tuple(sorted(states)) for o, states in found.items()}
+        return self._inputs[input]
 
     def require_lawful(self, happening: Random) -> None:
         """Make sure that choices are distributions and loops end, at this eps.
@@ -260,7 +260,7 @@ class DistributionBounds:
         self._known: dict[int, Bounds] = {}
         self._outputs: dict[FactorsOfPaths, Bounds] = {}
 
-    def row(self, row: InputRow) -> dict[tuple[Value, ...], Bounds]:
+    def for_input(self, input: Input) -> dict[tuple[Value, ...], Bounds]:
         """Bound the probabilities of the outputs that an input can have.
 
         Raises:
@@ -269,7 +269,8 @@ class DistributionBounds:
             LimitReached: If the limits run out.
         """
         self._limits.check()
-        found = {output: self._output(states) for output, states in self._owner.states(row).items()}
+        states = self._owner.states(input)
+        found = {output: self._output(own) for output, own in states.items()}
         low, high = (sum(ends) for ends in zip(*found.values(), strict=True))
         if not low <= 1 << self.unit <= high:
             raise BrokenInvariant("the probabilities that the check derives do not add up to 1")

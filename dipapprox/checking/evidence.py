@@ -16,14 +16,14 @@ from dipapprox.certificates.verdicts import (
 from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
+from dipapprox.checking.inputs import MOST_INPUTS, listed_pairs, neighbours, pair_text, values_of
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
-from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.errors import UserError
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 
 _FEWEST_BITS, _MOST_BITS = 60, 700
 _SPARE_BITS = 10
@@ -48,11 +48,11 @@ def examine(
             case CertificateOfNotDP():
                 _examine_witness(record, listed, derived, partial)
             case CertificateOfDP():
-                _examine_rows(record, listed, derived, partial, limits)
+                _examine_inputs(record, listed, derived, partial, limits)
             case _:
                 assert_never(record)
-    except UserError as error:  # a row that is none
-        partial.differ("rows", error.message)
+    except UserError as error:  # an input that is none
+        partial.differ("inputs", error.message)
     if derived.leaning:
         partial.shared.append(
             f"{len(derived.leaning)} of {derived.distinct} factors, whose inequalities are no "
@@ -70,12 +70,12 @@ def _examine_witness(
     partial: PartialResult,
 ) -> None:
     program, witness = derived.program, record.evidence
-    pair = row_of(witness.input, program.inputs), row_of(witness.adjacent, program.inputs)
+    pair = values_of(witness.input, program.inputs), values_of(witness.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
         partial.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
         return
-    outputs = [row_of(each.output, program.outputs) for each in witness.outputs]
+    outputs = [values_of(each.output, program.outputs) for each in witness.outputs]
     if len(set(outputs)) < len(outputs):
         partial.differ("evidence.outputs", "an output is listed twice")
         return
@@ -84,22 +84,22 @@ def _examine_witness(
     bits = _bits((each.enclosure for each in stated), record.computed.precision)
     while True:
         bounds = derived.at(bits)
-        first, second = (bounds.row(row) for row in pair)
+        first, second = (bounds.for_input(input) for input in pair)
         factor = factor_of(record.claim.eps_prv, bits)
         difference = pairs.difference_of(first, outputs, second, bounds.unit, factor)
-        partial.rows, partial.pairs, partial.bits = 2, 1, bits
+        partial.inputs, partial.pairs, partial.bits = 2, 1, bits
         partial.delta = pairs.delta_of(first, second, bounds.unit, factor)
         above, below = difference.lower > record.claim.delta, difference.upper <= record.claim.delta
         if above or below or bits >= _MOST_BITS:
             break
         bits = min(2 * bits, _MOST_BITS)
     for output, each in zip(outputs, witness.outputs, strict=True):
-        for where, said, row in (
+        for where, said, own in (
             ("probability", each.probability, first),
             ("adjacent_probability", each.adjacent_probability, second),
         ):
-            own = _as_enclosure(row.get(output), bounds)
-            partial.compare(f"{where} of {row_text(output)}", said.enclosure, own)
+            found = _as_enclosure(own.get(output), bounds)
+            partial.compare(f"{where} of {values_text(output)}", said.enclosure, found)
     partial.compare("evidence.delta_enclosure", witness.delta_enclosure.enclosure, difference)
     partial.compare("delta_enclosure", record.delta_enclosure.enclosure, partial.delta)
     if below:
@@ -111,7 +111,7 @@ def _examine_witness(
 # --- DP -------------------------------------------------------------------------------------------
 
 
-def _examine_rows(
+def _examine_inputs(
     record: CertificateOfDP,
     listed: list[pairs.Pair] | None,
     derived: Distributions,
@@ -121,26 +121,26 @@ def _examine_rows(
     program, evidence = derived.program, record.evidence
     if listed is None:
         number = prod(len(cell.domain) for cell in program.inputs)
-        if number > MOST_ROWS:
+        if number > MOST_INPUTS:
             partial.reason = (
-                f"all {number} inputs would have to be derived again; the limit is {MOST_ROWS}"
+                f"all {number} inputs would have to be derived again; the limit is {MOST_INPUTS}"
             )
             return
-        rows = pairs.all_rows(program)
+        inputs = pairs.all_inputs(program)
     else:
-        rows = list(dict.fromkeys(row for pair in listed for row in pair))
+        inputs = list(dict.fromkeys(input for pair in listed for input in pair))
     claim, stated_delta = record.claim, record.delta_enclosure.enclosure
     recorded = evidence.probabilities if isinstance(evidence, RecordedDistributions) else ()
     stated = [each.enclosure for each in recorded]
     bits = _bits([*stated, stated_delta], record.computed.precision)
     while True:
         bounds = derived.at(bits)
-        found = [bounds.row(row) for row in rows]
+        found = [bounds.for_input(input) for input in inputs]
         factor = factor_of(claim.eps_prv, bits)
         largest = pairs.largest(
-            rows, found, bounds.unit, factor, neighbours(program, rows, listed), limits
+            inputs, found, bounds.unit, factor, neighbours(program, inputs, listed), limits
         )
-        partial.rows, partial.pairs, partial.bits = len(rows), largest.pairs, bits
+        partial.inputs, partial.pairs, partial.bits = len(inputs), largest.pairs, bits
         partial.delta = largest.delta
         above, below = largest.delta.lower > claim.delta, largest.delta.upper <= claim.delta
         if above or below or bits >= _MOST_BITS:
@@ -155,33 +155,33 @@ def _examine_rows(
     elif not below:
         partial.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
     if isinstance(evidence, Summary):
-        if evidence.rows != len(rows):
-            partial.differ("evidence.rows", f"there are {len(rows)}, not {evidence.rows}")
+        if evidence.inputs != len(inputs):
+            partial.differ("evidence.inputs", f"there are {len(inputs)}, not {evidence.inputs}")
         return
-    said = _compare_rows(evidence, stated, rows, found, bounds, program, partial)
+    said = _compare_inputs(evidence, stated, inputs, found, bounds, program, partial)
     if partial.differences or partial.reason is not None or said is None:
         return
     implied = pairs.largest(
-        rows, said, bounds.unit, factor, neighbours(program, rows, listed), limits
+        inputs, said, bounds.unit, factor, neighbours(program, inputs, listed), limits
     )
     if implied.delta.upper > claim.delta or stated_delta.upper > claim.delta:
         partial.reason = "the recorded enclosures are true, but too wide to imply the verdict"
 
 
-def _compare_rows(
+def _compare_inputs(
     evidence: RecordedDistributions,
     stated: Sequence[Enclosure],
-    rows: Sequence[InputRow],
+    inputs: Sequence[Input],
     found: Sequence[Distribution],
     bounds: DistributionBounds,
     program: Program,
     partial: PartialResult,
 ) -> list[Distribution] | None:
-    """Compare every stated probability; return the recorded distributions in order of `rows`."""
-    outputs = [row_of(output, program.outputs) for output in evidence.outputs]
-    said = {row_of(row.input, program.inputs): row.probabilities for row in evidence.rows}
-    if len(said) < len(evidence.rows) or set(said) != set(rows):
-        partial.differ("evidence.rows", f"they are not the {len(rows)} inputs of the pairs")
+    """Compare every stated probability; return the recorded distributions in order of `inputs`."""
+    outputs = [values_of(output, program.outputs) for output in evidence.outputs]
+    said = {values_of(each.input, program.inputs): each.probabilities for each in evidence.inputs}
+    if len(said) < len(evidence.inputs) or set(said) != set(inputs):
+        partial.differ("evidence.inputs", f"they are not the {len(inputs)} inputs of the pairs")
         return None
     if len(set(outputs)) < len(outputs):
         partial.differ("evidence.outputs", "an output is listed twice")
@@ -190,17 +190,17 @@ def _compare_rows(
     rounded = [_as_bounds(each, bounds.unit) for each in stated]
     agreed: set[tuple[int, Bounds | None]] = set()
     distributions: list[Distribution] = []
-    for row, own in zip(rows, found, strict=True):
-        indices = said[row]
+    for input, own in zip(inputs, found, strict=True):
+        indices = said[input]
         if len(indices) != len(outputs) or max(indices, default=0) >= len(rounded):
-            partial.differ(f"evidence.rows, {row_text(row)}", "one probability per output")
+            partial.differ(f"evidence.inputs, {values_text(input)}", "one probability per output")
             return None
         missing = [output for output in own if output not in known]
         if any(own[output][0] for output in missing):
-            partial.differ("evidence.outputs", f"an output of {row_text(row)} is missing")
+            partial.differ("evidence.outputs", f"an output of {values_text(input)} is missing")
             return None
         if missing:
-            partial.reason = f"an output of {row_text(row)} is missing, perhaps impossible"
+            partial.reason = f"an output of {values_text(input)} is missing, perhaps impossible"
             return None
         for output, index in zip(outputs, indices, strict=True):
             # Distinct enclosures are few: each is compared once with each derived one.
@@ -208,7 +208,7 @@ def _compare_rows(
             if key not in agreed:
                 agreed.add(key)
                 partial.compare(
-                    f"probability of {row_text(output)} for {row_text(row)}",
+                    f"probability of {values_text(output)} for {values_text(input)}",
                     stated[index],
                     _as_enclosure(own.get(output), bounds),
                 )

@@ -28,7 +28,7 @@ from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import (
     Everyone,
-    InputRow,
+    Input,
     Listed,
     Norm,
     Program,
@@ -38,10 +38,10 @@ from dipapprox.language.core import (
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 
-Pair = tuple[InputRow, InputRow]
+Pair = tuple[Input, Input]
 Distribution = Mapping[tuple[Value, ...], Bounds]
 Neighbours = Iterator[tuple[int, NDArray[np.bool_]]]
-"""Places of first rows, each with a mask of the second rows that it is paired with."""
+"""Places of first inputs, each with a mask of the second inputs that it is paired with."""
 
 Integers = NDArray[np.int64]
 
@@ -66,12 +66,12 @@ class Largest:
     pair: Pair | None
 
 
-def all_rows(program: Program) -> list[InputRow]:
+def all_inputs(program: Program) -> list[Input]:
     """Return every input."""
     return list(product(*(cell.domain for cell in program.inputs)))
 
 
-def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
+def are_adjacent(program: Program, first: Input, second: Input) -> bool:
     """Whether two inputs are different and adjacent in this order, by the definition."""
     if first == second:
         return False
@@ -79,31 +79,31 @@ def are_adjacent(program: Program, first: InputRow, second: InputRow) -> bool:
     return any(bool(others[1]) for number, others in masks if number == 0)
 
 
-def adjacent_indices(program: Program, rows: Sequence[InputRow]) -> Neighbours:
-    """Yield for every row which of the rows, all of them different, follow it as adjacent."""
+def adjacent_indices(program: Program, inputs: Sequence[Input]) -> Neighbours:
+    """Yield for every input which of the inputs, all of them different, follow it as adjacent."""
     match program.adjacency:
         case Listed(pairs):
-            among = set(rows)
+            among = set(inputs)
             kept = [(u, v) for u, v in pairs if u in among and v in among]
-            yield from listed_indices([pair for u, v in kept for pair in ((u, v), (v, u))], rows)
+            yield from listed_indices([pair for u, v in kept for pair in ((u, v), (v, u))], inputs)
         case Everyone():
-            for number in range(len(rows)):
-                yield number, np.arange(len(rows)) != number
+            for number in range(len(inputs)):
+                yield number, np.arange(len(inputs)) != number
         case Within(Norm.L0, radius):
             codes: dict[Value, int] = {}
-            coded = [[codes.setdefault(value, len(codes)) for value in row] for row in rows]
+            coded = [[codes.setdefault(value, len(codes)) for value in input] for input in inputs]
             yield from _near(_table(coded), Norm.L0, int(radius))
         case Within(norm, radius):
-            numbers = [[_number(value) for value in row] for row in rows]
-            scale = lcm(*(number.denominator for row in numbers for number in row))
-            table = _table([[int(number * scale) for number in row] for row in numbers])
+            numbers = [[_number(value) for value in input] for input in inputs]
+            scale = lcm(*(number.denominator for input in numbers for number in input))
+            table = _table([[int(number * scale) for number in input] for input in numbers])
             yield from _near(table, norm, int(radius * scale))
         case _:
             assert_never(program.adjacency)
 
 
 def _table(numbers: list[list[int]]) -> NDArray[Any]:
-    """Rows of numbers as an array in which differences of rows, and their sums, are exact."""
+    """Lists of numbers as an array in which differences of rows, and their sums, are exact."""
     size = max((abs(number) for row in numbers for number in row), default=0)
     width = max((len(row) for row in numbers), default=0)
     # |Σ_cells |v - v'|| <= 2 size width: below 2^62 nothing overflows 64 bits.
@@ -142,14 +142,14 @@ def _number(value: Value) -> Fraction:
     return value
 
 
-def listed_indices(pairs: Sequence[Pair], rows: Sequence[InputRow]) -> Neighbours:
-    """Yield for every row which of the rows follow it in `pairs`; repetitions count once."""
-    place = {row: k for k, row in enumerate(rows)}
+def listed_indices(pairs: Sequence[Pair], inputs: Sequence[Input]) -> Neighbours:
+    """Yield for every input which of the inputs follow it in `pairs`; repetitions count once."""
+    place = {input: k for k, input in enumerate(inputs)}
     followers: dict[int, set[int]] = {}
     for first, second in pairs:
         followers.setdefault(place[first], set()).add(place[second])
     for first_place, others in followers.items():
-        mask = np.zeros(len(rows), dtype=np.bool_)
+        mask = np.zeros(len(inputs), dtype=np.bool_)
         mask[list(others)] = True
         yield first_place, mask
 
@@ -189,7 +189,7 @@ def difference_of(
 
 
 def largest(
-    rows: Sequence[InputRow],
+    inputs: Sequence[Input],
     distributions: Sequence[Distribution],
     unit: int,
     factor: Factor,
@@ -199,12 +199,12 @@ def largest(
     """Enclose the largest delta of the pairs that `neighbours` names.
 
     Args:
-        rows: Distinct inputs.
+        inputs: Distinct inputs.
         distributions: Bounds of their outputs, in the same order, in units of 2^-unit.
         unit: See there.
         factor: e^eps_prv.
-        neighbours: Places of first rows, with a mask of the second rows.
-        limits: Asked for every first row.
+        neighbours: Places of first inputs, with a mask of the second inputs.
+        limits: Asked for every first input.
 
     Raises:
         NoBounds: If the bounds are too wide to be summed.
@@ -225,7 +225,7 @@ def largest(
         highs[seconds == first] = 0  # e^eps_prv >= 1: an input and itself have delta 0
         at = int(lows.argmax())
         if pair is None or lows[at] > lower:
-            lower, pair = int(lows[at]), (rows[first], rows[int(seconds[at])])
+            lower, pair = int(lows[at]), (inputs[first], inputs[int(seconds[at])])
         upper = max(upper, int(highs.max()))
         chosen = np.flatnonzero(highs > lower)
         candidates = [c for c in candidates if c[0] > lower]
@@ -240,12 +240,12 @@ def largest(
             exact = delta_of(distributions[u], distributions[v], unit, factor)
             high = max(high, exact.upper)
             if exact.lower > low:
-                low, pair = exact.lower, (rows[u], rows[v])
+                low, pair = exact.lower, (inputs[u], inputs[v])
     return Largest(count, Enclosure(low, max(low, high)), pair)
 
 
 class _Grid:
-    """Bounds of all rows on the grid, one column for each output."""
+    """Bounds of all inputs on the grid, one column for each output."""
 
     def __init__(self, distributions: Sequence[Distribution], unit: int, factor: Factor) -> None:
         outputs = {o: k for k, o in enumerate({o for each in distributions for o in each})}
@@ -255,7 +255,7 @@ class _Grid:
         self._q_low: Integers = np.zeros(shape, dtype=np.int64)
         self._q_high: Integers = np.zeros(shape, dtype=np.int64)
         known: dict[Bounds, tuple[int, int, int, int]] = {}
-        for row, distribution in enumerate(distributions):
+        for place, distribution in enumerate(distributions):
             total = 0
             for output, bounds in distribution.items():
                 if bounds not in known:
@@ -263,16 +263,16 @@ class _Grid:
                 column = outputs[output]
                 total += known[bounds][1]
                 (
-                    self._p_low[row, column],
-                    self._p_high[row, column],
-                    self._q_low[row, column],
-                    self._q_high[row, column],
+                    self._p_low[place, column],
+                    self._p_high[place, column],
+                    self._q_low[place, column],
+                    self._q_high[place, column],
                 ) = known[bounds]
             if total >= _LARGEST:  # no sum of differences exceeds this one
                 raise NoBounds("the bounds of the probabilities are too wide to be summed")
 
     def sums(self, first: int, seconds: NDArray[np.intp]) -> tuple[Integers, Integers]:
-        """Return lower and upper bounds of delta for one first row, on the grid."""
+        """Return lower and upper bounds of delta for one first input, on the grid."""
         low = np.maximum(self._p_low[first] - self._q_high[seconds], 0).sum(axis=1)
         high = np.maximum(self._p_high[first] - self._q_low[seconds], 0).sum(axis=1)
         return low, high

@@ -16,7 +16,7 @@ class PartialResult:
     differences: list[str] = field(default_factory=list)
     reason: str | None = None
     pairs: int | None = None
-    rows: int = 0
+    inputs: int = 0
     inequalities: int | None = None
     delta: Enclosure | None = None
     bits: int = 0

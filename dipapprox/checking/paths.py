@@ -66,9 +66,7 @@ class _State:
     ended: bool = False  # by `exit`
 
 
-def paths(
-    program: core.Program, eps: Fraction, row: core.InputRow, limits: Limits
-) -> Iterator[Path]:
+def paths(program: core.Program, eps: Fraction, row: core.Input, limits: Limits) -> Iterator[Path]:
     """Yield every path that the facts seen do not exclude.
 
     Raises:

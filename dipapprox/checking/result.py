@@ -39,7 +39,7 @@ class CheckResult(Result):
         answer: The verdict that the certificate states.
         pairs: Ordered pairs whose delta, or inequalities, were derived again; None if that was
             not reached.
-        rows: Inputs whose distributions were derived again.
+        inputs: Inputs whose distributions were derived again.
         inequalities: Recorded inequalities whose proofs were examined, for decisions.
         delta_enclosure: The check's own enclosure of the largest delta (of the witness's pair for
             Not_DP); None if that was not reached, and for decisions.
@@ -57,7 +57,7 @@ class CheckResult(Result):
     claim: Claimed | DecisionClaim
     answer: Answer
     pairs: int | None
-    rows: int
+    inputs: int
     inequalities: int | None
     delta_enclosure: Enclosure | None
     precision: int
@@ -83,7 +83,7 @@ class CheckResult(Result):
             **_claim_fields(self.claim),
             "verdict": self.answer.value,
             "pairs": self.pairs,
-            "rows": self.rows,
+            "inputs": self.inputs,
             **({} if self.inequalities is None else {"inequalities": self.inequalities}),
             "delta_enclosure": None if self.delta_enclosure is None else ends(self.delta_enclosure),
             "precision": self.precision,
@@ -115,13 +115,13 @@ class CheckResult(Result):
 
     def _derived(self) -> str | None:
         if self.delta_enclosure is not None:
-            return f"distributions of {self.rows} inputs, sums of pairs: {self.pairs}"
-        if not isinstance(self.claim, DecisionClaim) or not self.rows:
+            return f"distributions of {self.inputs} inputs, sums of pairs: {self.pairs}"
+        if not isinstance(self.claim, DecisionClaim) or not self.inputs:
             return None
         # A violation may rest on enclosures: of Gaussian programs there are no closed forms.
         what = "distributions" if self.inequalities is None else "closed forms"
         more = "" if self.inequalities is None else f", inequalities: {self.inequalities}"
-        return f"{what} of {self.rows} inputs, ordered pairs: {self.pairs}{more}"
+        return f"{what} of {self.inputs} inputs, ordered pairs: {self.pairs}{more}"
 
 
 _TONES = {

@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import assert_never
 
-from dipapprox.checking.rows import MOST_ROWS
+from dipapprox.checking.inputs import MOST_INPUTS
 from dipapprox.cli.output import write_whole
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Program
@@ -62,10 +62,10 @@ def write(
 
 def _warn(program: Program) -> None:
     """Say so if a certificate about all pairs is larger than what `check` derives again."""
-    rows = prod(len(cell.domain) for cell in program.inputs)
-    if rows > MOST_ROWS:
+    inputs = prod(len(cell.domain) for cell in program.inputs)
+    if inputs > MOST_INPUTS:
         print(
-            f"warning: `check` cannot confirm this certificate: it derives at most {MOST_ROWS} "
-            f"inputs again, of {rows}",
+            f"warning: `check` cannot confirm this certificate: it derives at most {MOST_INPUTS} "
+            f"inputs again, of {inputs}",
             file=sys.stderr,
         )

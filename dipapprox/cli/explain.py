@@ -25,8 +25,8 @@ from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Program
-from dipapprox.language.values import parse_row
+from dipapprox.language.core import Input, Program
+from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.questions import kinds
@@ -36,7 +36,7 @@ from dipapprox.semantics.execution import execute
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_ROWS = 1_000
+_MOST_INPUTS = 1_000
 
 _FORMATS = {"text": as_text, "latex": as_latex, "dot": as_dot}
 
@@ -122,19 +122,19 @@ def run(command: ExplainCommand, console: Console) -> int:
     if command.closed_form:
         return run_closed_forms(
             program,
-            None if command.input is None else parse_row(command.input, program),
+            None if command.input is None else parse_input(command.input, program),
             command.format,
             merge=command.merge,
             limits=command.limits,
             json=command.json,
             console=console,
         )
-    rows = _rows(program) if command.input is None else [parse_row(command.input, program)]
+    inputs = _inputs(program) if command.input is None else [parse_input(command.input, program)]
     fields: dict[str, object] = {}
     text = ""
     with EarlyEnd() as end:
         states = execute(program, command.merge, command.limits)
-        explanation = explain(states, command.eps, rows, command.strategy, command.limits)
+        explanation = explain(states, command.eps, inputs, command.strategy, command.limits)
         if command.json:
             fields = as_fields(explanation)
         else:
@@ -151,6 +151,6 @@ def run(command: ExplainCommand, console: Console) -> int:
     return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
 
 
-def _rows(program: Program) -> Iterator[InputRow]:
+def _inputs(program: Program) -> Iterator[Input]:
     """Stream the first inputs: among them, each state looks for one that leads to it."""
-    return islice(product(*(cell.domain for cell in program.inputs)), _MOST_ROWS)
+    return islice(product(*(cell.domain for cell in program.inputs)), _MOST_INPUTS)

@@ -12,7 +12,7 @@ from dipapprox.cli.output import show_json, write
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.decisions.closed_form import (
@@ -33,13 +33,13 @@ from dipapprox.semantics.state import FinalStates
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_ROWS = 16
+_MOST_INPUTS = 16
 """Inputs that are shown when none is named."""
 
 
 def run_closed_forms(
     program: Program,
-    row: InputRow | None,
+    input: Input | None,
     layout: str,
     *,
     merge: bool,
@@ -51,7 +51,7 @@ def run_closed_forms(
 
     Args:
         program: The program.
-        row: The input; None for all of them.
+        input: The input; None for all of them.
         layout: "text" or "latex".
         merge: Whether final states are merged.
         limits: Asked throughout.
@@ -66,14 +66,14 @@ def run_closed_forms(
     """
     if layout not in _LAYOUTS:
         raise UserError(f"closed forms are written as {' or '.join(_LAYOUTS)}, not as {layout}")
-    rows = [row] if row is not None else _rows(program)
+    inputs = [input] if input is not None else _inputs(program)
     missing: NotEnclosed | None = None
     found = []
     states: FinalStates | None = None
     with EarlyEnd() as end:
         states = execute(program, merge, limits)
         source = ExactDistributions(states, None, limits)
-        for each in rows:
+        for each in inputs:
             forms = source.distribution(each)
             if isinstance(forms, NotEnclosed):
                 missing = forms
@@ -90,25 +90,26 @@ def run_closed_forms(
     return Status.INTERRUPTED if end.interrupted else Status.UNKNOWN
 
 
-_Forms = Sequence[tuple[InputRow, tuple[ExponentialRatio, ...]]]
+_Forms = Sequence[tuple[Input, tuple[ExponentialRatio, ...]]]
 """Inputs with the probabilities of all outputs."""
 
 
-def _rows(program: Program) -> list[InputRow]:
-    rows = list(islice(product(*(cell.domain for cell in program.inputs)), _MOST_ROWS + 1))
-    if len(rows) > _MOST_ROWS:
+def _inputs(program: Program) -> list[Input]:
+    inputs = list(islice(product(*(cell.domain for cell in program.inputs)), _MOST_INPUTS + 1))
+    if len(inputs) > _MOST_INPUTS:
         raise UserError(
-            f"the program has more than {_MOST_ROWS} inputs", "choose one, for example --input 0,1"
+            f"the program has more than {_MOST_INPUTS} inputs",
+            "choose one, for example --input 0,1",
         )
-    return rows
+    return inputs
 
 
 def _text(program: Program, states: FinalStates, found: _Forms) -> str:
     outputs = [valuation_text(program.outputs, output) for output in states.outputs()]
     width = max(map(len, outputs))
     lines = []
-    for row, forms in found:
-        given = valuation_text(program.inputs, row)
+    for input, forms in found:
+        given = valuation_text(program.inputs, input)
         lines.append(f"{program.name} for {given}" if given else program.name)
         for output, form in zip(outputs, forms, strict=True):
             lines.append(f"    Pr[{output}]{' ' * (width - len(output))} = {as_text(form)}")
@@ -118,8 +119,8 @@ def _text(program: Program, states: FinalStates, found: _Forms) -> str:
 def _latex(program: Program, states: FinalStates, found: _Forms) -> str:
     outputs = [_escaped(valuation_text(program.outputs, each)) for each in states.outputs()]
     lines = []
-    for row, forms in found:
-        given = _escaped(valuation_text(program.inputs, row))
+    for input, forms in found:
+        given = _escaped(valuation_text(program.inputs, input))
         lines.append(r"\begin{align*}")
         condition = rf" \mid \text{{{given}}}" if given else ""
         lines += [
@@ -143,7 +144,7 @@ def _fields(
         "params": parameter_fields(program.parameters),
         "closed_forms": [
             {
-                "input": valuation(program.inputs, row),
+                "input": valuation(program.inputs, input),
                 "outputs": [
                     {
                         "output": valuation(program.outputs, output),
@@ -154,7 +155,7 @@ def _fields(
                     for output, form in zip(outputs, forms, strict=True)
                 ],
             }
-            for row, forms in found
+            for input, forms in found
         ],
         "reason": reason,
     }

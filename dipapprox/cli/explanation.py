@@ -22,7 +22,7 @@ from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Value
+from dipapprox.language.core import Input, Value
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
@@ -35,7 +35,7 @@ from dipapprox.semantics.structure import measure_structure
 
 @dataclass(frozen=True, slots=True)
 class ExplainedState:
-    """One final state, in words; integrals are those at the explanation's eps and row.
+    """One final state, in words; integrals are those at the explanation's eps and input.
 
     Attributes:
         outputs: Values of the output cells.
@@ -47,7 +47,7 @@ class ExplainedState:
         dependencies: (larger, smaller) for guards that compare two samples.
         before: The literal integral; None if `obstacle` says why.
         after: The optimised integral.
-        row: The input that the integrals are for: the first of the candidates for which the
+        input: The input that the integrals are for: the first of the candidates for which the
             state exists; None if there is none.
         obstacle: Why there are no integrals.
     """
@@ -61,7 +61,7 @@ class ExplainedState:
     dependencies: tuple[tuple[int, int], ...]
     before: Plan | None
     after: Plan | None
-    row: InputRow | None
+    input: Input | None
     obstacle: str | None
 
     @property
@@ -95,20 +95,20 @@ class Explanation:
 def explain(
     states: FinalStates,
     eps: Fraction,
-    rows: Iterable[InputRow],
+    inputs: Iterable[Input],
     strategy: Strategy,
     limits: Limits,
 ) -> Explanation:
     """Explain all final states, with the integrals at one eps.
 
-    Each state's integrals are for the first of `rows` for which it exists.
+    Each state's integrals are for the first of `inputs` for which it exists.
 
     Raises:
         LimitReached: If the time or the memory runs out.
     """
     names = sample_names(states.samples)
     instantiator = Instantiator(states, eps)
-    events = _first_events(instantiator, rows, limits)
+    events = _first_events(instantiator, inputs, limits)
     details = []
     for state, outline in zip(states.states, instantiator.outlines, strict=True):
         limits.check()
@@ -140,19 +140,19 @@ def explain(
 
 
 def _first_events(
-    instantiator: Instantiator, rows: Iterable[InputRow], limits: Limits
-) -> dict[int, tuple[InputRow, Event]]:
-    """Find for each outline, by identity, the first row for which it exists, and its event."""
-    found: dict[int, tuple[InputRow, Event]] = {}
-    for row in rows:
+    instantiator: Instantiator, inputs: Iterable[Input], limits: Limits
+) -> dict[int, tuple[Input, Event]]:
+    """Find for each outline, by identity, the first input for which it exists, and its event."""
+    found: dict[int, tuple[Input, Event]] = {}
+    for input in inputs:
         limits.check()
-        numbers = instantiator.numbers(row)
+        numbers = instantiator.numbers(input)
         laws = instantiator.laws(numbers)
-        for outline in instantiator.admitted(row, numbers):
+        for outline in instantiator.admitted(input, numbers):
             if id(outline) not in found:
                 forms = tuple(form.at(numbers) for form in outline.guards)
                 event = Event(tuple(laws[i] for i in outline.samples), forms)
-                found[id(outline)] = row, event
+                found[id(outline)] = input, event
         if len(found) == len(instantiator.outlines):
             break
     return found
@@ -163,7 +163,7 @@ def _explain_state(
     states: FinalStates,
     names: Sequence[str],
     samples: tuple[int, ...],
-    place: tuple[InputRow, Event] | None,
+    place: tuple[Input, Event] | None,
     strategy: Strategy,
     limits: Limits,
 ) -> ExplainedState:
@@ -171,15 +171,15 @@ def _explain_state(
     after: Plan | None = None
     obstacle: str | None = None
     edges: tuple[tuple[int, int], ...] = ()
-    row: InputRow | None = None
+    input: Input | None = None
     if place is None:
         obstacle = "the state does not exist for this input"
     elif any(states.samples[i].family.is_discrete for i in samples):
-        row, event = place
+        input, event = place
         edges = order_edges(event)
         obstacle = "integer noise has sums, not integrals"
     else:
-        row, event = place
+        input, event = place
         edges = order_edges(event)
         try:
             before = plan(event, Strategy.NONE, limits)
@@ -199,7 +199,7 @@ def _explain_state(
         dependencies=edges,
         before=before,
         after=after,
-        row=row,
+        input=input,
         obstacle=obstacle,
     )
 

@@ -100,8 +100,8 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
         "depth": state.depth if known else None,
         "depth_unoptimised": state.depth_unoptimised,
         "input": None
-        if state.row is None
-        else valuation(explanation.states.program.inputs, state.row),
+        if state.input is None
+        else valuation(explanation.states.program.inputs, state.input),
         "integral_before": None
         if state.before is None
         else plans.text(state.before, state.names).split("\n"),
@@ -154,8 +154,8 @@ def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -
     if state.before is None or state.after is None:
         yield f"  integral none: {state.obstacle}"
         return
-    row = "" if state.row is None else valuation_text(program.inputs, state.row)
-    yield f"  at       {row or 'no inputs'}"
+    input = "" if state.input is None else valuation_text(program.inputs, state.input)
+    yield f"  at       {input or 'no inputs'}"
     yield f"  before   depth {state.depth_unoptimised}"
     yield from _indented(plans.text(state.before, state.names))
     yield f"  after    depth {state.depth}"

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dipapprox.distributions import FiniteLaw, Scale
 from dipapprox.integrals.plan import form_text
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import Choice, Guard, InputCondition, Sample
 
@@ -38,7 +38,7 @@ def condition_text(condition: InputCondition) -> str:
     """Write a condition on the inputs."""
     if condition.values is not None:
         values = sorted(condition.values, key=lambda v: (isinstance(v, str), v))
-        return f"{condition.cell} in {{{row_text(values)[1:-1]}}}"
+        return f"{condition.cell} in {{{values_text(values)[1:-1]}}}"
     assert condition.form is not None
     return comparison_text(condition.form, condition.strict, ())
 

@@ -1,11 +1,11 @@
-"""Input rows in; out, their final states as products of few distinct, numbered events.
+"""Inputs in; out, their final states as products of few distinct, numbered events.
 
-For every row a catalogue names, state by state, the canonical events whose probabilities multiply
-to the state's. What does not depend on the row is worked out once for each state (`shapes`); what
-does is a column of small numbers over the rows (`columns`), and only a combination of numbers seen
-for the first time is made into an event.
+For every input a catalogue names, state by state, the canonical events whose probabilities multiply
+to the state's. What does not depend on the input is worked out once for each state (`shapes`); what
+does is a column of small numbers over the inputs (`columns`), and only a combination of numbers
+seen for the first time is made into an event.
 
-Variables of events are samples after a change, numbered, with their laws as tables over rows. As
+Variables of events are samples after a change, numbered, with their laws as tables over inputs. As
 text, for messages, an event is the program's variables that it is about, with their lines.
 """
 
@@ -28,7 +28,7 @@ from dipapprox.events.paths import Change, StarReader
 from dipapprox.events.reduce import connected_samples
 from dipapprox.events.shapes import Batch, Shape, Shapes, numbers_of
 from dipapprox.events.solutions import Numbers, Solutions
-from dipapprox.language.core import InputRow, Value
+from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import Symbol
 from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
 
@@ -121,7 +121,7 @@ class Variables:
         self.tables: list[Table] = []
 
     def number(self, change: Change) -> int:
-        """Number a sample after a change, and tabulate its law over the rows."""
+        """Number a sample after a change, and tabulate its law over the inputs."""
         # Nearly all samples are unchanged, and a number is found at once.
         key = change.sample if change.is_nothing else change
         number = self._numbers.setdefault(key, len(self.tables))
@@ -157,16 +157,16 @@ Conditions = tuple[InputCondition, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateColumn:
-    """One final state over a batch of rows.
+    """One final state over a batch of inputs.
 
     Attributes:
         output: Index of the state's outputs in `FinalStates.outputs()`.
-        rows: Positions of the rows that admit the state, ascending; None for all of them.
-        solutions: For each of these rows an index into `Catalogue.solutions`, or IMPOSSIBLE.
+        inputs: Positions of the inputs that admit the state, ascending; None for all of them.
+        solutions: For each of these inputs an index into `Catalogue.solutions`, or IMPOSSIBLE.
     """
 
     output: int
-    rows: Column | None
+    inputs: Column | None
     solutions: Column
 
 
@@ -226,18 +226,18 @@ class Catalogue:
         return size > _REMEMBERED
 
     def columns(
-        self, rows: Sequence[InputRow], outputs: Iterable[int] | None = None
+        self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
     ) -> list[StateColumn]:
-        """Solve the states for all rows.
+        """Solve the states for all inputs.
 
-        For each row the states are disjoint and, if all outputs are asked for, their
+        For each input the states are disjoint and, if all outputs are asked for, their
         probabilities sum to 1. A state's probability is the product over its solution's events.
 
         Args:
-            rows: A batch; what is equal in many rows is worked out once.
+            inputs: A batch; what is equal in many inputs is worked out once.
             outputs: Whose states are wanted; None for all.
         """
-        block = self._inputs.block(rows)
+        block = self._inputs.block(inputs)
         batches: dict[Conditions, tuple[Column | None, Batch]] = {
             (): (None, Batch(block, self._variables.tables))
         }
@@ -269,29 +269,29 @@ class Catalogue:
         return origin_text(self._states, self._origins[event], self.events[event])
 
     def states(
-        self, rows: Sequence[InputRow], outputs: Iterable[int] | None = None
+        self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
     ) -> list[list[tuple[int, Numbers]]]:
-        """Return for every row (index in `states.outputs()`, indices in `events`) for every state.
+        """Return (index in `states.outputs()`, indices in `events`) for every state of every input.
 
         The probability of the state is the product of those of the events (1 if there are none);
         states of probability 0 are left out.
 
         Args:
-            rows: A batch.
+            inputs: A batch.
             outputs: Whose states are wanted; None for all.
         """
-        found: list[list[tuple[int, Numbers]]] = [[] for _ in rows]
-        for column in self.columns(rows, outputs):
-            admitted = range(len(rows)) if column.rows is None else column.rows.tolist()
-            for row, number in zip(admitted, column.solutions.tolist(), strict=True):
+        found: list[list[tuple[int, Numbers]]] = [[] for _ in inputs]
+        for column in self.columns(inputs, outputs):
+            admitted = range(len(inputs)) if column.inputs is None else column.inputs.tolist()
+            for input, number in zip(admitted, column.solutions.tolist(), strict=True):
                 numbers = self._solutions.all[number]
                 if numbers is not None:
-                    found[row].append((column.output, numbers))
+                    found[input].append((column.output, numbers))
         return found
 
-    def row(self, row: InputRow) -> list[tuple[int, Numbers]]:
-        """Return the states of one row."""
-        return self.states((row,))[0]
+    def for_input(self, input: Input) -> list[tuple[int, Numbers]]:
+        """Return the states of one input."""
+        return self.states((input,))[0]
 
     def _shape(self, number: int) -> Shape:
         shape = self._shape_of[number]

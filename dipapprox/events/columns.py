@@ -1,7 +1,7 @@
-"""Many rows at once: columns of small numbers, and hash-consed pairs and multisets of them.
+"""Many inputs at once: columns of small numbers, and hash-consed pairs and multisets of them.
 
-A column holds one number per input row. Equal things have equal numbers, so that what happens in
-thousands of rows is worked out once for each distinct combination: numpy finds the combinations,
+A column holds one number per input. Equal things have equal numbers, so that what happens in
+thousands of inputs is worked out once for each distinct combination: numpy finds the combinations,
 Python looks them up. Everything is exact; nothing is hashed without being compared.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Column = NDArray[np.int64]
 
 FEW = 24
-"""Up to so many rows, a loop in Python is faster than numpy's set-up."""
+"""Up to so many inputs, a loop in Python is faster than numpy's set-up."""
 
 _DENSE = 2**16
 """Numbers below this are tallied rather than sorted, if there are not much fewer of them."""

@@ -1,4 +1,4 @@
-"""Input rows as columns, and functions of a few cells tabulated over them."""
+"""Inputs as columns, and functions of a few cells tabulated over them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.events.columns import Column, Pairs, mapped
-from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.core import Input, Program, Value
 
 Block = NDArray[np.int64]
-"""Rows × input cells: the numbers of the values."""
+"""Inputs × input cells: the numbers of the values."""
 
 
 class Inputs:
@@ -23,7 +23,7 @@ class Inputs:
         self._values: list[Value] = []
         self._numbers: dict[Value, int] = {}
         self._combinations = Pairs()
-        # Rows are made of the domains' own objects: identities are looked up at once, while
+        # Inputs are made of the domains' own objects: identities are looked up at once, while
         # hashing a fraction takes a microsecond. The program keeps the objects alive.
         self._program = program
         self._known = {
@@ -34,12 +34,12 @@ class Inputs:
         return len(self._combinations)
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Return where cells stand in a row."""
+        """Return where cells stand in an input."""
         return tuple(self._places[name] for name in names)
 
-    def block(self, rows: Sequence[InputRow]) -> Block:
-        """Number the values of rows."""
-        flat = list(chain.from_iterable(rows))
+    def block(self, inputs: Sequence[Input]) -> Block:
+        """Number the values of inputs."""
+        flat = list(chain.from_iterable(inputs))
         known = self._known
         numbers = [known.get(id(value), -1) for value in flat]
         if -1 in numbers:
@@ -47,10 +47,10 @@ class Inputs:
                 self._number(value) if number < 0 else number
                 for value, number in zip(flat, numbers, strict=True)
             ]
-        return np.array(numbers, np.int64).reshape(len(rows), len(self._places))
+        return np.array(numbers, np.int64).reshape(len(inputs), len(self._places))
 
     def combinations(self, block: Block, places: Sequence[int]) -> Column:
-        """Number the values that each row has at some places."""
+        """Number the values that each input has at some places."""
         if not places:
             return np.zeros(len(block), np.int64)
         column: Column = block[:, places[0]]
@@ -98,16 +98,16 @@ class Table:
         self._function = image
         self._known: dict[int, int] = {} if known is None else known
 
-    def numbers(self, block: Block, rows: Sequence[Sequence[int]]) -> list[int]:
-        """Return the function's values at few rows, which are given as a list, too."""
+    def numbers(self, block: Block, inputs: Sequence[Sequence[int]]) -> list[int]:
+        """Return the function's values at few inputs, which are given as a list, too."""
         if len(self._places) != 1:
             column: list[int] = self.column(block).tolist()
             return column
         (place,) = self._places
-        return [self._image(row[place]) for row in rows]
+        return [self._image(input[place]) for input in inputs]
 
     def column(self, block: Block) -> Column:
-        """Return the function's value at every row."""
+        """Return the function's value at every input."""
         return mapped(self._inputs.combinations(block, self._places), self._image)
 
     def _image(self, number: int) -> int:

@@ -1,6 +1,6 @@
-"""From final states to events: fix eps and one input row.
+"""From final states to events: fix eps and one input.
 
-Everything that does not depend on the row is done once for each state: which samples it
+Everything that does not depend on the input is done once for each state: which samples it
 mentions, its guards over local indices.
 """
 
@@ -13,7 +13,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Chosen, Event
-from dipapprox.language.core import InputRow, Value
+from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
@@ -26,7 +26,7 @@ from dipapprox.semantics.state import (
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a final state looks like before a row is chosen.
+    """What a final state looks like before an input is chosen.
 
     Attributes:
         output: Index of the state's outputs in `FinalStates.outputs()`.
@@ -44,7 +44,7 @@ class Outline:
 
 
 class Instantiator:
-    """Makes the events of a program at one eps, row by row.
+    """Makes the events of a program at one eps, input by input.
 
     Args:
         states: The final states, inputs symbolic.
@@ -85,37 +85,37 @@ class Instantiator:
             for number, outcomes in self._states[state].choices
         )
 
-    def events(self, row: InputRow) -> Iterator[tuple[int, Event, tuple[Chosen, ...]]]:
-        """Yield (index in `states.outputs()`, event, choices) for every state that the row admits.
+    def events(self, input: Input) -> Iterator[tuple[int, Event, tuple[Chosen, ...]]]:
+        """Yield (index in `states.outputs()`, event, choices) for every state an input admits.
 
         The probability of a state is that of its event times those of its choices. The states of
-        one row are disjoint and their probabilities sum to 1; several may belong to the same
+        one input are disjoint and their probabilities sum to 1; several may belong to the same
         output. Raw: `reduce` simplifies the events.
         """
-        numbers = self.numbers(row)
+        numbers = self.numbers(input)
         laws = self.laws(numbers)
-        for outline in self.admitted(row, numbers):
+        for outline in self.admitted(input, numbers):
             guards = outline.guards
             if outline.varying:
                 guards = tuple(form.at(numbers) for form in guards)
             event = Event(tuple(laws[i] for i in outline.samples), guards)
             yield outline.output, event, outline.chosen
 
-    def numbers(self, row: InputRow) -> dict[Symbol, Fraction]:
+    def numbers(self, input: Input) -> dict[Symbol, Fraction]:
         """Return the cells that hold numbers; named values occur in conditions only."""
-        cells = zip(self._cells, row, strict=True)
+        cells = zip(self._cells, input, strict=True)
         return {name: value for name, value in cells if isinstance(value, Fraction)}
 
     def laws(self, numbers: Mapping[Symbol, Fraction]) -> list[Distribution]:
-        """Return the laws of all samples at a row."""
+        """Return the laws of all samples at an input."""
         return [
             Distribution(sample.family, sample.mean.at(numbers).constant, scale)
             for sample, scale in zip(self._samples, self.scales, strict=True)
         ]
 
-    def admitted(self, row: InputRow, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
-        """Yield the outlines whose conditions the row meets."""
-        values: dict[str, Value] = dict(zip(self._cells, row, strict=True))
+    def admitted(self, input: Input, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
+        """Yield the outlines whose conditions the input meets."""
+        values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
         for state, final in enumerate(self._states):
             if all(holds(condition, values, numbers) for condition in final.conditions):
                 yield self.outline(state)
@@ -154,10 +154,10 @@ def _outline(state: FinalState, output: int, chosen: tuple[Chosen, ...]) -> Outl
 def without_inputs(
     size: int, guards: Sequence[LinearForm]
 ) -> tuple[dict[int, LinearForm], tuple[LinearForm, ...]] | None:
-    """Move the inputs from the guards into the means, if that is possible for every row.
+    """Move the inputs from the guards into the means, if that is possible for every input.
 
-    x + q <= y becomes x' <= y with x' = x + q: the same guards for all rows. A sample can take the
-    inputs of a guard if it would take the same in all guards that mention it.
+    x + q <= y becomes x' <= y with x' = x + q: the same guards for all inputs. A sample can take
+    the inputs of a guard if it would take the same in all guards that mention it.
 
     Returns:
         What is added to the mean of each sample that changes, as forms over input cells, and the

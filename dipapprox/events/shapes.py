@@ -1,8 +1,8 @@
-"""Final states in, their events for all rows out: prepared once, solved column by column.
+"""Final states in, their events for all inputs out: prepared once, solved column by column.
 
-Three shapes. A star grows along its path (`paths`). A state whose guards are the same for all rows
-falls apart once and for all; only the laws differ, and samples that may trade places are counted
-as multisets. Everything else is keyed by its guards and laws, row by row.
+Three shapes. A star grows along its path (`paths`). A state whose guards are the same for all
+inputs falls apart once and for all; only the laws differ, and samples that may trade places are
+counted as multisets. Everything else is keyed by its guards and laws, input by input.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A state whose guards mention inputs: variables, and the guards as tables over rows."""
+    """A state whose guards mention inputs: variables, and the guards as tables over inputs."""
 
     variables: tuple[int, ...]
     guards: tuple[Table, ...]
@@ -58,17 +58,17 @@ Shape = PathStar | Fixed | Varying
 
 
 class Batch:
-    """Columns of one batch of rows, each computed when first needed.
+    """Columns of one batch of inputs, each computed when first needed.
 
     Args:
-        block: The rows.
+        block: The inputs.
         tables: The laws of the variables.
     """
 
     def __init__(self, block: Block, tables: Sequence[Table]) -> None:
         self.block = block
         self.is_small = len(block) <= FEW
-        self._rows: list[list[int]] = block.tolist() if self.is_small else []
+        self._inputs: list[list[int]] = block.tolist() if self.is_small else []
         self._tables = tables
         self._laws: dict[int, Column] = {}
         self._numbers: dict[int, list[int]] = {}
@@ -76,11 +76,11 @@ class Batch:
         self.few_leaves: dict[int, list[int]] = {}
 
     def constant(self, number: int) -> Column:
-        """The same number for every row."""
+        """The same number for every input."""
         return np.full(len(self.block), number, np.int64)
 
     def law(self, variable: int) -> Column:
-        """The number of the variable's law at every row."""
+        """The number of the variable's law at every input."""
         found = self._laws.get(variable)
         if found is None:
             found = self._laws[variable] = self._tables[variable].column(self.block)
@@ -90,7 +90,8 @@ class Batch:
         """The same as a list: few numbers are dealt with faster so."""
         found = self._numbers.get(variable)
         if found is None:
-            found = self._numbers[variable] = self._tables[variable].numbers(self.block, self._rows)
+            found = self._tables[variable].numbers(self.block, self._inputs)
+            self._numbers[variable] = found
         return found
 
 
@@ -127,10 +128,10 @@ class Shapes:
     # --- preparation --------------------------------------------------------------------------
 
     def prepare(self, outline: Outline) -> Fixed | Varying:
-        """Do for a state what need not be done for every row."""
+        """Do for a state what need not be done for every input."""
         freed = without_inputs(len(outline.samples), outline.guards)
         if freed is not None and freed[0] and not self._integers.isdisjoint(outline.samples):
-            freed = None  # an integer sample can only take integers, at every row
+            freed = None  # an integer sample can only take integers, at every input
         shifts, guards = ({}, outline.guards) if freed is None else freed
         nothing = LinearForm.constant_form(0)
         variables = tuple(
@@ -176,7 +177,7 @@ class Shapes:
     # --- solution -----------------------------------------------------------------------------
 
     def solve(self, shape: Shape, batch: Batch) -> Column:
-        """Return the state's solution for every row of the batch."""
+        """Return the state's solution for every input of the batch."""
         match shape:
             case PathStar():
                 return self._star(shape, batch)
@@ -213,7 +214,7 @@ class Shapes:
         return bags
 
     def _few_leaves(self, star: PathStar, batch: Batch) -> list[int]:
-        """The same for few rows."""
+        """The same for few inputs."""
         waiting = []
         node: PathStar | None = star
         while node is not None and id(node) not in batch.few_leaves:

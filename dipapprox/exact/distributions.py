@@ -1,6 +1,6 @@
 """Output probabilities of a program in closed form: as functions of its eps, or at one eps.
 
-    row -> catalogue: for each state a product of numbered events
+    input -> catalogue: for each state a product of numbered events
         -> closed form of each event -> products -> sums per output -> checked: all sum to 1
 
 The catalogue is made at one eps, and a closed form is a function of a formal ε' by which every
@@ -20,14 +20,14 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.events.solutions import Numbers
 from dipapprox.exact.closed_forms import EventForms
-from dipapprox.exact.solved_rows import RowStates, SolvedRows
+from dipapprox.exact.solved_inputs import InputStates, SolvedInputs
 from dipapprox.exponentials import (
     ONE,
     ExponentialPolynomial,
     ExponentialRatio,
     exponential_sum,
 )
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.state import FinalStates, Path, Sample
@@ -37,7 +37,7 @@ _REMEMBERED = 100_000
 
 
 class ExactDistributions:
-    """The output distribution of a program as a function of the input row, in closed form.
+    """The output distribution of a program as a function of the input, in closed form.
 
     Args:
         states: The final states, inputs symbolic.
@@ -50,27 +50,27 @@ class ExactDistributions:
         self._eps = eps
         self._limits = limits
         self._catalogue = Catalogue(states, Fraction(1) if eps is None else eps)
-        self._rows = SolvedRows(self._catalogue, states.program.inputs)
+        self._inputs = SolvedInputs(self._catalogue, states.program.inputs)
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
         self._unlike = _unlike_scales(states) if eps is None else None
-        self._known: Cache[RowStates, tuple[ExponentialRatio, ...]] = Cache(
+        self._known: Cache[InputStates, tuple[ExponentialRatio, ...]] = Cache(
             _REMEMBERED, lambda found: sum(map(_size, found))
         )
         self._products: Cache[Numbers, ExponentialRatio] = Cache(_REMEMBERED, _size)
 
-    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
         """Return the probability of every output, in the order of `FinalStates.outputs()`.
 
-        Rows with the same canonical events have the same distribution and get the same object.
+        Inputs with the same canonical events have the same distribution and get the same object.
 
         Args:
-            row: One value per input cell.
+            input: One value per input cell.
 
         Returns:
             Functions of the program's eps that sum to exactly 1; if the program runs at one
             eps, ratios without powers to be read at ε' = 1. The constant 0 for outputs
-            that this row cannot have. Or why some probability has no closed form.
+            that this input cannot have. Or why some probability has no closed form.
 
         Raises:
             LimitReached: If the limits run out.
@@ -78,10 +78,10 @@ class ExactDistributions:
         """
         self._limits.check()
         if self._catalogue.forget():
-            self._rows.forget()
+            self._inputs.forget()
             self._known.clear()
             self._products.clear()
-        states = self._rows.states(row)
+        states = self._inputs.states(input)
         known = self._known.get(states)
         if known is not None:
             return known

@@ -57,7 +57,7 @@ __all__ = [
     "Exponential",
     "Expression",
     "If",
-    "InputRow",
+    "Input",
     "Inverse",
     "Listed",
     "Norm",
@@ -154,7 +154,7 @@ Block = tuple[Statement, ...]
 
 # --- adjacency ----------------------------------------------------------------------------------
 
-InputRow = tuple[Value, ...]
+Input = tuple[Value, ...]
 """One valuation of the input cells, in the order of `Program.inputs`."""
 
 
@@ -195,7 +195,7 @@ class Everyone:
 class Listed:
     """Explicit pairs; symmetric: each is meant in both orders."""
 
-    pairs: tuple[tuple[InputRow, InputRow], ...]
+    pairs: tuple[tuple[Input, Input], ...]
 
 
 Adjacency = Within | Everyone | Listed

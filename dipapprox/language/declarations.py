@@ -13,7 +13,7 @@ from dipapprox.language.core import (
     Adjacency,
     Cell,
     Everyone,
-    InputRow,
+    Input,
     Listed,
     Norm,
     Value,
@@ -289,17 +289,17 @@ def _rule(
 
 def _pair(
     pair: ast.Pair, parameters: Mapping[str, Fraction], cells: list[Cell], diagnosis: Diagnosis
-) -> tuple[InputRow, InputRow]:
-    rows = []
-    for row in (pair.left, pair.right):
+) -> tuple[Input, Input]:
+    inputs = []
+    for given in (pair.left, pair.right):
         values: list[Value] = []
-        if len(row) != len(cells):
+        if len(given) != len(cells):
             diagnosis.report(
                 "value error",
-                f"a row of {len(row)} values, but the program has {len(cells)} inputs",
+                f"an input of {len(given)} values, but the program has {len(cells)} inputs",
                 pair.span,
             )
-        for node, cell in zip(row, cells, strict=False):
+        for node, cell in zip(given, cells, strict=False):
             value = evaluate_value(node, parameters)
             values.append(value)
             if isinstance(cell.domain, AllReals):
@@ -314,8 +314,8 @@ def _pair(
                     node.span,
                     f"allowed are {describe_domain(cell.domain)}",
                 )
-        rows.append(tuple(values))
-    return rows[0], rows[1]
+        inputs.append(tuple(values))
+    return inputs[0], inputs[1]
 
 
 def describe_domain(domain: tuple[Value, ...]) -> str:

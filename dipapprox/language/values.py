@@ -1,4 +1,4 @@
-"""Text, and numbers of Python, to exact values: rationals, parameters, input rows; and back."""
+"""Text, and numbers of Python, to exact values: rationals, parameters, inputs; and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import isfinite
 from numbers import Integral
 
 from dipapprox.errors import UserError
-from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import describe_domain
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.lexer import read_decimal
@@ -99,8 +99,8 @@ def exact_rational(value: object, what: str) -> Fraction:
     return exact
 
 
-def parse_row(text: str, program: Program) -> InputRow:
-    """Read an input row: "0,1", "bot,top"; blanks and one pair of brackets are ignored.
+def parse_input(text: str, program: Program) -> Input:
+    """Read an input: "0,1", "bot,top"; blanks and one pair of brackets are ignored.
 
     Raises:
         UserError: If the length is wrong or a value is not in its cell's domain.
@@ -117,7 +117,7 @@ def parse_row(text: str, program: Program) -> InputRow:
             f"inputs: '{shorten(text)}'",
             f"the inputs are {names}{more}" if names else "the program has no inputs",
         )
-    row: list[Value] = []
+    input: list[Value] = []
     for word, cell in zip(words, program.inputs, strict=True):
         named = [value for value in cell.domain if isinstance(value, str)]
         is_name = word in named or word[:1].isalpha() or word[:1] == "_"
@@ -128,5 +128,5 @@ def parse_row(text: str, program: Program) -> InputRow:
                 f"{shorten(word)} is not in the domain of '{cell.name}'",
                 did_you_mean(word, named, allowed) if is_name else allowed,
             )
-        row.append(value)
-    return tuple(row)
+        input.append(value)
+    return tuple(input)

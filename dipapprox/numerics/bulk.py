@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.numerics import rounding
 
 Array = rounding.Array
@@ -46,12 +46,12 @@ class BulkSource(Protocol):
     def name(self) -> str:
         """The word in reports: "nested", "elimination", …"""
 
-    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
-        """Bound Pr[outputs[k]] for the input rows[k], for every k: arrays of shape (n,).
+    def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
+        """Bound Pr[outputs[k]] for the inputs[k], for every k: arrays of shape (n,).
 
         Args:
-            outputs: As many as rows.
-            rows: Repetitions cost little.
+            outputs: As many as inputs.
+            inputs: Repetitions cost little.
             bits: Wanted width: at most 2**-bits, as far as doubles can express it.
 
         Raises:
@@ -59,14 +59,14 @@ class BulkSource(Protocol):
             BrokenInvariant: If enclosures contradict each other.
         """
 
-    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
-        """Bound the probabilities of all outputs for every row: arrays (rows, outputs).
+    def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
+        """Bound the probabilities of all outputs for every input: arrays (inputs, outputs).
 
-        Every row's bounds have been checked to contain numbers that sum to 1, and tightened by it;
-        which outputs are impossible is told.
+        The bounds of an input have been checked to contain numbers that sum to 1, and tightened by
+        it; which outputs are impossible is told.
 
         Args:
-            rows: The inputs; a block of bounded size.
+            inputs: The inputs; a block of bounded size.
             bits: As for `cells`.
 
         Raises:

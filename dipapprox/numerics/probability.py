@@ -1,6 +1,6 @@
-"""Output probabilities of a program: exact enclosures for one row, arrays of doubles for many.
+"""Output probabilities of a program: exact enclosures for one input, arrays of doubles for many.
 
-    rows -> catalogue: for each state and row a product of numbered events
+    inputs -> catalogue: for each state and input a product of numbered events
          -> store: unknown events go to the `Method` in one batch
          -> products -> sums per output -> tightened by "all outputs sum to 1"
 
@@ -26,7 +26,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue, StateColumn
 from dipapprox.events.columns import Column
 from dipapprox.events.solutions import IMPOSSIBLE, Numbers
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
@@ -37,17 +37,17 @@ from dipapprox.numerics.rounding import Array
 from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 100_000
-"""About how many enclosures are kept for rows with the same events."""
+"""About how many enclosures are kept for inputs with the same events."""
 
 _States = Sequence[tuple[int, Numbers]]
-"""For each possible state of a row its output and its events."""
+"""For each possible state of an input its output and its events."""
 
 _Key = tuple[int, tuple[tuple[int, Numbers], ...]]
-"""Bits, and the states of a row."""
+"""Bits, and the states of an input."""
 
 
 class OutputProbabilities:
-    """The output distribution of a program as a function of the input row.
+    """The output distribution of a program as a function of the input.
 
     Args:
         states: The final states, inputs symbolic.
@@ -71,38 +71,38 @@ class OutputProbabilities:
         return self._method.name
 
     def distributions(
-        self, rows: Sequence[InputRow], bits: int
+        self, inputs: Sequence[Input], bits: int
     ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
-        """Enclose the probability of every output for every row, in one batch.
+        """Enclose the probability of every output for every input, in one batch.
 
-        Rows with the same canonical events have the same distribution and get the same object.
+        Inputs with the same canonical events have the same distribution and get the same object.
 
         Args:
-            rows: One value per input cell each.
+            inputs: One value per input cell each.
             bits: Wanted width: at most 2**-bits each. What comes back is proved even if wider.
 
         Returns:
-            By row, in the order of `FinalStates.outputs()`: enclosures inside [0, 1] whose sum
-            contains 1; exactly [0, 0] for outputs that the row cannot have. Or the reason why some
-            probability could not be enclosed.
+            By input, in the order of `FinalStates.outputs()`: enclosures inside [0, 1] whose sum
+            contains 1; exactly [0, 0] for outputs that the input cannot have. Or the reason why
+            some probability could not be enclosed.
 
         Raises:
             LimitReached: If the limits run out.
             BrokenInvariant: If the enclosures do not sum to 1: a bug.
         """
         self._begin()
-        keys = [(bits, tuple(states)) for states in self._catalogue.states(rows)]
+        keys = [(bits, tuple(states)) for states in self._catalogue.states(inputs)]
         known = {key: self._known.get(key) for key in set(keys)}
         self._enclose([states for (_, states), each in known.items() if each is None], bits)
         found = {key: each or self._distribution(key) for key, each in known.items()}
         return [found[key] for key in keys]
 
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        """Enclose the distribution of one row."""
-        return self.distributions((row,), bits)[0]
+    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        """Enclose the distribution of one input."""
+        return self.distributions((input,), bits)[0]
 
     def _distribution(self, key: _Key) -> tuple[Enclosure, ...] | NotEnclosed:
-        """Multiply and add up what is known of the events in a row's states."""
+        """Multiply and add up what is known of the events in an input's states."""
         bits, states = key
         totals = self._totals(states, bits)
         if isinstance(totals, NotEnclosed):
@@ -110,18 +110,18 @@ class OutputProbabilities:
         return self._known.put(key, tightened(totals))
 
     def some(
-        self, outputs: Sequence[int], row: InputRow, bits: int
+        self, outputs: Sequence[int], input: Input, bits: int
     ) -> list[Enclosure] | NotEnclosed:
-        """Enclose the probabilities of some outputs for one row; else as `distributions`."""
+        """Enclose the probabilities of some outputs for one input; else as `distributions`."""
         self._begin()
-        (states,) = self._catalogue.states((row,), outputs)
+        (states,) = self._catalogue.states((input,), outputs)
         self._enclose([states], bits)
         totals = self._totals(states, bits)
         return totals if isinstance(totals, NotEnclosed) else [totals[k] for k in outputs]
 
-    def _enclose(self, rows: Sequence[_States], bits: int) -> None:
-        """See to the events in the states of some rows."""
-        solutions = [numbers for states in rows for _, numbers in states]
+    def _enclose(self, inputs: Sequence[_States], bits: int) -> None:
+        """See to the events in the states of some inputs."""
+        solutions = [numbers for states in inputs for _, numbers in states]
         needed = {number for numbers in solutions for number in numbers}
         self._require(needed, bits, max(map(len, solutions), default=1))
 
@@ -138,14 +138,14 @@ class OutputProbabilities:
         nothing = Enclosure.exact(0)
         return tuple(nothing if total is None else total for total in totals)
 
-    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
-        """Bound the probabilities of all outputs for every row; see `BulkSource.table`."""
+    def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
+        """Bound the probabilities of all outputs for every input; see `BulkSource.table`."""
         self._begin()
-        columns = self._catalogue.columns(rows)
+        columns = self._catalogue.columns(inputs)
         factors = self._solutions(columns, bits)
-        lower = np.zeros((self._outputs, len(rows)))
-        upper = np.zeros((self._outputs, len(rows)))
-        possible = np.zeros((self._outputs, len(rows)), np.bool_)
+        lower = np.zeros((self._outputs, len(inputs)))
+        upper = np.zeros((self._outputs, len(inputs)))
+        possible = np.zeros((self._outputs, len(inputs)), np.bool_)
         for column in columns:
             factors.add(column, lower[column.output], upper[column.output])
             possible[column.output, _places(column)] |= column.solutions != IMPOSSIBLE
@@ -157,17 +157,17 @@ class OutputProbabilities:
             raise BrokenInvariant("the probabilities of all outputs do not sum to 1")
         return Bounds(lower, upper, factors.obstacle, ~possible.T)
 
-    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
-        """Bound Pr[outputs[k]] for the input rows[k], for every k; see `BulkSource.cells`."""
+    def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
+        """Bound Pr[outputs[k]] for the inputs[k], for every k; see `BulkSource.cells`."""
         self._begin()
         wanted = np.asarray(outputs, np.int64)
         asked = []
         for output in sorted(set(outputs)):
             places = np.flatnonzero(wanted == output)
-            chosen = [rows[k] for k in places.tolist()]
+            chosen = [inputs[k] for k in places.tolist()]
             asked.append((places, self._catalogue.columns(chosen, (output,))))
         factors = self._solutions([column for _, found in asked for column in found], bits)
-        lower, upper = np.zeros(len(rows)), np.zeros(len(rows))
+        lower, upper = np.zeros(len(inputs)), np.zeros(len(inputs))
         for places, columns in asked:
             low, high = np.zeros(len(places)), np.zeros(len(places))
             for column in columns:
@@ -227,15 +227,15 @@ class _Solutions:
     obstacle: str | None
 
     def add(self, column: StateColumn, lower: Array, upper: Array) -> None:
-        """Add a state's probabilities to those of its output, one entry for each row."""
-        rows = _places(column)
-        lower[rows] = rounding.sum_below(lower[rows], self.lower[column.solutions])
-        upper[rows] = rounding.sum_above(upper[rows], self.upper[column.solutions])
+        """Add a state's probabilities to those of its output, one entry for each input."""
+        inputs = _places(column)
+        lower[inputs] = rounding.sum_below(lower[inputs], self.lower[column.solutions])
+        upper[inputs] = rounding.sum_above(upper[inputs], self.upper[column.solutions])
 
 
 def _places(column: StateColumn) -> Column | slice:
-    """The rows of a state, as an index."""
-    return slice(None) if column.rows is None else column.rows
+    """The inputs of a state, as an index."""
+    return slice(None) if column.inputs is None else column.inputs
 
 
 def _at_most_one(total: Enclosure) -> Enclosure:

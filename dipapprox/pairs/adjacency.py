@@ -27,7 +27,7 @@ from dipapprox.language.core import (
     Adjacency,
     Cell,
     Everyone,
-    InputRow,
+    Input,
     Listed,
     Program,
     Value,
@@ -35,7 +35,7 @@ from dipapprox.language.core import (
 )
 from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, radius_of
 
-Pair = tuple[InputRow, InputRow]
+Pair = tuple[Input, Input]
 
 _MOST_COSTS = 100_000
 """Counting gives up when the sums of costs take more different values than this."""
@@ -135,7 +135,7 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
         return len(in_both_orders(adjacency.pairs))
     radius = radius_of(adjacency)
     ways = {FREE: 1}
-    rows = 1
+    inputs = 1
     for cell, relation in zip(cells, _relations(cells, adjacency), strict=True):
         changes = relation.costs()
         if changes is None or len(ways) * len(changes) > _MOST_COSTS:
@@ -147,31 +147,31 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
             if total <= radius:
                 following[total] = following.get(total, 0) + number * choices
         ways = following
-        rows *= len(cell.domain)
-    return sum(ways.values()) - rows
+        inputs *= len(cell.domain)
+    return sum(ways.values()) - inputs
 
 
 def _stream(
     cells: tuple[Cell, ...], relations: Sequence[CellAdjacency], radius: Fraction
 ) -> Iterator[Pair]:
-    for row in product(*(cell.domain for cell in cells)):
-        for neighbour in _neighbours(row, relations, radius):
-            yield row, neighbour
+    for input in product(*(cell.domain for cell in cells)):
+        for neighbour in _neighbours(input, relations, radius):
+            yield input, neighbour
 
 
 def _neighbours(
-    row: InputRow, relations: Sequence[CellAdjacency], radius: Fraction
-) -> Iterator[InputRow]:
-    """Yield every row that is reached by one or more changes within the radius, each once.
+    input: Input, relations: Sequence[CellAdjacency], radius: Fraction
+) -> Iterator[Input]:
+    """Yield every input that is reached by one or more changes within the radius, each once.
 
     Changes are made from left to right. The stack, not the call stack, remembers where to go on;
     it holds at most one entry per possible change of one cell.
     """
-    stack = [(0, radius, row)]
+    stack = [(0, radius, input)]
     while stack:
         start, remaining, current = stack.pop()
-        for cell in range(start, len(row)):
-            for value, cost in relations[cell].of(row[cell]):
+        for cell in range(start, len(input)):
+            for value, cost in relations[cell].of(input[cell]):
                 if cost <= remaining:
                     changed = (*current[:cell], value, *current[cell + 1 :])
                     yield changed

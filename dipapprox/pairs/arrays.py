@@ -1,7 +1,7 @@
-"""The pairs to look at, as arrays: tables of probabilities, and blocks of pairs of their rows.
+"""The pairs to look at, as arrays: tables of probabilities, and blocks of pairs of their inputs.
 
-All rows are tabulated once if the table fits; else pairs come in portions, each with a table of its
-own rows. So a function of pairs is bounded for very many of them by a few array operations.
+All inputs are tabulated once if the table fits; else pairs come in portions, each with a table of
+its own inputs. So a function of pairs is bounded for very many of them by a few array operations.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
 from dipapprox.pairs.adjacency import Pair, PairSelection
-from dipapprox.pairs.blocks import Block, RowNumbers, pair_blocks
+from dipapprox.pairs.blocks import Block, InputNumbers, pair_blocks
 from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.walk import Walk
 
 LARGEST_TABLE = 2_000_000
-"""Most probabilities in a table of all rows; each takes up to 32 bytes."""
+"""Most probabilities in a table of all inputs; each takes up to 32 bytes."""
 
 _BLOCK = 2**17
 """Most terms (pairs x outputs) of a block: a few arrays of this size stay in the cache."""
 
-_ROWS_AT_A_TIME = 4096
+_INPUTS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TabledPairs:
-    """Some pairs, and certified probabilities (rows x outputs) of the rows they are made of."""
+    """Some pairs, and certified probabilities (inputs x outputs) of the inputs they are made of."""
 
     lower: Array
     upper: Array
     blocks: Callable[[], Iterator[Block]]
-    row: Callable[[int], InputRow]
+    input: Callable[[int], Input]
 
     def pair(self, block: Block, place: int) -> Pair:
         """Name a pair of a block."""
-        return self.row(int(block.first[place])), self.row(int(block.second[place]))
+        return self.input(int(block.first[place])), self.input(int(block.second[place]))
 
 
 class PairArrays:
-    """All selected pairs, with the probabilities of their rows in doubles.
+    """All selected pairs, with the probabilities of their inputs in doubles.
 
     Args:
         program: Its inputs and adjacency are used.
@@ -86,7 +86,7 @@ class PairArrays:
         self._size = max(_BLOCK // max(outputs, 1), 1)
         self._limits = limits
         self._whole: TabledPairs | None = None
-        self._numbers = RowNumbers(program.inputs)
+        self._numbers = InputNumbers(program.inputs)
         size = self._numbers.count * outputs
         self.in_one_table = walk is not None and size <= LARGEST_TABLE
         self.probabilities = size if self.in_one_table else None
@@ -112,30 +112,30 @@ class PairArrays:
     def _one_table(self) -> TabledPairs:
         numbers, walk = self._numbers, self._walk
         assert walk is not None
-        lower, upper = self._table([numbers.row(k) for k in range(numbers.count)])
+        lower, upper = self._table([numbers.input(k) for k in range(numbers.count)])
         blocks = partial(pair_blocks, self._program.inputs, walk, self._size)
-        self._whole = TabledPairs(lower, upper, blocks, numbers.row)
+        self._whole = TabledPairs(lower, upper, blocks, numbers.input)
         return self._whole
 
     def _portion(self, pairs: Sequence[Pair]) -> TabledPairs:
-        block, rows = numbered(pairs)
-        lower, upper = self._table(rows)
-        return TabledPairs(lower, upper, lambda: iter((block,)), rows.__getitem__)
+        block, inputs = numbered(pairs)
+        lower, upper = self._table(inputs)
+        return TabledPairs(lower, upper, lambda: iter((block,)), inputs.__getitem__)
 
-    def _table(self, rows: Sequence[InputRow]) -> tuple[Array, Array]:
+    def _table(self, inputs: Sequence[Input]) -> tuple[Array, Array]:
         lower, upper = [], []
-        for start in range(0, len(rows), _ROWS_AT_A_TIME):
+        for start in range(0, len(inputs), _INPUTS_AT_A_TIME):
             self._limits.check()
-            found = self._source.table(rows[start : start + _ROWS_AT_A_TIME], self.bits)
+            found = self._source.table(inputs[start : start + _INPUTS_AT_A_TIME], self.bits)
             self.obstacle = self.obstacle or found.obstacle
             lower.append(found.lower)
             upper.append(found.upper)
         return np.concatenate(lower), np.concatenate(upper)
 
 
-def numbered(pairs: Sequence[Pair]) -> tuple[Block, list[InputRow]]:
-    """Number the rows of some pairs; return the pairs as a block, and the rows."""
-    numbers = {row: k for k, row in enumerate(dict.fromkeys(r for pair in pairs for r in pair))}
+def numbered(pairs: Sequence[Pair]) -> tuple[Block, list[Input]]:
+    """Number the inputs of some pairs; return the pairs as a block, and the inputs."""
+    numbers = {input: k for k, input in enumerate(dict.fromkeys(r for pair in pairs for r in pair))}
     block = Block(
         np.array([numbers[u] for u, _ in pairs], np.int64),
         np.array([numbers[v] for _, v in pairs], np.int64),

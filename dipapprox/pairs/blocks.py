@@ -1,7 +1,7 @@
-"""All adjacent pairs in blocks: two arrays of row numbers at a time, bounded memory.
+"""All adjacent pairs in blocks: two arrays of input numbers at a time, bounded memory.
 
-Rows are numbered as in `itertools.product` of the domains, the last cell fastest. A block is a set
-of partial pairs that have taken the steps of the first cells; taking those of the next cell
+Inputs are numbered as in `itertools.product` of the domains, the last cell fastest. A block is a
+set of partial pairs that have taken the steps of the first cells; taking those of the next cell
 multiplies it, and what grows too large is cut. Depth first, so the blocks that wait are few:
 at most one cut of each size per cell.
 """
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell, InputRow
+from dipapprox.language.core import Cell, Input
 from dipapprox.pairs.walk import Integers, Walk
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Ordered pairs of rows, by number; no pair of a row with itself."""
+    """Ordered pairs of inputs, by number; no pair of an input with itself."""
 
     first: Integers
     second: Integers
@@ -46,8 +46,8 @@ class _Partial:
     spent: Integers
 
 
-class RowNumbers:
-    """Numbers for all rows of a program.
+class InputNumbers:
+    """Numbers for all inputs of a program.
 
     Attributes:
         count: How many there are.
@@ -59,12 +59,12 @@ class RowNumbers:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """How far apart rows are that differ by 1 in one cell: numbers of a bit for each cell."""
+        """How far apart inputs are that differ by 1 in one cell: numbers of a bit for each cell."""
         sizes = [len(domain) for domain in self._domains]
         return tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
 
-    def row(self, number: int) -> InputRow:
-        """Return the row with a number."""
+    def input(self, number: int) -> Input:
+        """Return the input with a number."""
         found = []
         for domain, stride in zip(self._domains, self.strides, strict=False):
             code, number = divmod(number, stride)
@@ -73,14 +73,14 @@ class RowNumbers:
 
 
 def pair_blocks(cells: Sequence[Cell], walk: Walk, size: int) -> Iterator[Block]:
-    """Yield every ordered pair of different adjacent rows once.
+    """Yield every ordered pair of different adjacent inputs once.
 
     Args:
-        cells: The input cells; fewer than 2**60 rows.
+        cells: The input cells; fewer than 2**60 inputs.
         walk: Their steps.
         size: Most pairs in a block, unless one step of one pair already gives more.
     """
-    strides = RowNumbers(cells).strides
+    strides = InputNumbers(cells).strides
     start = np.zeros(1, dtype=np.int64)
     stack = [_Partial(0, start, start, start)]
     while stack:

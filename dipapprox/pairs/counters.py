@@ -1,4 +1,4 @@
-"""What to remember of a pair (u, u') of rows while it is built cell by cell.
+"""What to remember of a pair (u, u') of inputs while it is built cell by cell.
 
 The cells are put in an order, and every output belongs to the stage of the last cell it depends
 on. Before and after a stage the outputs of later stages are *pending*. Two cells that were already
@@ -32,7 +32,7 @@ from math import comb, prod
 import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell, InputRow, Value
+from dipapprox.language.core import Cell, Input, Value
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.walk import Integers, Steps, Walk
 
@@ -52,7 +52,7 @@ class Completed:
     Attributes:
         classes: Cells by position; how often each value occurs in each class is the *argument*
             of the probability.
-        weights: Arrays (values of the cell,); their sum over the cells is the code of the row's
+        weights: Arrays (values of the cell,); their sum over the cells is the code of the input's
             argument.
         arguments: How many there are.
     """
@@ -62,14 +62,14 @@ class Completed:
     weights: Weights
     arguments: int
 
-    def examples(self, cells: Sequence[Cell]) -> Iterator[tuple[int, InputRow]]:
-        """Yield the code of every argument, with a row that has it.
+    def examples(self, cells: Sequence[Cell]) -> Iterator[tuple[int, Input]]:
+        """Yield the code of every argument, with an input that has it.
 
         Cells on which the output does not depend have their first value.
         """
         choices = [self._choices(group, cells[group[0]].domain) for group in self.classes]
         places = [cell for group in self.classes for cell in group]
-        row: list[Value] = [cell.domain[0] for cell in cells]
+        input: list[Value] = [cell.domain[0] for cell in cells]
         for choice in product(*choices):
             code = 0
             taken: list[Value] = []
@@ -77,8 +77,8 @@ class Completed:
                 code += own
                 taken += values
             for cell, value in zip(places, taken, strict=True):
-                row[cell] = value
-            yield code, tuple(row)
+                input[cell] = value
+            yield code, tuple(input)
 
     def _choices(
         self, group: tuple[int, ...], domain: tuple[Value, ...]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell, InputRow
+from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
@@ -30,8 +30,8 @@ from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.pairs.walk import Integers
 
-Ask = Callable[[Sequence[int], Sequence[InputRow]], HockeyStickBounds]
-"""Bound the probability of outputs[k] under rows[k], for every k."""
+Ask = Callable[[Sequence[int], Sequence[Input]], HockeyStickBounds]
+"""Bound the probability of outputs[k] under inputs[k], for every k."""
 
 MOST_EXPANSIONS = 1_200_000
 """Most expansions of one stage: about ten arrays of this length are alive at a time."""
@@ -65,10 +65,10 @@ class Largest:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """The probabilities of an output at all its arguments; codes ascend, and rows have them."""
+    """The probabilities of an output at all its arguments; codes ascend, and inputs have them."""
 
     codes: Integers
-    rows: Sequence[InputRow]
+    inputs: Sequence[Input]
     bounds: HockeyStickBounds
 
 
@@ -87,7 +87,7 @@ class _Layer:
     """The states after a stage. Column k of `first` and `second`: some pair with counters k.
 
     Attributes:
-        first: Codes of u's values; rows are cells in the order of the plan.
+        first: Codes of u's values; inputs are cells in the order of the plan.
     """
 
     first: Codes
@@ -157,23 +157,23 @@ def _evaluated(
         What was found for every output, and the unit of the numbers (`HockeyStickBounds.scale`).
     """
     outputs: list[int] = []
-    rows: list[InputRow] = []
+    inputs: list[Input] = []
     codes: list[int] = []
     completed = [each for stage in plan.stages for each in stage.completed]
     for each in completed:
         limits.check()
-        for code, row in each.examples(cells):
+        for code, input in each.examples(cells):
             codes.append(code)
-            rows.append(row)
+            inputs.append(input)
         outputs += [each.output] * each.arguments
-    bounds = ask(outputs, rows)
+    bounds = ask(outputs, inputs)
     found = {}
     start = 0
     for each in completed:
         own = np.array(codes[start : start + each.arguments], dtype=np.int64)
         order = np.argsort(own)
         found[each.output] = _Values(
-            own[order], [rows[start + k] for k in order.tolist()], bounds.take(start + order)
+            own[order], [inputs[start + k] for k in order.tolist()], bounds.take(start + order)
         )
         start += each.arguments
     return found, bounds.scale
@@ -235,7 +235,7 @@ def _vanishing(
     for pair in wanted.tolist():
         limits.check()
         own, other = divmod(pair, count)
-        if settle(output, (values.rows[own], values.rows[other])):
+        if settle(output, (values.inputs[own], values.inputs[other])):
             zero.append(pair)
     vanishing: NDArray[np.bool_] = doubtful & np.isin(pairs, zero)
     return vanishing
@@ -313,20 +313,20 @@ def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -
         known: Sums over the same codes; grows. Outputs that like cells have differ in few of them.
     """
     groups: dict[bytes, tuple[Integers, list[int]]] = {}
-    for row, cell in enumerate(cells):
+    for place, cell in enumerate(cells):
         table = weights.get(cell)
         if table is not None:
-            groups.setdefault(table.tobytes(), (table, []))[1].append(row)
+            groups.setdefault(table.tobytes(), (table, []))[1].append(place)
     total = np.zeros(codes.shape[1], dtype=np.int64)
-    for key, (table, rows) in groups.items():
-        own = frozenset(rows)
+    for key, (table, places) in groups.items():
+        own = frozenset(places)
         before, part = known.get(key, (frozenset[int](), np.zeros_like(total)))
         if len(before ^ own) >= len(own):
             before, part = frozenset(), np.zeros_like(total)
-        for row in own - before:
-            part = part + table[codes[row]]
-        for row in before - own:
-            part = part - table[codes[row]]
+        for place in own - before:
+            part = part + table[codes[place]]
+        for place in before - own:
+            part = part - table[codes[place]]
         if len(own) > _FEW_CELLS:
             known[key] = own, part
         total += part
@@ -335,10 +335,10 @@ def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -
 
 def _pair_sums(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers:
     total = np.zeros(len(layer.spent), dtype=np.int64)
-    for row, cell in enumerate(cells):
+    for place, cell in enumerate(cells):
         table = weights.get(cell)
         if table is not None:
-            total += table[layer.first[row], layer.second[row]]
+            total += table[layer.first[place], layer.second[place]]
     return total
 
 
@@ -348,7 +348,7 @@ def _pair(
     memories: Sequence[tuple[NDArray[np.int32], NDArray[np.uint16]]],
     state: int,
 ) -> Pair:
-    """Follow the best sums back to the pair of rows they belong to."""
+    """Follow the best sums back to the pair of inputs they belong to."""
     first = [cell.domain[0] for cell in cells]
     second = list(first)
     for stage, (parent, step) in zip(reversed(plan.stages), reversed(memories), strict=True):

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import prod
 from typing import cast
 
-from dipapprox.language.core import Cell, Everyone, InputRow, Listed, Program, Value, Within
+from dipapprox.language.core import Cell, Everyone, Input, Listed, Program, Value, Within
 from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
 from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, radius_of
 
@@ -79,13 +79,13 @@ def likely_first(program: Program, selection: PairSelection, total: int | None) 
 
 def _brought_forward(first: Sequence[Pair], stream: Iterator[Pair]) -> Iterator[Pair]:
     yield from first
-    done: dict[InputRow, set[InputRow]] = {}
+    done: dict[Input, set[Input]] = {}
     for u, v in first:
         done.setdefault(u, set()).add(v)
-    latest: InputRow | None = None
-    skipped: set[InputRow] | None = None
+    latest: Input | None = None
+    skipped: set[Input] | None = None
     for u, v in stream:
-        if u is not latest:  # pairs come input by input; hashing rows takes time
+        if u is not latest:  # pairs come input by input; hashing inputs takes time
             latest, skipped = u, done.get(u)
         if skipped is None or v not in skipped:
             yield u, v
@@ -101,12 +101,12 @@ def likely_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> Iterato
     changes = [made[cell.domain] for cell in cells]
     radius = radius_of(adjacency)
 
-    def valued(places: _Places) -> InputRow:
+    def valued(places: _Places) -> Input:
         return tuple(own.values[place] for own, place in zip(changes, places, strict=True))
 
     met: set[tuple[_Places, _Places]] = set()
     for places in dict.fromkeys(_inputs([len(own.values) for own in changes])):
-        row = valued(places)
+        input = valued(places)
         for rise in _RISES:
             for sign in (1, -1):
                 others = _changed(places, rise, sign, changes, radius)
@@ -119,7 +119,9 @@ def likely_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> Iterato
                 if allowed:
                     met.update(allowed)
                     other = valued(others)
-                    yield from ((row, other) if each is ahead else (other, row) for each in allowed)
+                    yield from (
+                        (input, other) if each is ahead else (other, input) for each in allowed
+                    )
 
 
 _Places = tuple[int, ...]

@@ -33,7 +33,7 @@ from dipapprox.pairs.hockey_stick import (
 )
 from dipapprox.pairs.maximum import FACTOR_BITS, FactorAt, Maximum, Together, improved
 from dipapprox.pairs.refinement import refined
-from dipapprox.pairs.remembered import RememberedRows
+from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import ProbabilitySource, Progress, silent
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
@@ -56,7 +56,7 @@ class Maxima:
         ladder: Bits of the attempts, ascending.
         together: All pairs at once; None if they have to be gone through.
         arrays: The pairs one by one; None if `together` never fails.
-        rows: Distributions, for single pairs.
+        source: Distributions, for single pairs.
         limits: Asked throughout.
         progress: Told about budgets done.
         signs: What tells whether the largest delta is 0, cheaply; None if nothing does.
@@ -72,14 +72,14 @@ class Maxima:
         ladder: tuple[int, ...],
         together: Together | None,
         arrays: PairArrays | None,
-        rows: ProbabilitySource,
+        source: ProbabilitySource,
         limits: Limits,
         progress: Progress = silent,
         signs: Together | None = None,
     ) -> None:
         self.pairs = pairs
         self.ladder = ladder
-        self.rows = rows
+        self.source = source
         self._together = together
         self._arrays = arrays
         self._signs = signs
@@ -105,16 +105,16 @@ class Maxima:
         total = count_selected(states.program, selection)
         selected = SelectedPairs(states, selection, total)
         arrays = selected.arrays(source, DOUBLE_BITS, limits)
-        rows = RememberedRows(source)
+        remembered = RememberedInputs(source)
         plan = selected.plan(in_one_table=arrays.in_one_table)
-        tables = Tables(source, rows, selected.outputs)
+        tables = Tables(source, remembered, selected.outputs)
         together: Together | None = None
         signs: Together | None = None
         if plan is not None:
             together = CountedPairs(plan, states.program.inputs, tables, total, limits)
         elif not arrays.in_one_table:
             signs = selected.output_by_output(tables, limits)
-        return cls(total, ladder, together, arrays, rows, limits, progress, signs)
+        return cls(total, ladder, together, arrays, remembered, limits, progress, signs)
 
     @property
     def obstacle(self) -> str | None:
@@ -211,7 +211,7 @@ class Maxima:
         return refined(self.ladder, again, lambda each: enough(each.delta), found)
 
     def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
-        first, second = self.rows.distributions(pair, bits)
+        first, second = self.source.distributions(pair, bits)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             return UNIT
         return divergence(first, second, factor)

@@ -1,4 +1,4 @@
-"""All adjacent pairs at once where rows are too many for a table: every output on its own.
+"""All adjacent pairs at once where inputs are too many for a table: every output on its own.
 
 With t_o(u, u') = max(p_u(o) - e^eps_prv p_u'(o), 0), Lemma 2's sum over outputs lies between
 
@@ -6,11 +6,11 @@ With t_o(u, u') = max(p_u(o) - e^eps_prv p_u'(o), 0), Lemma 2's sum over outputs
 
 Both ends are 0 together: so this decides pure privacy, and other claims that are not tight. For one
 output only its cells matter, and u is best compared with the adjacent u' of the least scaled
-probability. Adjacent rows take steps cell by cell, so these minima are formed cell by cell, too:
+probability. Adjacent inputs take steps cell by cell, so these minima are formed cell by cell, too:
 
     m_0(u') = e^eps_prv p_u'(o),   m_k(u) = min over steps of cell k from the value of u of m_{k-1}
 
-with one m for every sum of costs. That takes (rows of the output's cells) x (steps of a cell) for
+with one m for every sum of costs. That takes (inputs of the output's cells) x (steps of a cell) for
 each cell, where pairs are as many as the product of all their steps.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell, InputRow, Value
+from dipapprox.language.core import Cell, Input, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
@@ -48,7 +48,7 @@ MOST_ARGUMENTS = 1_000_000
 """Most probabilities of all outputs together; a minute or two, and 200 MB."""
 
 _LARGEST_ARRAY = 5_000_000
-"""Most rows of an output's cells, times sums of costs; a few arrays of this length are alive."""
+"""Most inputs of an output's cells, times sums of costs; a few arrays of this length are alive."""
 
 _MOST_SETTLED = 5_000
 """Most terms that exact forms are asked for."""
@@ -74,7 +74,7 @@ class _Output:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """Bounds of the largest term of an output, and the places (of all its cells) of two rows."""
+    """Bounds of the largest term of an output, and the places (of all its cells) of two inputs."""
 
     output: _Output
     lower: float
@@ -142,7 +142,7 @@ class OutputByOutput:
             return None
         terms: list[_Term] = []
         for place, orbit in enumerate(self._orbits):
-            # Their largest terms are equal: exchanging cells in both rows keeps them adjacent.
+            # Their largest terms are equal: exchanging cells in both inputs keeps them adjacent.
             self._limits.check()
             if place < len(self._known):
                 output, known = self._known[place]
@@ -186,8 +186,8 @@ class OutputByOutput:
     def _asked(self, number: int, bits: int, factor: Factor) -> tuple[_Output, HockeyStickBounds]:
         """Bound the probabilities of an output at all its arguments."""
         output = _output(number, self._symmetry.classes(number), self._cells)
-        rows = [self._row(output, values) for values in output.arguments]
-        return output, self._tables.cells([number] * len(rows), rows, bits, factor)
+        inputs = [self._input(output, values) for values in output.arguments]
+        return output, self._tables.cells([number] * len(inputs), inputs, bits, factor)
 
     def _term(self, output: _Output, bounds: HockeyStickBounds) -> _Term:
         """Bound the largest term of an output."""
@@ -204,7 +204,7 @@ class OutputByOutput:
         return _Term(output, max(float(below[low]), 0.0), float(above[high]), certain, likely)
 
     def _least(self, output: _Output, values: Numbers) -> Numbers:
-        """Return the least number of an adjacent row, for all values of the output's cells.
+        """Return the least number of an adjacent input, for all values of the output's cells.
 
         Args:
             values: By argument.
@@ -231,7 +231,7 @@ class OutputByOutput:
         return least
 
     def _neighbours(self, output: _Output, place: int) -> Integers:
-        """Return the places of all rows adjacent to one, and of the row itself."""
+        """Return the places of all inputs adjacent to one, and of the input itself."""
         shape = output.argument.shape
         places, spent = np.zeros(1, np.int64), np.zeros(1, np.int64)
         for code, cell, size in zip(
@@ -247,7 +247,7 @@ class OutputByOutput:
         return places
 
     def _partner(self, output: _Output, place: int, scaled: Numbers) -> int:
-        """Return the place of the adjacent row with the least scaled probability."""
+        """Return the place of the adjacent input with the least scaled probability."""
         places = self._neighbours(output, place)
         return int(places[np.argmin(scaled[output.argument.ravel()[places]])])
 
@@ -255,7 +255,7 @@ class OutputByOutput:
         """Yield a pair for every term of an output that may be positive."""
         argument = output.argument.ravel()
         least = self._least(output, bounds.low_scaled).ravel()
-        # Rows with one argument have neighbours with the same arguments: one of them will do.
+        # Inputs with one argument have neighbours with the same arguments: one of them will do.
         arguments, places = np.unique(argument, return_index=True)
         doubtful = bounds.upper[arguments] > least[places]
         for own, place in zip(arguments[doubtful].tolist(), places[doubtful].tolist(), strict=True):
@@ -263,24 +263,24 @@ class OutputByOutput:
             for other in others[bounds.low_scaled[others] < bounds.upper[own]].tolist():
                 if other != own:
                     yield (
-                        self._row(output, output.arguments[own]),
-                        self._row(output, output.arguments[other]),
+                        self._input(output, output.arguments[own]),
+                        self._input(output, output.arguments[other]),
                     )
 
     def _pair(self, output: _Output, places: tuple[int, int]) -> Pair:
         shape = output.argument.shape
         first, second = (
-            self._row(output, [int(k) for k in np.unravel_index(place, shape)] if shape else [])
+            self._input(output, [int(k) for k in np.unravel_index(place, shape)] if shape else [])
             for place in places
         )
         return first, second
 
-    def _row(self, output: _Output, codes: Sequence[int]) -> InputRow:
-        """Return a row by the values of an output's cells; the others have their first value."""
-        row: list[Value] = [cell.domain[0] for cell in self._cells]
+    def _input(self, output: _Output, codes: Sequence[int]) -> Input:
+        """Return an input by the values of an output's cells; the others have their first value."""
+        input: list[Value] = [cell.domain[0] for cell in self._cells]
         for cell, code in zip(output.cells, codes, strict=True):
-            row[cell] = self._cells[cell].domain[code]
-        return tuple(row)
+            input[cell] = self._cells[cell].domain[code]
+        return tuple(input)
 
 
 def _output(number: int, classes: Sequence[Sequence[int]], cells: Sequence[Cell]) -> _Output:

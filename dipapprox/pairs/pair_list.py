@@ -1,4 +1,4 @@
-"""Ordered pairs as arrays of row numbers, and Lemma 2's sum over all of them in doubles."""
+"""Ordered pairs as arrays of input numbers, and Lemma 2's sum over all of them in doubles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.hockey_stick import positive_part
@@ -26,15 +26,15 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairList:
-    """Distinct rows, and pairs of their numbers.
+    """Distinct inputs, and pairs of their numbers.
 
     Attributes:
-        rows: Every row that occurs in a pair.
+        inputs: Every input that occurs in a pair.
         first: Number of u, for every pair.
         second: Number of u'.
     """
 
-    rows: tuple[InputRow, ...]
+    inputs: tuple[Input, ...]
     first: NDArray[np.int32]
     second: NDArray[np.int32]
 
@@ -43,13 +43,13 @@ class PairList:
 
     def pair(self, index: int) -> Pair:
         """Return one pair."""
-        return self.rows[self.first[index]], self.rows[self.second[index]]
+        return self.inputs[self.first[index]], self.inputs[self.second[index]]
 
     def sums(self, raised: Array, scaled: Array, limits: Limits) -> Array:
         """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded.
 
         Args:
-            raised: Per row and output, >= 0.
+            raised: Per input and output, >= 0.
             scaled: The same.
             limits: Asked between blocks.
         """
@@ -69,12 +69,12 @@ def pair_limit(count: str) -> str:
 
 
 def list_pairs(pairs: Iterable[Pair], limits: Limits) -> PairList:
-    """Number the rows of pairs.
+    """Number the inputs of pairs.
 
     Raises:
         LimitReached: If there are too many, or the limits run out.
     """
-    numbers: dict[InputRow, int] = {}
+    numbers: dict[Input, int] = {}
     first: list[int] = []
     second: list[int] = []
     for u, v in pairs:

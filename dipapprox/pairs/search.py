@@ -23,7 +23,7 @@ from typing import Protocol
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.adjacency import Pair
@@ -40,14 +40,14 @@ class ProbabilitySource(Protocol):
         """The word in reports: "nested", "elimination", …"""
 
     def distributions(
-        self, rows: Sequence[InputRow], bits: int
+        self, inputs: Sequence[Input], bits: int
     ) -> Sequence[Probabilities | NotEnclosed]:
         """Enclose the probability of every output for some inputs, in one fixed order.
 
         Two inputs may get the same object only if their distributions are equal.
 
         Args:
-            rows: The inputs; together they cost less than one by one.
+            inputs: The inputs; together they cost less than one by one.
             bits: Wanted width of each enclosure: at most 2**-bits.
 
         Raises:
@@ -134,7 +134,7 @@ class Search:
     exact: ExactPairs | None = None
     exactly: int = 0
     _factors: dict[int, Factor] = field(default_factory=dict)
-    _latest: tuple[InputRow, int, Probabilities] | None = None
+    _latest: tuple[Input, int, Probabilities] | None = None
 
     def run(self, pairs: Iterable[Pair], total: int | None, progress: Progress = silent) -> None:
         """Check pairs until all are done or one is certainly violated.
@@ -258,8 +258,8 @@ class Search:
         self.upper = max(self.upper, attempt.delta.upper)
 
     def _distributions(self, pair: Pair, bits: int) -> Sequence[Probabilities | NotEnclosed]:
-        # Pairs come input by input, with the same row object in front: no look-up is needed,
-        # and hashing a row of fractions would cost as much as the divergence.
+        # Pairs come input by input, with the same input object in front: no look-up is needed,
+        # and hashing an input of fractions would cost as much as the divergence.
         latest = self._latest
         if latest is not None and latest[0] is pair[0] and latest[1] == bits:
             return [latest[2], *self.source.distributions(pair[1:], bits)]

@@ -2,7 +2,7 @@
 
     few pairs, or many bits at once         one by one (`search`)
     outputs that depend on few counters     all at once, however many (`counted`)
-    too many rows for one table             every output on its own, if that decides
+    too many inputs for one table           every output on its own, if that decides
     anything else                           in blocks: in doubles where those decide, each
                                             pair alone on the ladder where not
 
@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Everyone, InputRow, Program, Within
+from dipapprox.language.core import Everyone, Input, Program, Within
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
@@ -79,7 +79,7 @@ def look_first(
 
 def _of_few_inputs(pairs: Iterator[Pair], most: int) -> Iterator[Pair]:
     """Yield pairs as long as they are made of at most so many inputs."""
-    met: set[InputRow] = set()
+    met: set[Input] = set()
     for pair in pairs:
         met.update(pair)
         if len(met) > most:
@@ -97,8 +97,8 @@ def _growing_batches(pairs: Iterator[Pair], outputs: int) -> Iterator[list[Pair]
 
 def _violating(search: Search, pairs: Sequence[Pair], tables: Tables, bits: int) -> Iterator[Pair]:
     """Yield the pairs whose sums of certain differences exceed delta."""
-    block, rows = numbered(pairs)
-    bounds = tables.table(rows, bits, search.factor(FACTOR_BITS))
+    block, inputs = numbered(pairs)
+    bounds = tables.table(inputs, bits, search.factor(FACTOR_BITS))
     for pair, low, high in zip(pairs, bounds.below(block), bounds.above(block), strict=True):
         if enclosure(low, high, bounds.lower.shape[1], None).lower > search.delta:
             yield pair

@@ -2,8 +2,8 @@
 
     few pairs, or listed ones            no steps: pairs as they are listed
     outputs that depend on few counters  all pairs at once, however many (`largest`)
-    too many rows for one table          every output on its own, if that decides (`OutputByOutput`)
-    few enough rows for one table        in blocks (`arrays`)
+    too many inputs for one table        every output on its own, if that decides (`OutputByOutput`)
+    few enough inputs for one table      in blocks (`arrays`)
     anything else                        in portions, each with a table of its own
 
 The ways differ in cost only.
@@ -67,7 +67,7 @@ class SelectedPairs:
         )
 
     def plan(self, *, in_one_table: bool) -> CounterPlan | None:
-        """Plan counters; None if there are none, or a table of all rows is cheaper."""
+        """Plan counters; None if there are none, or a table of all inputs is cheaper."""
         found = self._plan
         if found is None or not in_one_table or self.total is None:
             return found

@@ -1,7 +1,7 @@
 """Which input cells play the same part: swaps of two cells that permute the outputs.
 
 In: the final states, inputs symbolic. Out: for a swap s of two cells, which outputs o have a
-partner o' with p_u(o') = p_{s(u)}(o) for every input row u. Nothing numerical happens here.
+partner o' with p_u(o') = p_{s(u)}(o) for every input u. Nothing numerical happens here.
 
 Proof. Write s(state) for a state with the two cells exchanged in its guards, conditions and in the
 means of its samples. Evaluated at u it is the state evaluated at s(u). If a bijection t of the
@@ -45,7 +45,7 @@ class Swap:
     """What exchanging two cells does to the outputs.
 
     Attributes:
-        fixed: For every output, whether its probability stays the same function of the row.
+        fixed: For every output, whether its probability stays the same function of the input.
         matched: For every output, whether it has a partner. All outputs with a partner can be
             paired at once: classes of outputs with equal states are mapped to classes of the
             same size.
@@ -104,7 +104,7 @@ class CellSymmetry:
         return self._swaps[key]
 
     def classes(self, output: int) -> tuple[tuple[int, ...], ...]:
-        """Group the relevant cells of an output: its probability depends on the row only through
+        """Group the relevant cells of an output: its probability depends on the input only through
         how often each value occurs in each group."""
         groups: list[list[int]] = []
         for cell in self.relevant[output]:

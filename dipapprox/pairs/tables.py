@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Factor
@@ -36,31 +36,31 @@ class Tables:
         self.outputs = outputs
         self.obstacle: str | None = None
 
-    def table(self, rows: Sequence[InputRow], bits: int, factor: Factor) -> HockeyStickBounds:
-        """Bound all outputs' probabilities in doubles: arrays (rows x outputs)."""
-        return self._doubles(self._bulk.table(rows, bits), factor)
+    def table(self, inputs: Sequence[Input], bits: int, factor: Factor) -> HockeyStickBounds:
+        """Bound all outputs' probabilities in doubles: arrays (inputs x outputs)."""
+        return self._doubles(self._bulk.table(inputs, bits), factor)
 
     def cells(
-        self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int, factor: Factor
+        self, outputs: Sequence[int], inputs: Sequence[Input], bits: int, factor: Factor
     ) -> HockeyStickBounds:
-        """Bound the probability of outputs[k] under rows[k] for every k.
+        """Bound the probability of outputs[k] under inputs[k] for every k.
 
         In doubles if they carry `bits` bits, else in integers.
         """
         if bits <= DOUBLE_BITS:
-            return self._doubles(self._bulk.cells(outputs, rows, bits), factor)
-        distinct = list(dict.fromkeys(rows))
+            return self._doubles(self._bulk.cells(outputs, inputs, bits), factor)
+        distinct = list(dict.fromkeys(inputs))
         distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
-        found = [distributions[row][output] for output, row in zip(outputs, rows, strict=True)]
+        found = [distributions[u][output] for output, u in zip(outputs, inputs, strict=True)]
         return bounds_in_integers(found, factor, bits)
 
     def _doubles(self, bounds: Bounds, factor: Factor) -> HockeyStickBounds:
         self.obstacle = self.obstacle or bounds.obstacle
         return bounds_in_doubles(bounds.lower, bounds.upper, factor)
 
-    def _distributions(self, rows: Sequence[InputRow], bits: int) -> list[Sequence[Enclosure]]:
+    def _distributions(self, inputs: Sequence[Input], bits: int) -> list[Sequence[Enclosure]]:
         found: list[Sequence[Enclosure]] = []
-        for distribution in self._source.distributions(rows, bits):
+        for distribution in self._source.distributions(inputs, bits):
             if isinstance(distribution, NotEnclosed):
                 self.obstacle = self.obstacle or distribution.reason
                 found.append((UNIT,) * self.outputs)

@@ -1,6 +1,6 @@
-"""Adjacent pairs cell by cell: which values two adjacent rows may have in a cell, as numbers.
+"""Adjacent pairs cell by cell: which values two adjacent inputs may have in a cell, as numbers.
 
-A pair of rows is built from left to right. In every cell it makes a *step*: u gets the value with
+A pair of inputs is built from left to right. In every cell it makes a *step*: u gets the value with
 code a, u' the value with code b; staying the same is a step of cost 0. The costs, integers in a
 common unit, add up to at most the radius. Codes are positions in the cell's domain.
 """

@@ -23,7 +23,7 @@ from dipapprox.certificates.statement import (
     Ends,
     ListedPairs,
     Pairs,
-    PlainRow,
+    PlainValues,
     RecordedProgram,
 )
 from dipapprox.certificates.verdicts import (
@@ -33,7 +33,7 @@ from dipapprox.certificates.verdicts import (
     CertificateOfNotDP,
     Claimed,
     RecordedDistributions,
-    RecordedRow,
+    RecordedInput,
     RecordedWitness,
     Summary,
     VerdictComputed,
@@ -42,7 +42,7 @@ from dipapprox.certificates.verdicts import (
 from dipapprox.certificates.writing import UNSIGNED, signed_fields
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
-from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
@@ -183,9 +183,9 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found}
 
 
-def plain_row(row: Sequence[Value]) -> PlainRow:
-    """Return a row as JSON has it."""
-    return tuple([plain_value(value) for value in row])
+def plain_values(values: Sequence[Value]) -> PlainValues:
+    """Return the values of some cells as JSON has them."""
+    return tuple([plain_value(value) for value in values])
 
 
 def _pairs(selection: PairSelection, count: int | None) -> Pairs:
@@ -194,7 +194,7 @@ def _pairs(selection: PairSelection, count: int | None) -> Pairs:
         case AllPairs():
             return AdjacentPairs(count=count, list=None)
         case OrderedPairs(pairs):
-            listed = tuple([(plain_row(u), plain_row(v)) for u, v in dict.fromkeys(pairs)])
+            listed = tuple([(plain_values(u), plain_values(v)) for u, v in dict.fromkeys(pairs)])
             return ListedPairs(count=None if count is None else len(listed), list=listed)
         case _:
             assert_never(selection)
@@ -207,16 +207,16 @@ def _evidence_of_dp(
         case AllPairs():
             count = prod(len(cell.domain) for cell in program.inputs)
         case OrderedPairs(pairs):
-            listed = dict.fromkeys(row for pair in pairs for row in pair)
+            listed = dict.fromkeys(input for pair in pairs for input in pair)
             count = len(listed)
         case _:
             assert_never(selection)
     if count * verdict.outputs > MOST_ENTRIES:
-        return Summary(rows=count)
+        return Summary(inputs=count)
     if isinstance(selection, OrderedPairs):
         return _distributions(program, list(listed), verdict, options)
-    rows = product(*(cell.domain for cell in program.inputs))
-    return _distributions(program, list(rows), verdict, options)
+    inputs = product(*(cell.domain for cell in program.inputs))
+    return _distributions(program, list(inputs), verdict, options)
 
 
 def _witness(witness: Witness) -> RecordedWitness:
@@ -226,7 +226,7 @@ def _witness(witness: Witness) -> RecordedWitness:
         )
     outputs = [
         WitnessOutput(
-            output=plain_row(row.output),
+            output=plain_values(row.output),
             probability=Ends.of(row.probability),
             adjacent_probability=Ends.of(row.adjacent_probability),
         )
@@ -234,15 +234,15 @@ def _witness(witness: Witness) -> RecordedWitness:
     ]
     return RecordedWitness(
         kind="witness",
-        input=plain_row(witness.input),
-        adjacent=plain_row(witness.adjacent),
+        input=plain_values(witness.input),
+        adjacent=plain_values(witness.adjacent),
         outputs=tuple(outputs),
         delta_enclosure=Ends.of(witness.delta_enclosure),
     )
 
 
 def _distributions(
-    program: Program, rows: list[InputRow], verdict: Verdict, options: Options
+    program: Program, inputs: list[Input], verdict: Verdict, options: Options
 ) -> RecordedDistributions | Summary:
     eps = verdict.claim.eps
     parts = execute_parts(program, options.merge, options.limits)
@@ -257,11 +257,11 @@ def _distributions(
     numbers: dict[tuple[Fraction, Fraction], int] = {}
     enclosures: list[Ends] = []
     recorded = []
-    for row in rows:
+    for input in inputs:
         options.limits.check()
-        (found,) = source.distributions((row,), verdict.precision)
+        (found,) = source.distributions((input,), verdict.precision)
         if isinstance(found, NotEnclosed):
-            return Summary(rows=len(rows))
+            return Summary(inputs=len(inputs))
         references = []
         for each in found:
             key = each.lower, each.upper
@@ -269,11 +269,11 @@ def _distributions(
                 numbers[key] = len(enclosures)
                 enclosures.append(Ends.of(each))
             references.append(numbers[key])
-        recorded.append(RecordedRow(input=plain_row(row), probabilities=tuple(references)))
+        recorded.append(RecordedInput(input=plain_values(input), probabilities=tuple(references)))
     return RecordedDistributions(
-        outputs=tuple([plain_row(output) for output in outputs]),
+        outputs=tuple([plain_values(output) for output in outputs]),
         probabilities=tuple(enclosures),
-        rows=tuple(recorded),
+        inputs=tuple(recorded),
     )
 
 

@@ -13,7 +13,7 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.privacy.verdict import Answer, Witness, WitnessRow
 
@@ -97,7 +97,7 @@ def _progress(checked: int, total: int | None) -> str:
 
 
 def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
-    where = f"for input {row_text(attempt.pair[0])} and adjacent {row_text(attempt.pair[1])}"
+    where = f"for input {values_text(attempt.pair[0])} and adjacent {values_text(attempt.pair[1])}"
     others = f" (and {undecided - 1} other undecided pairs)" if undecided > 1 else ""
     if attempt.obstacle is not None:
         return f"no enclosure {where}: {attempt.obstacle}{others}"

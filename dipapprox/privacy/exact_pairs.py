@@ -15,7 +15,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side
 from dipapprox.pairs.adjacency import Pair
@@ -72,7 +72,7 @@ class ExactDeltas:
     def exceeds(self, output: int, pair: Pair) -> bool | NotEnclosed:
         """Compare the probabilities of one output; see `ExactPairs`."""
         try:
-            first, second = (self._functions.row(row)[output] for row in pair)
+            first, second = (self._functions.for_input(input)[output] for input in pair)
             return self._is_positive((first, second))
         except Obstacle as obstacle:
             return NotEnclosed(obstacle.reason)
@@ -81,7 +81,7 @@ class ExactDeltas:
             return NotEnclosed(limit.reason)
 
     def _decide(self, pair: Pair, bits: int) -> Attempt:
-        first, second = map(self._functions.row, pair)
+        first, second = map(self._functions.for_input, pair)
         terms = tuple(zip(first, second, strict=True))
         positive = tuple(o for o, term in enumerate(terms) if self._is_positive(term))
         exceeds = self._side(tuple(sorted(terms[o] for o in positive))) > 0
@@ -150,9 +150,9 @@ class _AtOne:
     def __init__(self, source: Distributions) -> None:
         self._source = source
 
-    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
         """Evaluate the source's answer."""
-        found = self._source.distribution(row)
+        found = self._source.distribution(input)
         if isinstance(found, NotEnclosed):
             return found
         return tuple(each.at(_ONE) for each in found)

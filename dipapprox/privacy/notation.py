@@ -1,4 +1,4 @@
-"""Values, rows and enclosures as the plain data that JSON and reports are made of.
+"""Values, inputs and enclosures as the plain data that JSON and reports are made of.
 
 Rationals are strings "p/q" (or "p"); ends of enclosures are decimal strings rounded outward;
 finite-domain integers are numbers, other finite-domain values strings.
@@ -37,10 +37,10 @@ def parameters_text(parameters: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in parameters.items())
 
 
-def valuation(cells: Sequence[Cell], row: Sequence[Value]) -> Valuation:
-    """Name the values of a row: {"q": [0, 1], "t": 2}; arrays are lists in order of index."""
+def valuation(cells: Sequence[Cell], values: Sequence[Value]) -> Valuation:
+    """Name the values of cells: {"q": [0, 1], "t": 2}; arrays are lists in order of index."""
     named: Valuation = {}
-    for cell, value in zip(cells, row, strict=True):
+    for cell, value in zip(cells, values, strict=True):
         plain = plain_value(value)
         if cell.index is None:
             named[cell.variable] = plain
@@ -56,15 +56,15 @@ def ends(enclosure: Enclosure | None) -> list[str]:
     return list(outward(UNIT if enclosure is None else enclosure))
 
 
-def row_text(row: Sequence[Value]) -> str:
-    """Write a row for people: "(0, 1)"."""
-    return f"({', '.join(str(plain_value(value)) for value in row)})"
+def values_text(values: Sequence[Value]) -> str:
+    """Write values for people: "(0, 1)"."""
+    return f"({', '.join(str(plain_value(value)) for value in values)})"
 
 
-def valuation_text(cells: Sequence[Cell], row: Sequence[Value]) -> str:
-    """Write a named row for people: "q = (0, 1), t = 2"."""
+def valuation_text(cells: Sequence[Cell], input: Sequence[Value]) -> str:
+    """Write a named input for people: "q = (0, 1), t = 2"."""
     parts = []
-    for name, value in valuation(cells, row).items():
+    for name, value in valuation(cells, input).items():
         text = f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
         parts.append(f"{name} = {text}")
     return ", ".join(parts)

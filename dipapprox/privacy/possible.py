@@ -16,7 +16,7 @@ from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.events.supports import is_surely_possible
 from dipapprox.exact.choices.probability import chosen_probability
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
 from dipapprox.pairs.adjacency import Pair
@@ -38,7 +38,7 @@ class PossibleOutputs:
     def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
         self._catalogue = Catalogue(states, eps)
         self._limits = limits
-        self._known: Cache[InputRow, _Outputs] = Cache(_REMEMBERED)
+        self._known: Cache[Input, _Outputs] = Cache(_REMEMBERED)
         self._events: dict[int, bool | None] = {}
 
     def only_first(self, pair: Pair) -> tuple[int, ...]:
@@ -62,15 +62,15 @@ class PossibleOutputs:
             return False
         return True if output in first[0] and output not in second[1] else None
 
-    def _of(self, row: InputRow) -> _Outputs:
+    def _of(self, input: Input) -> _Outputs:
         """The outputs that certainly are possible, and those that may be."""
-        return self._known.find(row, lambda: self._found(row))
+        return self._known.find(input, lambda: self._found(input))
 
-    def _found(self, row: InputRow) -> _Outputs:
+    def _found(self, input: Input) -> _Outputs:
         if self._catalogue.forget():
             self._events.clear()
         sure, possible = set(), set()
-        for output, numbers in self._catalogue.row(row):
+        for output, numbers in self._catalogue.for_input(input):
             found = [self._event(number) for number in numbers]
             if False not in found:
                 possible.add(output)

@@ -10,7 +10,7 @@ from math import ceil
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -19,7 +19,7 @@ from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
-from dipapprox.privacy.notation import ends, row_text, valuation, valuation_text
+from dipapprox.privacy.notation import ends, valuation, valuation_text, values_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.sources import open_probabilities, open_product_source
@@ -53,7 +53,7 @@ class OutputDistribution(Result):
     eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
-    input: InputRow
+    input: Input
     outputs: tuple[OutputProbability, ...]
     precision: int
     engine: str
@@ -83,8 +83,8 @@ class OutputDistribution(Result):
 
     def describe(self) -> Description:
         """Return what people see of it: a table."""
-        row = valuation_text(self.inputs, self.input)
-        where = f" for {row}" if row else ""
+        input = valuation_text(self.inputs, self.input)
+        where = f" for {input}" if input else ""
         lines = tuple(
             (
                 valuation_text(self.output_cells, each.output),
@@ -103,7 +103,7 @@ class OutputDistribution(Result):
 def output_distribution(
     program: Program,
     eps: Fraction,
-    row: InputRow,
+    input: Input,
     options: Options,
     relative_width: Fraction | None = None,
 ) -> OutputDistribution:
@@ -112,14 +112,14 @@ def output_distribution(
     Args:
         program: Elaborated.
         eps: The program's privacy parameter.
-        row: One value per input cell.
+        input: One value per input cell.
         options: `precision` is the absolute width that is asked for.
         relative_width: Each enclosure's width shall also be at most this share of the probability,
             as far as `max_precision` allows; None: however small the probabilities are, the
             absolute width is enough.
 
     Raises:
-        UserError: If `eps` <= 0, `row` is not in the domains of the inputs, or the relative
+        UserError: If `eps` <= 0, `input` is not in the domains of the inputs, or the relative
             width is not in (0, 1).
         BrokenInvariant: If enclosures contradict each other.
     """
@@ -127,7 +127,7 @@ def output_distribution(
         raise UserError(f"eps must be > 0, got {eps}")
     if relative_width is not None and not 0 < relative_width < 1:
         raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
-    check_row(program, row)
+    check_input(program, input)
     states: FinalStates | None = None
     source: OutputProbabilities | None = None
     known: Probabilities | None = None
@@ -139,10 +139,10 @@ def output_distribution(
             else None
         )
         if product is not None:
-            return _of_parts(product, eps, row, options)
+            return _of_parts(product, eps, input, options)
         states = execute(program, options.merge, options.limits)
         source = open_probabilities(states, eps, options)
-        for attempted, found in _attempts(source, row, relative_width, options):
+        for attempted, found in _attempts(source, input, relative_width, options):
             bits = attempted
             if isinstance(found, NotEnclosed):
                 obstacle = found.reason
@@ -153,8 +153,8 @@ def output_distribution(
         eps=eps,
         inputs=program.inputs,
         output_cells=program.outputs,
-        input=row,
-        outputs=() if states is None else _outputs(states, eps, row, known),
+        input=input,
+        outputs=() if states is None else _outputs(states, eps, input, known),
         precision=bits,
         engine=options.engine.value if source is None else source.name,
         seconds=options.limits.elapsed(),
@@ -166,16 +166,16 @@ def output_distribution(
 
 
 def _of_parts(
-    product: ProductProgram, eps: Fraction, row: InputRow, options: Options
+    product: ProductProgram, eps: Fraction, input: Input, options: Options
 ) -> OutputDistribution:
     """Enclose the distribution of independent parts, as far as its outputs can be listed."""
     source = open_product_source(product, eps, options)
     spare = len(product.parts).bit_length()  # the widths of the factors add up
-    (found,) = source.distributions((row,), options.precision + spare)
+    (found,) = source.distributions((input,), options.precision + spare)
     outputs: tuple[OutputProbability, ...] = ()
     if product.outputs <= MOST_LISTED:
         counted = [1]
-        for states, own in zip(product.states, product.rows(row), strict=True):
+        for states, own in zip(product.states, product.part_inputs(input), strict=True):
             each = _outputs(states, eps, own, None)
             counted = [one * other.final_states for one in counted for other in each]
         known = (UNIT,) * len(counted) if isinstance(found, NotEnclosed) else found
@@ -189,7 +189,7 @@ def _of_parts(
         eps=eps,
         inputs=program.inputs,
         output_cells=program.outputs,
-        input=row,
+        input=input,
         outputs=outputs,
         precision=options.precision,
         engine=source.name,
@@ -201,9 +201,9 @@ def _of_parts(
 
 
 def _outputs(
-    states: FinalStates, eps: Fraction, row: InputRow, known: Probabilities | None
+    states: FinalStates, eps: Fraction, input: Input, known: Probabilities | None
 ) -> tuple[OutputProbability, ...]:
-    counts = Counter(index for index, _, _ in Instantiator(states, eps).events(row))
+    counts = Counter(index for index, _, _ in Instantiator(states, eps).events(input))
     outputs = states.outputs()
     probabilities = known or (UNIT,) * len(outputs)
     return tuple(
@@ -213,7 +213,7 @@ def _outputs(
 
 
 def _attempts(
-    source: OutputProbabilities, row: InputRow, relative_width: Fraction | None, options: Options
+    source: OutputProbabilities, input: Input, relative_width: Fraction | None, options: Options
 ) -> Iterator[tuple[int, Probabilities | NotEnclosed]]:
     """Enclose all probabilities, then narrow what is relatively too wide, the largest ones first.
 
@@ -223,7 +223,7 @@ def _attempts(
     # What little precision tells soon is there when the limits end the rest.
     found: Probabilities = ()
     for bits in sorted({min(FIRST_PRECISION, options.precision), options.precision}):
-        answer = source.distribution(row, bits)
+        answer = source.distribution(input, bits)
         yield bits, answer
         if isinstance(answer, NotEnclosed):
             return
@@ -242,7 +242,7 @@ def _attempts(
         least = min(needed.values())
         outputs = [output for output, bits in needed.items() if bits <= 2 * least]
         bits = max(needed[output] for output in outputs)
-        again = source.some(outputs, row, bits)
+        again = source.some(outputs, input, bits)
         if isinstance(again, NotEnclosed):
             yield bits, again
             return
@@ -286,17 +286,19 @@ def _shortfall(
     return None
 
 
-def check_row(program: Program, row: InputRow) -> None:
-    """Check that a row gives every input cell a value of its domain.
+def check_input(program: Program, input: Input) -> None:
+    """Check that an input gives every input cell a value of its domain.
 
     Raises:
         UserError: If it does not.
     """
-    if len(row) != len(program.inputs):
-        raise UserError(f"the program has {len(program.inputs)} input cells, got {len(row)} values")
-    for cell, value in zip(program.inputs, row, strict=True):
+    if len(input) != len(program.inputs):
+        raise UserError(
+            f"the program has {len(program.inputs)} input cells, got {len(input)} values"
+        )
+    for cell, value in zip(program.inputs, input, strict=True):
         if value not in cell.domain:
             raise UserError(
                 f"{value} is not in the domain of '{cell.name}'",
-                f"allowed: {row_text(cell.domain)}",
+                f"allowed: {values_text(cell.domain)}",
             )

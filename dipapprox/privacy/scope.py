@@ -17,7 +17,7 @@ from dipapprox.language.core import (
     Adjacency,
     Cell,
     Everyone,
-    InputRow,
+    Input,
     Listed,
     Program,
     Within,
@@ -30,7 +30,7 @@ from dipapprox.pairs.adjacency import (
     PairSelection,
     is_symmetric,
 )
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 
@@ -153,11 +153,11 @@ def _listed_text(program: Program, selection: OrderedPairs) -> str:
 
 
 def _unordered(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    found: dict[frozenset[InputRow], Pair] = {}
+    found: dict[frozenset[Input], Pair] = {}
     for pair in pairs:
         found.setdefault(frozenset(pair), pair)
     return tuple(found.values())
 
 
 def _pair_text(pair: Pair) -> str:
-    return f"{row_text(pair[0])} ~ {row_text(pair[1])}"
+    return f"{values_text(pair[0])} ~ {values_text(pair[1])}"

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from dipapprox.errors import UserError
-from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.language.declarations import LARGEST_DOMAIN
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.values import parse_rational, parse_row
+from dipapprox.language.values import parse_input, parse_rational
 from dipapprox.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
@@ -19,7 +19,7 @@ from dipapprox.pairs.adjacency import (
     PairSelection,
     in_both_orders,
 )
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 
 _USAGE = 'use all, single, "0,0~0,1; 0,0~1,0" or the name of a JSON file [[[0,0],[0,1]], …]'
 _LARGEST_FILE = 2**28
@@ -63,8 +63,8 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     if text.strip() in ("all", "single", "") or "~" in text:
         return AS_DECLARED
     pairs = (pair for pair in _read(Path(text.strip()), "--pairs") if isinstance(pair, list))
-    rows = (row for pair in pairs for row in pair if isinstance(row, list))
-    mentioned = {value for row in rows for value in row if isinstance(value, Fraction)}
+    inputs = (input for pair in pairs for input in pair if isinstance(input, list))
+    mentioned = {value for input in inputs for value in input if isinstance(value, Fraction)}
     wider = {}
     for cell in program.inputs:
         values = [value for value in {*cell.domain, *mentioned} if isinstance(value, Fraction)]
@@ -96,10 +96,10 @@ def _named(text: str, program: Program, name: str) -> tuple[Pair, ...]:
     for part in text.split(";"):
         if not part.strip():
             continue
-        rows = part.split("~")
-        if len(rows) != 2:
+        inputs = part.split("~")
+        if len(inputs) != 2:
             raise UserError(f"{name}: '{part.strip()}' is not a pair of inputs", _USAGE)
-        first, second = (parse_row(row, program) for row in rows)
+        first, second = (parse_input(input, program) for input in inputs)
         pairs.append((first, second))
     return tuple(pairs)
 
@@ -137,18 +137,19 @@ def _pair(item: object, number: int, path: Path, program: Program) -> Pair:
     if not isinstance(item, list) or len(item) != 2:
         raise UserError(f"{path}: pair {number} is not a list of two inputs", _USAGE)
     first, second = (
-        _row(row, f"{path}: pair {number}, input {k}", program) for k, row in enumerate(item, 1)
+        _input(given, f"{path}: pair {number}, input {k}", program)
+        for k, given in enumerate(item, 1)
     )
     return first, second
 
 
-def _row(item: object, where: str, program: Program) -> InputRow:
+def _input(item: object, where: str, program: Program) -> Input:
     cells = program.inputs
     if not isinstance(item, list):
         raise UserError(f"{where}: expected a list of values", _USAGE)
     if len(item) != len(cells):
         raise UserError(f"{where}: expected {len(cells)} values, got {len(item)}")
-    row: list[Value] = []
+    input: list[Value] = []
     for cell, value in zip(cells, item, strict=True):
         if isinstance(value, bool) or not isinstance(value, Fraction | str):
             raise UserError(f"{where}: '{cell.name}' is neither a number nor a name")
@@ -157,10 +158,10 @@ def _row(item: object, where: str, program: Program) -> InputRow:
         if value not in cell.domain:
             raise UserError(
                 f"{where}: {value} is not in the domain of '{cell.name}'",
-                f"allowed: {row_text(cell.domain)}",
+                f"allowed: {values_text(cell.domain)}",
             )
-        row.append(value)
-    return tuple(row)
+        input.append(value)
+    return tuple(input)
 
 
 def _is_numeric(cell: Cell) -> bool:

@@ -1,4 +1,4 @@
-"""Final states and options in, sources of output distributions out; a memory for rows."""
+"""Final states and options in, sources of output distributions out; a memory for inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.products.source import ProductSource
-from dipapprox.pairs.remembered import RememberedRows
+from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import ExactPairs, ProbabilitySource
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.methods import open_method
@@ -51,8 +51,8 @@ def open_probabilities(
 
 
 def open_source(states: FinalStates, eps: Fraction, options: Options) -> ProbabilitySource:
-    """Choose the engine, and remember rows."""
-    return RememberedRows(open_probabilities(states, eps, options))
+    """Choose the engine, and remember inputs."""
+    return RememberedInputs(open_probabilities(states, eps, options))
 
 
 def open_product_source(product: ProductProgram, eps: Fraction, options: Options) -> ProductSource:
@@ -64,7 +64,7 @@ def open_product_source(product: ProductProgram, eps: Fraction, options: Options
     """
     method = open_method(options)
     parts = (open_probabilities(each, eps, options, method) for each in product.states)
-    return ProductSource(product, [RememberedRows(part) for part in parts])
+    return ProductSource(product, [RememberedInputs(part) for part in parts])
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.language.core import Cell, InputRow, Value
+from dipapprox.language.core import Cell, Input, Value
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import (
@@ -102,8 +102,8 @@ class Witness:
             which `rows` are examples.
     """
 
-    input: InputRow
-    adjacent: InputRow
+    input: Input
+    adjacent: Input
     rows: tuple[WitnessRow, ...]
     delta_enclosure: Enclosure
     argument: str | None = None

@@ -15,7 +15,7 @@ from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.remembered import RememberedRows
+from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
@@ -123,7 +123,7 @@ class _Run:
         self.outputs, self.final_states = states.outputs(), len(states.states)
         self.number_of_outputs = len(self.outputs)
         bulk = open_probabilities(states, self.claim.eps, options)
-        self.source = RememberedRows(bulk)
+        self.source = RememberedInputs(bulk)
         search = self.opened(self.source, open_exact_pairs(states, self.claim, options))
         check_pairs(search, states, self.selection, self.total, bulk, progress)
 

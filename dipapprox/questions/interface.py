@@ -360,8 +360,8 @@ def pair_distributions(
         UserError: If an argument is wrong.
         LimitReached: If a limit of `options` is reached.
     """
-    first = kinds.row_of(input, "input", _known(program))
-    second = kinds.row_of(adjacent, "adjacent", program)
+    first = kinds.input_of(input, "input", _known(program))
+    second = kinds.input_of(adjacent, "adjacent", program)
     exact = kinds.positive(eps, "eps")
     return loss.pair_distributions(program, exact, first, second, _known_options(options))
 

@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.language.diagnosis import did_you_mean, shorten
-from dipapprox.language.values import exact_rational, parse_row
+from dipapprox.language.values import exact_rational, parse_input
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
-from dipapprox.privacy.probabilities import check_row
+from dipapprox.privacy.probabilities import check_input
 from dipapprox.privacy.selection import select
 from dipapprox.questions.formula import Written, is_formula, written
 
@@ -191,14 +191,14 @@ Row = Iterable[int | Fraction | str] | str
 """An input: its values, or a text such as "0,1"."""
 
 
-def row_of(given: object, name: str, program: Program) -> InputRow:
+def input_of(given: object, name: str, program: Program) -> Input:
     """Read one input of a program.
 
     Raises:
         UserError: If it is not in the domains.
     """
     if isinstance(given, str):
-        return parse_row(given, program)
+        return parse_input(given, program)
     if not isinstance(given, Iterable):
         raise UserError(f"{name} must be a text such as '0,1' or the values, got {given!r}")
     values = tuple(given)
@@ -208,29 +208,29 @@ def row_of(given: object, name: str, program: Program) -> InputRow:
             number(value, f"{name}: a value") if is_number or not isinstance(value, str) else value
             for value, is_number in zip(values, numeric, strict=True)
         )
-    check_row(program, values)
+    check_input(program, values)
     return values
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class GivenInput:
     """An input as it was given; what it is, depends on the program."""
 
     given: object
     name: str
 
-    def of(self, program: Program) -> InputRow:
+    def of(self, program: Program) -> Input:
         """Return the input of a program.
 
         Raises:
             UserError: If it is not in the domains.
         """
-        return row_of(self.given, self.name, program)
+        return input_of(self.given, self.name, program)
 
 
-def an_input(given: object, name: str) -> Input:
+def an_input(given: object, name: str) -> GivenInput:
     """Take an input: "0,1", or its values."""
-    return Input(given, name)
+    return GivenInput(given, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class Pairs:
             match given:
                 case (first, second) if not isinstance(given, str):
                     pairs.append(
-                        (row_of(first, self.name, program), row_of(second, self.name, program))
+                        (input_of(first, self.name, program), input_of(second, self.name, program))
                     )
                 case _:
                     raise UserError(

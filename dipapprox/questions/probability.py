@@ -12,7 +12,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import WHOLE
-from dipapprox.questions.kinds import Input
+from dipapprox.questions.kinds import GivenInput
 from dipapprox.questions.question import Question, argument
 
 
@@ -24,7 +24,7 @@ class Probability(Question):
     computing: ClassVar[tuple[str, ...]] = tuple(name for name in WHOLE if name != "max_precision")
 
     eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
-    input: Input = argument(
+    input: GivenInput = argument(
         kinds.an_input,
         "ROW",
         "values of all input cells in order of declaration: 0,1 or bot,top",
@@ -42,5 +42,5 @@ class Probability(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> OutputDistribution:
         """Enclose the distribution; see `Question.answer`."""
-        row = self.input.of(program)
-        return output_distribution(program, self.eps, row, options, self.relative_width)
+        input = self.input.of(program)
+        return output_distribution(program, self.eps, input, options, self.relative_width)

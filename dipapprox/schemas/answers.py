@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from dipapprox.certificates.numbers import END, RATIONAL
-from dipapprox.certificates.statement import Count, PlainRow, Statement, Text
+from dipapprox.certificates.statement import Count, PlainValues, Statement, Text
 
 Rational = Annotated[
     str, Meta(pattern=RATIONAL, description='an exact rational: "1/2", "3", "-1/4"')
@@ -37,9 +37,9 @@ End = Annotated[
 Range = tuple[End, End]
 Seconds = Annotated[float, Meta(ge=0)]
 Valuation = Annotated[
-    dict[str, int | Text | PlainRow], Meta(description="values by variable; arrays as lists")
+    dict[str, int | Text | PlainValues], Meta(description="values by variable; arrays as lists")
 ]
-"""Not `PlainValue | PlainRow`: msgspec 0.22 frees the wrong memory where a string with a pattern
+"""Not `PlainValue | PlainValues`: msgspec 0.22 frees the wrong memory where a string with a pattern
 may also be a list or an object."""
 
 
@@ -198,7 +198,7 @@ class CheckAnswer(Statement, frozen=True):
     scope: Scope | None
     caveat: Text | None
     pairs: Count | None
-    rows: Count
+    inputs: Count
     precision: Count
     shared: tuple[str, ...]
     seconds: Seconds

@@ -51,14 +51,14 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         limits: Of time, memory and states.
 
     Returns:
-        The final states; for every input row they are disjoint and of total probability 1. States
+        The final states; for every input they are disjoint and of total probability 1. States
         with equal outputs share the same tuple object.
 
     Raises:
         SourceError: If some path reads or ends with an unassigned cell, leaves a domain or an index
             range, has a meaningless weight or never ends; all such places, each with one path that
-            leads there. The path has a positive probability for some input row, unless
-            `can_be_taken` has too many rows to tell or its guards hold for no integer samples.
+            leads there. The path has a positive probability for some input, unless
+            `can_be_taken` has too many inputs to tell or its guards hold for no integer samples.
         LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """

@@ -28,7 +28,7 @@ from dipapprox.semantics.state import InputCondition
 
 _CHOICE = "choice "  # begins the cells of choices; no name of a program has a blank
 
-_ENUMERATED_ROWS = 4096  # above this many rows only interval reasoning is used
+_ENUMERATED_INPUTS = 4096  # above this many inputs only interval reasoning is used
 
 
 class ValueOfAny(Exception):
@@ -41,8 +41,8 @@ class ValueOfAny(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
-    """The rows and outcomes of choices that may take a path: domains, restricted cell by cell, and
-    linear conditions on input cells.
+    """The inputs and outcomes of choices that may take a path: domains, restricted cell by cell,
+    and linear conditions on input cells.
 
     Attributes:
         domains: The domain of every input cell and of every choice so far, shared by all states.
@@ -97,7 +97,7 @@ class Knowledge:
         return form.at(known) if known else form
 
     def restrict(self, cell: str, values: frozenset[Value]) -> Knowledge | None:
-        """Add that `cell` has one of `values`; None if no row is left."""
+        """Add that `cell` has one of `values`; None if no input is left."""
         now = self.values(cell)
         left = frozenset(v for v in now if v in values)
         if not left:
@@ -107,7 +107,7 @@ class Knowledge:
         return self._with({**self.allowed, cell: left}, self.linear)
 
     def assume(self, form: LinearForm, strict: bool) -> Knowledge | None:
-        """Add form <= 0 (< 0 if `strict`), a form over input cells; None if no row is left."""
+        """Add form <= 0 (< 0 if `strict`), a form over input cells; None if no input is left."""
         form = self.instantiate(form)
         cells = form.inputs()
         if not cells:
@@ -170,22 +170,22 @@ class Knowledge:
         return knowledge if not linear or knowledge._possible() else None
 
     def _possible(self) -> bool:
-        """Whether some row meets the linear conditions; True where that is too dear to decide."""
+        """Whether some input meets the linear conditions; True where that is too dear to decide."""
         forms = [(c.form, c.strict) for c in self.linear if c.form is not None]
         if not all(_holds(self.range(form)[0], strict) for form, strict in forms):
             return False
         cells = sorted({cell for form, _ in forms for cell in form.inputs()})
-        if prod(len(self.values(cell)) for cell in cells) > _ENUMERATED_ROWS:
+        if prod(len(self.values(cell)) for cell in cells) > _ENUMERATED_INPUTS:
             return True
         return any(
-            all(_holds(form.at(row).constant, strict) for form, strict in forms)
-            for row in self._rows(cells)
+            all(_holds(form.at(input).constant, strict) for form, strict in forms)
+            for input in self._inputs(cells)
         )
 
-    def _rows(self, cells: list[str]) -> Iterator[dict[Symbol, Fraction]]:
+    def _inputs(self, cells: list[str]) -> Iterator[dict[Symbol, Fraction]]:
         columns = [[v for v in self.values(c) if isinstance(v, Fraction)] for c in cells]
-        for row in product(*columns):
-            yield dict(zip(cells, row, strict=True))
+        for input in product(*columns):
+            yield dict(zip(cells, input, strict=True))
 
 
 def choice_cell(number: int) -> str:

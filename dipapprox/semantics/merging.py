@@ -8,21 +8,21 @@ Two rules, applied until neither helps:
 
 The second is exact. Let F be the fixed points that occur, with the relation K "known below", and
 call every placement of samples and fixed points on a line that obeys K possible; whether or not
-some row places the fixed points so.
+some input places the fixed points so.
 
 - The S_i are disjoint as sets of possible placements, up to ties. Two states were told apart by a
   guard and its complement, so their closed orders have a pair and its reverse, at the latest after
   closing under K; an order that contradicts itself was dropped.
-- K is transitive: f K g says f <= g at all rows, by ranges or by equal terms, and <= is. So K is
+- K is transitive: f K g says f <= g at all inputs, by ranges or by equal terms, and <= is. So K is
   the restriction to F of the same relation on any larger set of fixed points. Every total order of
   the points in play that obeys K extends to all points that were ever in play, as every linear
   extension of a part of a partial order does: the S_i stay disjoint when only the points of F and
   their samples are looked at.
 - Up to ties, every total order that obeys K is one cell. Each S_i and their intersection C are sets
   of cells, S_i inside C; so the S_i fill C exactly if the numbers of cells add up.
-- At a row where fixed points coincide, f = g with f K g, nothing changes: no guard between a sample
-  and f or g changes outside a null set when the fixed points are moved apart a little along some
-  total order that obeys K.
+- At an input where fixed points coincide, f = g with f K g, nothing changes: no guard between a
+  sample and f or g changes outside a null set when the fixed points are moved apart a little along
+  some total order that obeys K.
 - What is kept of C are its guards, the covers with a sample in them. `_without_idle_points` sees to
   it that together with K they generate C again: guards and cone are the same set.
 """

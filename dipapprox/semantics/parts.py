@@ -29,7 +29,7 @@ class Part:
     Attributes:
         program: Its statements, with the inputs that they read and the outputs that they assign.
             Its adjacency is that of the whole program and means nothing here.
-        inputs: Where its inputs stand in the program's rows, ascending.
+        inputs: Where its inputs stand in the program's inputs, ascending.
         outputs: Where its outputs stand in the program's outputs, ascending.
         random: Whether it draws, chooses or ends the program.
     """

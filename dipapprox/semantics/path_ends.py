@@ -2,11 +2,11 @@
 
 What went wrong on a path is said with the decisions that led there, if the path can be taken at
 all (`can_be_taken`). In: what a path knows about the inputs, and its guards. It can be taken if
-some input row meets its conditions and, at that row, the guards leave more than a null set of
-samples. Rows are tried cell by cell; a partial row is given up as soon as the conditions, or the
-guards, exclude it:
+some input meets its conditions and, at that input, the guards leave more than a null set of
+samples. Inputs are tried cell by cell; a partial input is given up as soon as the conditions, or
+the guards, exclude it:
 
-    partial row -- a condition fails even at its best value      --> give up
+    partial input -- a condition fails even at its best value      --> give up
          |      -- the guards, each at its best value, are null  --> give up
          |      -- all cells are known                           --> the path can be taken
          `-> every value of the next cell
@@ -36,19 +36,19 @@ from dipapprox.semantics.state import FinalState, Guard, Sample, Valuation, guar
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
 
-_MOST_ROWS = 10_000
-"""Partial rows that are tried; a path that needs more counts as one that can be taken."""
+_MOST_INPUTS = 10_000
+"""Partial inputs that are tried; a path that needs more counts as one that can be taken."""
 
 
 def can_be_taken(knowledge: Knowledge, guards: Iterable[Guard], check: Callable[[], None]) -> bool:
-    """Return whether a path has a positive probability for some input row.
+    """Return whether a path has a positive probability for some input.
 
-    False is always proved; True may also mean that the rows are too many to tell.
+    False is always proved; True may also mean that the inputs are too many to tell.
 
     Args:
         knowledge: The conditions on the inputs.
         guards: The guards on the samples.
-        check: Called for every partial row; raises to stop.
+        check: Called for every partial input; raises to stop.
     """
     conditions = [(c.form, c.strict) for c in knowledge.linear if c.form is not None]
     # Each guard as its part over samples, and its part over inputs with the constant.
@@ -60,31 +60,31 @@ def can_be_taken(knowledge: Knowledge, guards: Iterable[Guard], check: Callable[
     cells = [cell for cell, _ in uses.most_common()]
     open_sets: dict[tuple[Fraction, ...], bool] = {}
 
-    def is_excluded(row: Knowledge) -> bool:
+    def is_excluded(input: Knowledge) -> bool:
         for form, strict in conditions:
-            least = row.range(form)[0]
+            least = input.range(form)[0]
             if least > 0 or (strict and least == 0):
                 return True
-        bests = tuple(row.range(form)[0] for _, form in parts)
+        bests = tuple(input.range(form)[0] for _, form in parts)
         if bests not in open_sets:
             system = (LinearForm(f.terms, best) for (f, _), best in zip(parts, bests, strict=True))
             open_sets[bests] = has_interior(system)
         return not open_sets[bests]
 
     waiting = [(knowledge, 0)]
-    for _ in range(_MOST_ROWS):
+    for _ in range(_MOST_INPUTS):
         if not waiting:
             return False
         check()
-        row, known = waiting.pop()
-        if is_excluded(row):
+        input, known = waiting.pop()
+        if is_excluded(input):
             continue
         if known == len(cells):
             return True
         cell = cells[known]
-        for value in row.values(cell):
-            allowed = {**row.allowed, cell: frozenset({value})}
-            waiting.append((Knowledge(row.domains, allowed, row.linear), known + 1))
+        for value in input.values(cell):
+            allowed = {**input.allowed, cell: frozenset({value})}
+            waiting.append((Knowledge(input.domains, allowed, input.linear), known + 1))
     return bool(waiting)
 
 

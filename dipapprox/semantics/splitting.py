@@ -173,7 +173,7 @@ def split_on_input(state: State, cell: str) -> list[State]:
     values = [frozenset({value}) for value in now.values(cell)]
     possible = [k for k in (now.restrict(cell, value) for value in values) if k is not None]
     if not possible:
-        # No row takes this state, which was not seen before; it goes on, for no row.
+        # No input takes this state, which was not seen before; it goes on, for no input.
         possible = [Knowledge(now.domains, {**now.allowed, cell: values[0]}, now.linear)]
     parts = [*(state.fork() for _ in possible[1:]), state]
     for part, knowledge in zip(parts, possible, strict=True):

@@ -2,7 +2,7 @@
 
 This is the paper's (alpha, beta, G) (DiPApprox section 4.2) after the end of the program, with
 beta already substituted into G: guards speak about independent samples only. Inputs are symbolic:
-one `FinalStates` serves every input row and every eps.
+one `FinalStates` serves every input and every eps.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class FinalState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalStates:
-    """All final states of a program: for each input row, disjoint and of total probability 1.
+    """All final states of a program: for each input, disjoint and of total probability 1.
 
     Attributes:
         samples: Guards refer to them by index.

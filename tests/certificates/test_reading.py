@@ -75,9 +75,19 @@ MALFORMED: list[tuple[str, tuple[str | int, ...], Any, str]] = [
     ),
     ("DP", ("delta_enclosure", 1), "1e999999999", "[1]: expected a number of reasonable size"),
     ("DP", ("evidence", "probabilities", 0, 0), "-1/2", "$.evidence.probabilities[0][0]: exp"),
-    ("DP", ("evidence", "rows", 1, "input"), [0, "a b"], "$.evidence.rows[1].input[1]: expected"),
-    ("DP", ("evidence", "rows", 1, "input"), [0, "1/2\n"], "$.evidence.rows[1].input[1]: expect"),
-    ("DP", ("evidence",), {"kind": "summary", "rows": 1, "x": 1}, "unknown field 'x'"),
+    (
+        "DP",
+        ("evidence", "inputs", 1, "input"),
+        [0, "a b"],
+        "$.evidence.inputs[1].input[1]: expected",
+    ),
+    (
+        "DP",
+        ("evidence", "inputs", 1, "input"),
+        [0, "1/2\n"],
+        "$.evidence.inputs[1].input[1]: expect",
+    ),
+    ("DP", ("evidence",), {"kind": "summary", "inputs": 1, "x": 1}, "unknown field 'x'"),
     ("Not_DP", ("evidence", "outputs"), [], "$.evidence.outputs: expected a list of length >= 1"),
 ]
 

@@ -147,9 +147,9 @@ FORGERIES = [
     (("delta_enclosure",), ["0.02", "0.021"]),
     (("delta_enclosure", 1), "0.02390735840246"),
     (("verdict",), "Not_DP"),
-    (("evidence", "rows", 0, "input"), [1, 1]),
+    (("evidence", "inputs", 0, "input"), [1, 1]),
     (("evidence", "outputs", 0), [1, 1]),
-    (("evidence",), {"kind": "summary", "rows": 5}),
+    (("evidence",), {"kind": "summary", "inputs": 5}),
     (("program", "sha256"), "0" * 64),
     (("program", "language"), "dip"),
 ]
@@ -261,9 +261,9 @@ def test_what_is_no_certificate_is_an_error(private: Fields) -> None:
         (("evidence", "probabilities", 1), ["0", "1e400"]),
         (("evidence", "probabilities", 1), ["-1/2", "1"]),
         (("evidence", "probabilities", 1, 0), "0 "),
-        (("evidence", "rows", 0, "input"), ["1", 0]),
-        (("evidence", "rows", 0, "input"), [True, 0]),
-        (("evidence", "rows", 0, "input"), ["1/1 ", 0]),
+        (("evidence", "inputs", 0, "input"), ["1", 0]),
+        (("evidence", "inputs", 0, "input"), [True, 0]),
+        (("evidence", "inputs", 0, "input"), ["1/1 ", 0]),
         (("delta_enclosure",), ["-1/2", "1"]),
         (("delta_enclosure", 1), "1.0000000001"),
         (("claim", "delta"), " 1/40"),
@@ -298,6 +298,6 @@ def test_limits_leave_it_unconfirmed(private: Fields) -> None:
 def test_too_many_inputs_leave_it_unconfirmed(private: Fields) -> None:
     forged = replaced(private, ("params", "N"), "25")
     forged["scope"] = "for inputs q[1..25] in {0, 1}, adjacent linf 1"
-    result = check(signed(replaced(forged, ("evidence",), {"kind": "summary", "rows": 2**25})))
+    result = check(signed(replaced(forged, ("evidence",), {"kind": "summary", "inputs": 2**25})))
     assert result.outcome is Outcome.NOT_CONFIRMED
     assert "33554432 inputs" in str(result.reason)

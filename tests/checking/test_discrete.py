@@ -41,10 +41,10 @@ Q = Fraction
 ONE, HALF = Q(1), Q(1, 2)
 
 
-def derived(text: str, eps: Fraction, row: Sequence[Value]) -> dict[Value, Enclosure]:
+def derived(text: str, eps: Fraction, input: Sequence[Value]) -> dict[Value, Enclosure]:
     """The checker's distribution of the only output cell."""
     bounds = Distributions(dipapprox.parse(text), eps, LIMITS).at(60)
-    found = bounds.row(tuple(row))
+    found = bounds.for_input(tuple(input))
     unit = 1 << bounds.unit
     assert sum(a for a, _ in found.values()) <= unit <= sum(b for _, b in found.values())
     return {o[0]: Enclosure(Q(a, unit), Q(b, unit)) for o, (a, b) in found.items()}

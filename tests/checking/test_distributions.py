@@ -128,11 +128,11 @@ if x >= q[3] then out <- b end
 )
 def test_adjacent_pairs_are_those_of_the_enumeration(norm: str) -> None:
     program = dipapprox.parse(PROGRAM.replace("NORM", norm))
-    rows = pairs.all_rows(program)
-    masks = pairs.adjacent_indices(program, rows)
-    own = {(rows[u], rows[v]) for u, mask in masks for v in mask.nonzero()[0]}
+    inputs = pairs.all_inputs(program)
+    masks = pairs.adjacent_indices(program, inputs)
+    own = {(inputs[u], inputs[v]) for u, mask in masks for v in mask.nonzero()[0]}
     assert own == set(adjacent_pairs(program.inputs, program.adjacency))
-    for u, v in list(product(rows, rows))[::37]:
+    for u, v in list(product(inputs, inputs))[::37]:
         if u != v:
             assert pairs.are_adjacent(program, u, v) is ((u, v) in own)
 
@@ -145,19 +145,20 @@ def test_adjacent_pairs_are_those_of_the_enumeration(norm: str) -> None:
 def test_the_largest_delta_is_that_of_the_definition(
     weights: list[list[int]], budget: Fraction
 ) -> None:
-    rows = [(Fraction(k),) for k in range(len(weights))]
+    inputs = [(Fraction(k),) for k in range(len(weights))]
     scale = [max(1, sum(weight)) for weight in weights]
     given_rows = [
         {(Fraction(o),): ((w << 80) // s, ((w << 80) // s) + 1) for o, w in enumerate(weight) if w}
         for weight, s in zip(weights, scale, strict=True)
     ]
     factor = factor_of(budget, 80)
-    every = [(rows[u], rows[v]) for u in range(len(rows)) for v in range(len(rows)) if u != v]
-    found = pairs.largest(rows, given_rows, 80, factor, pairs.listed_indices(every, rows), LIMITS)
+    every = [(u, v) for u in inputs for v in inputs if u != v]
+    neighbours = pairs.listed_indices(every, inputs)
+    found = pairs.largest(inputs, given_rows, 80, factor, neighbours, LIMITS)
     exact = max(
         pairs.delta_of(given_rows[u], given_rows[v], 80, factor).lower
-        for u in range(len(rows))
-        for v in range(len(rows))
+        for u in range(len(inputs))
+        for v in range(len(inputs))
         if u != v
     )
     assert found.pairs == len(every)
@@ -171,8 +172,8 @@ def test_outputs_sum_to_one() -> None:
     program = dipapprox.parse(PROGRAM.replace("NORM", "all"))
     derived = Distributions(program, Fraction(1, 2), LIMITS)
     bounds = derived.at(60)
-    for row in pairs.all_rows(program)[:9]:
-        found = bounds.row(row).values()
+    for input in pairs.all_inputs(program)[:9]:
+        found = bounds.for_input(input).values()
         assert sum(a for a, _ in found) <= 1 << bounds.unit <= sum(b for _, b in found)
 
 

@@ -14,7 +14,7 @@ import dipapprox
 from dipapprox.certificates import decisions, verdicts
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.pairs import adjacent_indices, all_rows, are_adjacent
+from dipapprox.checking.pairs import adjacent_indices, all_inputs, are_adjacent
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.language.core import Norm, Within
 from dipapprox.pairs.adjacency import AllPairs
@@ -47,7 +47,7 @@ def _about(text: str) -> Fields:
     }
 
 
-def private(text: str, rows: int, pairs: int) -> Fields:
+def private(text: str, inputs: int, pairs: int) -> Fields:
     """A summary that says DP with δ = 0 at ε = 1."""
     return signed(
         {
@@ -58,7 +58,7 @@ def private(text: str, rows: int, pairs: int) -> Fields:
             "pairs": {"selection": "adjacent", "count": pairs, "list": None},
             "verdict": "DP",
             "delta_enclosure": ["0", "0"],
-            "evidence": {"kind": "summary", "rows": rows},
+            "evidence": {"kind": "summary", "inputs": inputs},
             "computed": {**COMPUTED, "precision": 40},
             "digest": "",
         }
@@ -113,10 +113,11 @@ def test_adjacency_is_that_of_fractions(domain: list[Fraction], norm: Norm, radi
         f"adjacent {norm.value} {radius}\nout <- 0\n"
     )
     assert program.adjacency == Within(norm, Fraction(radius))
-    rows = all_rows(program)
-    numbers = [tuple(Fraction(str(value)) for value in row) for row in rows]
-    found = {(k, int(v)) for k, mask in adjacent_indices(program, rows) for v in mask.nonzero()[0]}
-    for u, v in product(range(len(rows)), repeat=2):
+    inputs = all_inputs(program)
+    numbers = [tuple(Fraction(str(value)) for value in input) for input in inputs]
+    adjacent = adjacent_indices(program, inputs)
+    found = {(k, int(v)) for k, mask in adjacent for v in mask.nonzero()[0]}
+    for u, v in product(range(len(inputs)), repeat=2):
         steps = [b - a for a, b in zip(numbers[u], numbers[v], strict=True)]
         changes = [abs(step) for step in steps if step]
         largest = max(changes, default=Fraction(0))
@@ -128,7 +129,7 @@ def test_adjacency_is_that_of_fractions(domain: list[Fraction], norm: Norm, radi
             Norm.DECREASING: largest if max(steps) <= 0 else radius + 1,
         }
         assert ((u, v) in found) == (u != v and size[norm] <= radius)
-        assert are_adjacent(program, rows[u], rows[v]) == ((u, v) in found)
+        assert are_adjacent(program, inputs[u], inputs[v]) == ((u, v) in found)
 
 
 def test_no_input_is_its_own_neighbour_but_listed_pairs_count_as_they_are() -> None:
@@ -136,9 +137,9 @@ def test_no_input_is_its_own_neighbour_but_listed_pairs_count_as_they_are() -> N
     listed = dipapprox.parse(text.replace("ADJACENCY", "{ 0 ~ 1; 1 ~ 1 }"))
     near = dipapprox.parse(text.replace("ADJACENCY", "linf 0"))
     for program, count in ((listed, 3), (near, 0)):
-        rows = all_rows(program)
-        assert not are_adjacent(program, rows[1], rows[1])
-        assert sum(int(mask.sum()) for _, mask in adjacent_indices(program, rows)) == count
+        inputs = all_inputs(program)
+        assert not are_adjacent(program, inputs[1], inputs[1])
+        assert sum(int(mask.sum()) for _, mask in adjacent_indices(program, inputs)) == count
 
 
 # --- choices that are none ------------------------------------------------------------------------

@@ -149,10 +149,10 @@ def contradiction(fields: Fields, kind: str) -> str | None:
 
 def _probabilities(evidence: Fields) -> dict[tuple[str, str], tuple[Fraction, Fraction]]:
     found = {}
-    for row in evidence.get("rows", []):
-        for output, k in zip(evidence["outputs"], row["probabilities"], strict=False):
+    for recorded in evidence.get("inputs", []):
+        for output, k in zip(evidence["outputs"], recorded["probabilities"], strict=False):
             lower, upper = map(Fraction, evidence["probabilities"][k])
-            found[str(row["input"]), str(output)] = lower, upper
+            found[str(recorded["input"]), str(output)] = lower, upper
     return found
 
 

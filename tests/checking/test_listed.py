@@ -36,8 +36,8 @@ def test_harmless_pairs_are_named(private: Fields, tmp_path: Path) -> None:
     # Not true of all pairs: the forger restricts the verdict to a pair that tells nothing.
     forged = replaced(private, ("pairs",), HARMLESS)
     forged = replaced(forged, ("claim", "eps_prv"), "0")
-    row = next(each for each in forged["evidence"]["rows"] if each["input"] == [0, 0])
-    forged = replaced(forged, ("evidence", "rows"), [row])
+    input = next(each for each in forged["evidence"]["inputs"] if each["input"] == [0, 0])
+    forged = replaced(forged, ("evidence", "inputs"), [input])
     result = check(signed(forged))
     assert result.outcome is Outcome.REFUTED
     (difference,) = result.differences

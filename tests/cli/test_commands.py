@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from tests.cli.running import enclosure, run, run_json
@@ -134,16 +134,16 @@ class TestVerify:
         assert "memory limit" in fields["reason"]
 
     def test_interrupt_reports_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked: list[Sequence[InputRow]] = []
+        asked: list[Sequence[Input]] = []
         compute = OutputProbabilities.distributions
 
         def interrupted(
-            self: OutputProbabilities, rows: Sequence[InputRow], bits: int
+            self: OutputProbabilities, inputs: Sequence[Input], bits: int
         ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
-            asked.append(rows)
+            asked.append(inputs)
             if len(asked) == 2:
                 raise KeyboardInterrupt
-            return compute(self, rows, bits)
+            return compute(self, inputs, bits)
 
         monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
         status, fields = run_json("verify", "svt.dpg", "--eps", "1", "--delta", "0.5")

@@ -10,7 +10,7 @@ from dipapprox.cli.explanation import explain
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
@@ -71,9 +71,9 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
     limits = Limits()
     program = elaborate(parse(text, "program"), {}, "program")
     states = execute(program, merge=False, limits=limits)
-    row = tuple(cell.domain[0] for cell in program.inputs)
-    explanation = explain(states, Fraction(1), [row], strategy, limits)
-    events = [event for _, event, _ in Instantiator(states, Fraction(1)).events(row)]
+    input = tuple(cell.domain[0] for cell in program.inputs)
+    explanation = explain(states, Fraction(1), [input], strategy, limits)
+    events = [event for _, event, _ in Instantiator(states, Fraction(1)).events(input)]
     total = Enclosure.exact(0)
     for state, event in zip(explanation.details, events, strict=True):
         assert state.before is not None
@@ -98,11 +98,11 @@ def test_each_state_is_shown_for_an_input_that_leads_to_it() -> None:
     """
     limits = Limits()
     states = execute(elaborate(parse(text, "named"), {}, "named"), merge=False, limits=limits)
-    rows: list[InputRow] = [("bot",), ("top",)]
-    both = explain(states, Fraction(1), rows, Strategy.LEAST_NESTING, limits)
-    assert {state.row for state in both.details} == set(rows)
-    one = explain(states, Fraction(1), rows[:1], Strategy.LEAST_NESTING, limits)
-    missing = [state for state in one.details if state.row is None]
+    inputs: list[Input] = [("bot",), ("top",)]
+    both = explain(states, Fraction(1), inputs, Strategy.LEAST_NESTING, limits)
+    assert {state.input for state in both.details} == set(inputs)
+    one = explain(states, Fraction(1), inputs[:1], Strategy.LEAST_NESTING, limits)
+    missing = [state for state in one.details if state.input is None]
     assert missing
     assert all(state.obstacle == "the state does not exist for this input" for state in missing)
 
@@ -121,8 +121,8 @@ def test_choices_are_named_and_integers_have_no_integrals() -> None:
     """
     limits = Limits()
     states = execute(elaborate(parse(text, "chosen"), {}, "chosen"), merge=True, limits=limits)
-    rows: list[InputRow] = [(Fraction(0),)]
-    found = explain(states, Fraction(1), rows, Strategy.LEAST_NESTING, limits).details
+    inputs: list[Input] = [(Fraction(0),)]
+    found = explain(states, Fraction(1), inputs, Strategy.LEAST_NESTING, limits).details
     assert {state.outputs[0]: state.choices for state in found} == {
         0: ("out outcome 1 of 3",), 1: ("out outcome 2, 3 of 3",), 2: ("out outcome 2, 3 of 3",),
     }  # fmt: skip

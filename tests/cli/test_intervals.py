@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.cli.progress import Reporter
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.questions.formula import is_formula
@@ -114,10 +114,10 @@ def test_an_interrupt_says_what_remains(monkeypatch: pytest.MonkeyPatch) -> None
     original = OutputProbabilities.table
     calls = iter(range(100))
 
-    def table(self: OutputProbabilities, rows: Sequence[InputRow], bits: int) -> Bounds:
+    def table(self: OutputProbabilities, inputs: Sequence[Input], bits: int) -> Bounds:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return original(self, rows, bits)
+        return original(self, inputs, bits)
 
     monkeypatch.setattr(OutputProbabilities, "table", table)
     status, fields = run_json("verify", "svt.dpg", "--eps", "0.1..3", "--eps-prv", "0.45*eps",

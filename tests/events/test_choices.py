@@ -53,7 +53,7 @@ def noisy_response() -> core.Program:
 
 
 def integer_thresholds() -> core.Program:
-    """Integers against inputs, alone and in differences: the guards vary with the row."""
+    """Integers against inputs, alone and in differences: the guards vary with the input."""
     apart = core.Sum(core.Variable("z"), core.Variable("q[1]"))
     third = choose(compare("z", ">", "q[2]"), [assign("out[1]", 2)], [assign("out[1]", 3)])
     second = choose(compare("z", "=", "q[1]"), [assign("out[1]", 1)], [third])
@@ -80,15 +80,15 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
 ) -> None:
     states = execute(example, merge, Limits())
     instantiator, catalogue = Instantiator(states, Fraction(2)), Catalogue(states, Fraction(2))
-    for row in product(*(cell.domain for cell in example.inputs)):
+    for input in product(*(cell.domain for cell in example.inputs)):
         expected: Counter[object] = Counter()
-        for output, event, chosen in instantiator.events(row):
+        for output, event, chosen in instantiator.events(input):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
                 factors = (*map(canonical, reduced.factors), *map(normal_choice, chosen))
                 expected[output, frozenset(Counter(factors).items())] += 1
         found: Counter[object] = Counter()
-        for output, numbers in catalogue.row(row):
+        for output, numbers in catalogue.for_input(input):
             events = Counter(catalogue.events[each] for each in numbers)
             found[output, frozenset(events.items())] += 1
         assert found == expected
@@ -99,16 +99,16 @@ def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -
     states = execute(example, True, Limits())
     catalogue = Catalogue(states, Fraction(1))
     outputs = states.outputs()
-    for row in product(*(cell.domain for cell in example.inputs)):
+    for input in product(*(cell.domain for cell in example.inputs)):
         found: dict[tuple[core.Value, ...], Fraction] = {}
-        for output, numbers in catalogue.row(row):
+        for output, numbers in catalogue.for_input(input):
             probability = Fraction(1)
             for event in (catalogue.events[each] for each in numbers):
                 assert isinstance(event, Chosen)
                 probability *= law_probability(event.law, event.outcomes)
             found[outputs[output]] = found.get(outputs[output], Fraction(0)) + probability
         possible = {each: probability for each, probability in found.items() if probability}
-        assert possible == distribution(example, row, NOTHING_DRAWN)
+        assert possible == distribution(example, input, NOTHING_DRAWN)
 
 
 def test_the_order_of_weights_does_not_matter() -> None:
@@ -116,7 +116,7 @@ def test_the_order_of_weights_does_not_matter() -> None:
     states = execute(response(), True, Limits())
     catalogue = Catalogue(states, Fraction(1))
     for value in (0, 1):
-        catalogue.row((Fraction(value),))
+        catalogue.for_input((Fraction(value),))
     assert len(catalogue.events) == 2
     third, rest = (ExponentialRatio.constant(Fraction(k, 3)) for k in (1, 2))
     grown = ExponentialRatio(ExponentialPolynomial.monomial(1, 0, 1))
@@ -132,7 +132,7 @@ def test_the_order_of_weights_does_not_matter() -> None:
 def test_choices_know_where_the_program_runs() -> None:
     states = execute(response(), True, Limits())
     catalogue = Catalogue(states, Fraction(7, 3))
-    catalogue.row((Fraction(0),))
+    catalogue.for_input((Fraction(0),))
     chosen = [event for event in catalogue.events if isinstance(event, Chosen)]
     assert {event.eps for event in chosen} == {Fraction(7, 3)}
 

@@ -14,7 +14,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Independent
 from dipapprox.events.instantiate import Instantiator, without_inputs
 from dipapprox.events.reduce import reduce
-from dipapprox.language.core import Cell, Everyone, InputRow, Program, Value
+from dipapprox.language.core import Cell, Everyone, Input, Program, Value
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import (
     FinalState,
@@ -92,15 +92,15 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
 ) -> None:
     eps = Fraction(1, 2)
     instantiator, catalogue = Instantiator(states, eps), Catalogue(states, eps)
-    for row in product((ZERO, ONE), repeat=4):
+    for input in product((ZERO, ONE), repeat=4):
         expected = []
-        for output, event, _ in instantiator.events(row):
+        for output, event, _ in instantiator.events(input):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
                 expected.append((output, Counter(map(canonical, reduced.factors))))
         found = [
             (output, Counter(catalogue.events[number] for number in numbers))
-            for output, numbers in catalogue.row(row)
+            for output, numbers in catalogue.for_input(input)
         ]
         assert found == expected
     assert len(catalogue.events) == distinct
@@ -116,8 +116,8 @@ def test_rows_share_events_with_shifted_inputs() -> None:
     states = [FinalState((Fraction(k),), (), path(f)) for k, f in enumerate((form, -form))]
     domain = tuple(Fraction(k) for k in range(5))
     catalogue = Catalogue(final_states(samples, states, 2, domain), ONE)
-    for row in product(domain, repeat=2):
-        assert len(list(catalogue.row(row))) == 2
+    for input in product(domain, repeat=2):
+        assert len(list(catalogue.for_input(input))) == 2
     assert len(catalogue.events) == 9  # mean(r1) - mean(r2) from -4 to 4
 
 
@@ -152,8 +152,8 @@ def test_named_values_select_states() -> None:
         FinalState((ONE,), when("bot", "unknown"), None),
     ]
     instantiator = Instantiator(final_states((), states, 1, ("bot", "top", "unknown")), ONE)
-    rows: tuple[InputRow, ...] = (("top",), ("bot",), ("unknown",))
-    assert [[o for o, _, _ in instantiator.events(row)] for row in rows] == [[0], [1], [1]]
+    inputs: tuple[Input, ...] = (("top",), ("bot",), ("unknown",))
+    assert [[o for o, _, _ in instantiator.events(input)] for input in inputs] == [[0], [1], [1]]
 
 
 def test_impossible_states_are_left_out_of_rows() -> None:
@@ -163,8 +163,8 @@ def test_impossible_states_are_left_out_of_rows() -> None:
     never = path(r - q, q - r + LinearForm.constant_form(1))
     states = [FinalState((ZERO,), (), path(r - q)), FinalState((ONE,), (), never)]
     catalogue = Catalogue(final_states((sample,), states, 1, (ZERO, ONE)), ONE)
-    for row in ((ZERO,), (ONE,)):
-        assert [output for output, _ in catalogue.row(row)] == [0]
+    for input in ((ZERO,), (ONE,)):
+        assert [output for output, _ in catalogue.for_input(input)] == [0]
 
 
 def test_inputs_move_into_means_only_where_all_guards_agree() -> None:

@@ -17,9 +17,9 @@ from dipapprox.events.catalogue import Catalogue, StateColumn
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.methods import Exact
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exact.solved_rows import SolvedRows
+from dipapprox.exact.solved_inputs import SolvedInputs
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -41,12 +41,12 @@ def program(name: str, **parameters: int) -> FinalStates:
     return states_of((PROGRAMS / f"{name}.dpg").read_text(encoding="utf-8"), parameters)
 
 
-def rows_of(states: FinalStates) -> list[InputRow]:
+def rows_of(states: FinalStates) -> list[Input]:
     return list(product(*(cell.domain for cell in states.program.inputs)))
 
 
-def found(source: ExactDistributions, row: InputRow) -> tuple[ExponentialRatio, ...]:
-    distribution = source.distribution(row)
+def found(source: ExactDistributions, input: Input) -> tuple[ExponentialRatio, ...]:
+    distribution = source.distribution(input)
     assert isinstance(distribution, tuple), distribution
     return distribution
 
@@ -73,13 +73,13 @@ def test_outputs_sum_to_one_and_lie_in_the_enclosures(name: str, count: int) -> 
     for_all = ExactDistributions(states, None, Limits())
     at_one = ExactDistributions(states, eps, Limits())
     enclosed = OutputProbabilities(states, eps, Eliminated(), Limits())
-    for place, row in enumerate(rows_of(states)):
-        functions, numbers = found(for_all, row), found(at_one, row)
+    for place, input in enumerate(rows_of(states)):
+        functions, numbers = found(for_all, input), found(at_one, input)
         assert not (ratio_sum(functions) - ExponentialRatio.constant(1)).numerator
         for function, number in zip(functions, numbers, strict=True):
             assert not (function.at(eps) - number).numerator.at(Q(1))
         if place < 4:
-            bounds = enclosed.distribution(row, 40)
+            bounds = enclosed.distribution(input, 40)
             assert not isinstance(bounds, NotEnclosed), bounds
             for number, bound in zip(numbers, bounds, strict=True):
                 value = enclose_at(number, Q(1), 80, Limits())
@@ -92,11 +92,11 @@ def test_randomised_response() -> None:
     power = ExponentialPolynomial.monomial(1, 0, 1)
     half = ExponentialRatio.of(power, {power + ExponentialPolynomial.constant(1): 1})
     other = ExponentialRatio.constant(1) - half
-    for row in rows_of(states):
+    for input in rows_of(states):
         for out, function in zip(
-            states.outputs(), found(ExactDistributions(states, None, Limits()), row), strict=True
+            states.outputs(), found(ExactDistributions(states, None, Limits()), input), strict=True
         ):
-            kept = [half if a == b else other for a, b in zip(row, out, strict=True)]
+            kept = [half if a == b else other for a, b in zip(input, out, strict=True)]
             assert not (function - kept[0] * kept[1]).numerator
 
 
@@ -106,9 +106,9 @@ def test_rows_are_solved_in_blocks_as_one_by_one(data: st.DataObject) -> None:
     name, count = data.draw(st.sampled_from([("svt_laplace_leaky_3", 2), ("dipc/rand1", 3)]))
     states = program(name, N=count)
     catalogue = Catalogue(states, Q(1))
-    solved = SolvedRows(catalogue, states.program.inputs)
-    for row in data.draw(st.lists(st.sampled_from(rows_of(states)), max_size=9)):
-        assert solved.states(row) == tuple(catalogue.row(row))
+    solved = SolvedInputs(catalogue, states.program.inputs)
+    for input in data.draw(st.lists(st.sampled_from(rows_of(states)), max_size=9)):
+        assert solved.states(input) == tuple(catalogue.for_input(input))
         if data.draw(st.integers(0, 4)) == 0:
             solved.forget()
 
@@ -119,14 +119,14 @@ def test_blocks_grow_up_to_the_last_row() -> None:
 
     class Counting(Catalogue):
         def columns(
-            self, rows: Sequence[InputRow], outputs: Iterable[int] | None = None
+            self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
         ) -> list[StateColumn]:
-            batches.append(len(rows))
-            return super().columns(rows, outputs)
+            batches.append(len(inputs))
+            return super().columns(inputs, outputs)
 
-    solved = SolvedRows(Counting(states, Q(1)), states.program.inputs)
-    for row in rows_of(states):
-        solved.states(row)
+    solved = SolvedInputs(Counting(states, Q(1)), states.program.inputs)
+    for input in rows_of(states):
+        solved.states(input)
     assert batches == [1, 2, 4, 8, 1]
 
 
@@ -136,8 +136,8 @@ def test_equal_events_share_one_distribution() -> None:
         "r <- Lap(q[1], 1 / eps)\ns <- Lap(q[2], 1 / eps)\nif r >= s then\n  out <- 1\nend\n"
     )
     source = ExactDistributions(states, None, Limits())
-    rows = {(Q(0), Q(0)): None, (Q(1), Q(1)): None, (Q(0), Q(1)): None}
-    zero, one, other = (found(source, row) for row in rows)
+    inputs = {(Q(0), Q(0)): None, (Q(1), Q(1)): None, (Q(0), Q(1)): None}
+    zero, one, other = (found(source, input) for input in inputs)
     assert zero is one and zero is not other
     assert zero == (ExponentialRatio.constant(Q(1, 2)),) * 2
 
@@ -227,10 +227,10 @@ def test_the_method_is_as_narrow_as_asked(bits: int) -> None:
     method: Method = Exact()
     states = program("svt_laplace", N=3)
     enclosed = OutputProbabilities(states, Q(1, 3), method, Limits())
-    row = rows_of(states)[5]
-    answer = enclosed.distribution(row, bits)
+    input = rows_of(states)[5]
+    answer = enclosed.distribution(input, bits)
     assert isinstance(answer, tuple) and method.name == "exact"
-    exact = found(ExactDistributions(states, Q(1, 3), Limits()), row)
+    exact = found(ExactDistributions(states, Q(1, 3), Limits()), input)
     for bound, number in zip(answer, exact, strict=True):
         value = enclose_at(number, Q(1), 2100, Limits())
         assert isinstance(value, Enclosure) and value.meets(bound)

@@ -10,7 +10,7 @@ import pytest
 
 from dipapprox.language import core
 from dipapprox.language.core import Assign, Choose, Comparison, Constant, If, Relation, Variable
-from dipapprox.language.values import parse_row
+from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import core_of
@@ -34,7 +34,7 @@ def test_the_domain_bool_has_two_named_values() -> None:
     program = core_of(HEADER)
     assert program.inputs[0].domain == ("false", "true")
     assert program.outputs[0].domain == ("false", "true")
-    assert parse_row("true,false,1", program) == ("true", "false", Fraction(1))
+    assert parse_input("true,false,1", program) == ("true", "false", Fraction(1))
     assert core_of(HEADER.replace("bool", "{false, true}")) == program
 
 
@@ -110,12 +110,12 @@ def test_programs_compute_with_truth_values(text: str, expected: Computed | None
             body_of(text + "\nbit <- 0")
         return
     states = execute(core_of(HEADER + text + "\nbit <- out"), True, Limits()).states
-    for row in product(VALUES, VALUES, (0, 1)):
-        cells = dict(zip(("a", "b", "n"), row, strict=True))
+    for input in product(VALUES, VALUES, (0, 1)):
+        cells = dict(zip(("a", "b", "n"), input, strict=True))
         reached = [
             state.outputs
             for state in states
             if all(cells[str(c.cell)] in (c.values or ()) for c in state.conditions)
         ]
-        truth = expected(VALUES[row[0]], VALUES[row[1]], row[2])
+        truth = expected(VALUES[input[0]], VALUES[input[1]], input[2])
         assert reached == [("true" if truth else "false", Fraction(truth))]

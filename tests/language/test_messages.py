@@ -133,7 +133,7 @@ DECLARATIONS = [
     ("output o in {0}\nadjacent l1 -1", "the radius must be >= 0, got -1"),
     ("input q in {a}\noutput o in {0}\nadjacent l1 1", "'l1' needs numbers, but 'q' has named"),
     ("input q in {0}\noutput o in {0}\nadjacent { (0) ~ (2) }", "2 is not in the domain of 'q'"),
-    ("input q in {0}\noutput o in {0}\nadjacent { (0,0) ~ (0) }", "a row of 2 values, but the pro"),
+    ("input q in {0}\noutput o in {0}\nadjacent { (0,0) ~ (0) }", "an input of 2 values, but the "),
     ("output o in 1..0", "the range 1..0 is empty"),
     ("output o in 0..1000000000", "a domain of more than 10000 values is too large"),
     ("input q[1000000000] in {0}\noutput o in {0}", "1000000000 elements are too many"),

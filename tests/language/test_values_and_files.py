@@ -1,4 +1,4 @@
-"""Numbers and rows from the command line; files of all sorts."""
+"""Numbers and inputs from the command line; files of all sorts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dipapprox.errors import SourceError, UserError
 from dipapprox.language.core import Draw, Everyone
 from dipapprox.language.load import LARGEST_FILE, load
 from dipapprox.language.printer import print_decimal
-from dipapprox.language.values import parse_rational, parse_row
+from dipapprox.language.values import parse_input, parse_rational
 from tests.language.samples import SVT, core_of
 from tests.language.test_messages import DIP
 
@@ -56,8 +56,8 @@ def test_what_is_no_number_is_refused_by_name(text: str) -> None:
 
 def test_rows() -> None:
     program = core_of("input a in {bot, top}\ninput b in -1..1\noutput o in {0}\n")
-    assert parse_row("bot, -1", program) == ("bot", Fraction(-1))
-    assert parse_row("(top,1)", program) == ("top", Fraction(1))
+    assert parse_input("bot, -1", program) == ("bot", Fraction(-1))
+    assert parse_input("(top,1)", program) == ("top", Fraction(1))
     for text, message in [
         ("bot", "an input of 1 values, but the program has 2 inputs"),
         ("bo,1", "bo is not in the domain of 'a'"),
@@ -67,7 +67,7 @@ def test_rows() -> None:
         ("", "an input of 0 values"),
     ]:
         with pytest.raises(UserError) as caught:
-            parse_row(text, program)
+            parse_input(text, program)
         assert caught.value.message.startswith(message)
 
 

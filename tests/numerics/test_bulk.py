@@ -1,4 +1,4 @@
-"""The road from rows to probabilities, one row and many at once, against events made one by one."""
+"""From inputs to probabilities, one input and many at once, against events made one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dipapprox.events.event import Connected, Independent, Star, normal_choice, 
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
@@ -40,17 +40,17 @@ HALF = Fraction(1, 2)
 Spelled = list[tuple[int, Counter[Connected]]]
 
 
-def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[InputRow]:
-    """All rows, or a random choice of them."""
+def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[Input]:
+    """All inputs, or a random choice of them."""
     domains = [cell.domain for cell in states.program.inputs]
     every = list(islice(product(*domains), 4096))
     return every if len(every) <= most else random.Random(seed).sample(every, most)
 
 
-def one_by_one(states: FinalStates, row: InputRow, eps: Fraction) -> Spelled:
+def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
     """The slow road: instantiate, reduce, bring into normal form, state by state."""
     found = []
-    for output, event, chosen in Instantiator(states, eps).events(row):
+    for output, event, chosen in Instantiator(states, eps).events(input):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
             events = [*map(canonical, reduced.factors), *map(normal_choice, chosen)]
@@ -59,12 +59,12 @@ def one_by_one(states: FinalStates, row: InputRow, eps: Fraction) -> Spelled:
 
 
 def by_catalogue(
-    catalogue: Catalogue, states: FinalStates, rows: Sequence[InputRow]
+    catalogue: Catalogue, states: FinalStates, inputs: Sequence[Input]
 ) -> list[Spelled]:
-    """The fast road: columns over all rows."""
-    found: list[Spelled] = [[] for _ in rows]
-    for column in catalogue.columns(rows):
-        places = range(len(rows)) if column.rows is None else column.rows.tolist()
+    """The fast road: columns over all inputs."""
+    found: list[Spelled] = [[] for _ in inputs]
+    for column in catalogue.columns(inputs):
+        places = range(len(inputs)) if column.inputs is None else column.inputs.tolist()
         for place, number in zip(places, column.solutions.tolist(), strict=True):
             numbers = catalogue.solutions[number]
             if numbers is not None:
@@ -73,13 +73,13 @@ def by_catalogue(
     return found
 
 
-def check_roads(states: FinalStates, rows: list[InputRow]) -> None:
-    expected = [one_by_one(states, row, HALF) for row in rows]
+def check_roads(states: FinalStates, inputs: list[Input]) -> None:
+    expected = [one_by_one(states, input, HALF) for input in inputs]
     catalogue = Catalogue(states, HALF)
-    assert by_catalogue(catalogue, states, rows) == expected
-    # The same again over few rows (another code path) and with what is known by now.
-    for start in range(0, min(len(rows), 20), 5):
-        part = by_catalogue(catalogue, states, rows[start : start + 5])
+    assert by_catalogue(catalogue, states, inputs) == expected
+    # The same again over few inputs (another code path) and with what is known by now.
+    for start in range(0, min(len(inputs), 20), 5):
+        part = by_catalogue(catalogue, states, inputs[start : start + 5])
         assert part == expected[start : start + 5]
     for event in catalogue.events:
         if isinstance(event, Star):
@@ -116,9 +116,9 @@ def source_of(name: str, **parameters: int) -> tuple[FinalStates, OutputProbabil
 
 
 def exact_rows(
-    source: OutputProbabilities, rows: list[InputRow], bits: int
+    source: OutputProbabilities, inputs: list[Input], bits: int
 ) -> list[tuple[Enclosure, ...]]:
-    found = [source.distribution(row, bits) for row in rows]
+    found = [source.distribution(input, bits) for input in inputs]
     assert not any(isinstance(each, NotEnclosed) for each in found)
     return [each for each in found if not isinstance(each, NotEnclosed)]
 
@@ -137,21 +137,21 @@ def exact_rows(
 )
 def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int]) -> None:
     states, source = source_of(name, **parameters)
-    rows = rows_of(states, 64)
-    found = source.table(rows, 30)
+    inputs = rows_of(states, 64)
+    found = source.table(inputs, 30)
     assert found.obstacle is None
-    assert found.lower.shape == found.upper.shape == (len(rows), len(states.outputs()))
+    assert found.lower.shape == found.upper.shape == (len(inputs), len(states.outputs()))
     assert (found.lower >= 0).all() and (found.upper <= 1).all()
     assert (found.upper - found.lower <= 2.0**-30).all()
-    fine = exact_rows(source, rows[:12], 60)
+    fine = exact_rows(source, inputs[:12], 60)
     for place, enclosures in enumerate(fine):
         for output, exact in enumerate(enclosures):
             assert Fraction(found.lower[place, output]) <= exact.upper
             assert exact.lower <= Fraction(found.upper[place, output])
     generator = random.Random(1)
-    outputs = [generator.randrange(len(states.outputs())) for _ in rows * 2]
-    places = [generator.randrange(len(rows)) for _ in outputs]
-    cells = source.cells(outputs, [rows[place] for place in places], 30)
+    outputs = [generator.randrange(len(states.outputs())) for _ in inputs * 2]
+    places = [generator.randrange(len(inputs)) for _ in outputs]
+    cells = source.cells(outputs, [inputs[place] for place in places], 30)
     assert cells.lower.shape == (len(outputs),)
     assert (cells.upper - cells.lower <= 2.0**-30).all()
     assert (cells.lower <= found.upper[places, outputs]).all()
@@ -167,13 +167,13 @@ def test_zeros_and_ones_stay_exact(tmp_path: Path) -> None:
     )
     states = execute(load(program, {}), True, Limits())
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    rows: list[InputRow] = [(Fraction(1),), (Fraction(0),)]
-    table = source.table(rows, 30)
+    inputs: list[Input] = [(Fraction(1),), (Fraction(0),)]
+    table = source.table(inputs, 30)
     one = states.outputs().index((Fraction(1),))
     assert table.lower[0, one] == table.upper[0, one] == 1
     assert table.lower[0, 1 - one] == table.upper[0, 1 - one] == 0
     assert table.lower[1, one] <= 0.5 <= table.upper[1, one] <= 0.5 + 2.0**-30
-    cells = source.cells([one, 1 - one, one], [rows[0], rows[0], rows[1]], 30)
+    cells = source.cells([one, 1 - one, one], [inputs[0], inputs[0], inputs[1]], 30)
     assert cells.lower.tolist() == [1, 0, table.lower[1, one]]
     assert cells.upper[:2].tolist() == [1, 0]
 
@@ -195,38 +195,38 @@ class Failing:
 
 def test_what_is_not_enclosed_stays_wide_and_is_named() -> None:
     states, _ = source_of("svt_gauss", N=3)
-    rows = rows_of(states, 8)
+    inputs = rows_of(states, 8)
     source = OutputProbabilities(states, HALF, Failing(NotEnclosed("no idea")), Limits())
-    table: Bounds = source.table(rows, 20)
+    table: Bounds = source.table(inputs, 20)
     assert table.obstacle is not None
     assert table.obstacle.startswith(
         "no idea, at the comparisons of 'rT' (line 18) and 'r' (line 20)"
     )
     assert (table.lower == 0).all() and (table.upper == 1).all()
-    obstacle = source.cells([0], rows[:1], 20).obstacle
+    obstacle = source.cells([0], inputs[:1], 20).obstacle
     assert obstacle is not None and obstacle.startswith("no idea")
 
 
 def test_lies_are_noticed() -> None:
     states, _ = source_of("svt_gauss", N=3)
-    rows = rows_of(states, 8)
+    inputs = rows_of(states, 8)
     for answer in (Enclosure(Fraction(1, 100), Fraction(1, 50)), Enclosure.exact(Fraction(9, 10))):
         source = OutputProbabilities(states, HALF, Failing(answer), Limits())
         with pytest.raises(BrokenInvariant, match="sum"):
-            source.table(rows, 20)
+            source.table(inputs, 20)
 
 
 def test_all_rows_are_one_batch_and_are_remembered() -> None:
     states, _ = source_of("svt_gauss", N=8)
     method = Failing(UNIT)
     source = OutputProbabilities(states, HALF, method, Limits())
-    rows = rows_of(states, 256)
-    source.table(rows, 30)
+    inputs = rows_of(states, 256)
+    source.table(inputs, 30)
     # One or two stars for each number of ones among the queries before the last (see 2^8 · 9).
     assert len(method.batches) == 1 and method.batches[0] < 100
-    source.table(rows, 30)
-    source.cells([0, 1], rows[:2], 30)
-    source.distribution(rows[0], 30)
+    source.table(inputs, 30)
+    source.cells([0, 1], inputs[:2], 30)
+    source.distribution(inputs[0], 30)
     assert len(method.batches) == 1
 
 
@@ -234,8 +234,8 @@ def test_a_thousand_queries_are_a_thousand_stars() -> None:
     states, _ = source_of("svt_gauss", N=1000)
     zero, one = Fraction(0), Fraction(1)
     catalogue = Catalogue(states, HALF)
-    rows = [(zero,) * 1000, (*(zero,) * 999, one)]
-    assert [len(catalogue.row(row)) for row in rows] == [1001, 1001]
+    inputs = [(zero,) * 1000, (*(zero,) * 999, one)]
+    assert [len(catalogue.for_input(input)) for input in inputs] == [1001, 1001]
     assert len(catalogue.events) == 1003
     largest = max(sum(n for _, n in e.below) for e in catalogue.events if isinstance(e, Star))
     assert largest == 1000
@@ -244,9 +244,9 @@ def test_a_thousand_queries_are_a_thousand_stars() -> None:
 def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dipapprox.events.catalogue._REMEMBERED", 20)
     states, source = source_of("svt_gauss", N=4)
-    rows = rows_of(states, 16)
-    first = source.table(rows, 30)
-    for row in rows:
-        source.distribution(row, 30)
-    again = source.table(rows, 30)
+    inputs = rows_of(states, 16)
+    first = source.table(inputs, 30)
+    for input in inputs:
+        source.distribution(input, 30)
+    again = source.table(inputs, 30)
     assert (again.lower <= first.upper).all() and (first.lower <= again.upper).all()

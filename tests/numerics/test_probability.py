@@ -14,7 +14,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
@@ -54,12 +54,12 @@ def states_of(name: str, merge: bool = True, **parameters: int) -> FinalStates:
     return execute(load(PROGRAMS / f"{name}.dpg", exact), merge, Limits())
 
 
-def rows_of(states: FinalStates) -> list[InputRow]:
+def rows_of(states: FinalStates) -> list[Input]:
     return list(product(*(cell.domain for cell in states.program.inputs)))
 
 
-def distribution(source: OutputProbabilities, row: InputRow, bits: int) -> tuple[Enclosure, ...]:
-    found = source.distribution(row, bits)
+def distribution(source: OutputProbabilities, input: Input, bits: int) -> tuple[Enclosure, ...]:
+    found = source.distribution(input, bits)
     assert isinstance(found, tuple)
     assert all(each.lower >= 0 and each.upper <= 1 for each in found)
     assert all(each.width <= Fraction(1, 2**bits) for each in found)
@@ -80,8 +80,8 @@ def test_svt_gauss_oracles() -> None:
     }
     order = [states.outputs().index(tuple(map(Fraction, o))) for o in ((1, 0), (0, 1), (0, 0))]
     for queries, references in expected.items():
-        row = tuple(map(Fraction, queries))
-        found = distribution(source, row, 58)
+        input = tuple(map(Fraction, queries))
+        found = distribution(source, input, 58)
         for k, reference in zip(order, references, strict=True):
             slack = Fraction(1, 10**19)
             assert found[k].lower - slack <= Fraction(reference) <= found[k].upper + slack
@@ -104,8 +104,8 @@ def test_outputs_sum_to_one_for_every_input(
 ) -> None:
     states = states_of(name, merge, **parameters)
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    for row in rows_of(states):
-        assert len(distribution(source, row, 40)) == len(states.outputs())
+    for input in rows_of(states):
+        assert len(distribution(source, input, 40)) == len(states.outputs())
 
 
 @pytest.mark.parametrize("name", ["noisy_max_gauss", "k_min_max_laplace", "svt_mix2"])
@@ -115,9 +115,9 @@ def test_merging_does_not_change_probabilities(name: str) -> None:
         OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
         for states in (merged, raw)
     ]
-    for row in rows_of(merged):
-        first = dict(zip(merged.outputs(), distribution(sources[0], row, 40), strict=True))
-        second = dict(zip(raw.outputs(), distribution(sources[1], row, 40), strict=True))
+    for input in rows_of(merged):
+        first = dict(zip(merged.outputs(), distribution(sources[0], input, 40), strict=True))
+        second = dict(zip(raw.outputs(), distribution(sources[1], input, 40), strict=True))
         for output in {*first, *second}:
             zero = Enclosure.exact(0)
             assert first.get(output, zero).meets(second.get(output, zero))
@@ -127,17 +127,17 @@ def test_equal_events_are_computed_once() -> None:
     states = states_of("svt_gauss", N=5)
     method = Counting()
     source = OutputProbabilities(states, HALF, method, Limits())
-    rows = rows_of(states)
-    for row in rows:
-        distribution(source, row, 30)
+    inputs = rows_of(states)
+    for input in inputs:
+        distribution(source, input, 30)
     # An event depends on the numbers of zeros and ones before the last query, and on that one.
-    assert method.calls < 60 < len(rows) * len(states.outputs())
+    assert method.calls < 60 < len(inputs) * len(states.outputs())
     before = method.calls
-    for row in rows:
-        distribution(source, row, 30)
-        distribution(source, row, 20)
+    for input in inputs:
+        distribution(source, input, 30)
+        distribution(source, input, 20)
     assert method.calls == before
-    behind = [output for output, _ in Catalogue(states, HALF).row(rows[0])]
+    behind = [output for output, _ in Catalogue(states, HALF).for_input(inputs[0])]
     assert sorted(behind) == list(range(len(states.outputs())))
 
 
@@ -161,10 +161,10 @@ def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_pa
 def test_some_outputs_are_as_among_all(name: str) -> None:
     states = states_of(name, N=2)
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
-    for row in rows_of(states)[:4]:
-        whole = distribution(source, row, 25)
+    for input in rows_of(states)[:4]:
+        whole = distribution(source, input, 25)
         for chosen in ([0], [len(whole) - 1, 0]):
-            found = source.some(chosen, row, 30)
+            found = source.some(chosen, input, 30)
             assert not isinstance(found, NotEnclosed)
             for output, enclosure in zip(chosen, found, strict=True):
                 assert enclosure.meets(whole[output])
@@ -173,13 +173,13 @@ def test_some_outputs_are_as_among_all(name: str) -> None:
 
 def test_failures_are_values_and_lies_are_noticed() -> None:
     states = states_of("svt_gauss", N=2)
-    row = rows_of(states)[0]
+    input = rows_of(states)[0]
     failing = OutputProbabilities(states, HALF, Counting(NotEnclosed("no idea")), Limits())
-    found = failing.distribution(row, 20)
+    found = failing.distribution(input, 20)
     assert isinstance(found, NotEnclosed) and found.reason.startswith("no idea, at the comparisons")
     lying = Counting(Enclosure(Fraction(1, 100), Fraction(1, 50)))
     with pytest.raises(BrokenInvariant, match="sum"):
-        OutputProbabilities(states, HALF, lying, Limits()).distribution(row, 20)
+        OutputProbabilities(states, HALF, lying, Limits()).distribution(input, 20)
 
 
 def test_what_is_too_fine_does_not_hinder_what_is_coarser() -> None:
@@ -188,12 +188,12 @@ def test_what_is_too_fine_does_not_hinder_what_is_coarser() -> None:
             return NotEnclosed("too fine") if bits > 45 else super().one(event, bits, limits)
 
     states = states_of("svt_gauss", N=1)
-    row = rows_of(states)[0]
+    input = rows_of(states)[0]
     source = OutputProbabilities(states, HALF, Limited(), Limits())
-    assert isinstance(source.distribution(row, 30), tuple)
-    found = source.distribution(row, 60)
+    assert isinstance(source.distribution(input, 30), tuple)
+    found = source.distribution(input, 60)
     assert isinstance(found, NotEnclosed) and found.reason.startswith("too fine, at")
-    assert isinstance(source.distribution(row, 31), tuple)
+    assert isinstance(source.distribution(input, 31), tuple)
 
 
 STANDARD = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))

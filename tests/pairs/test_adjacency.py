@@ -14,7 +14,7 @@ from dipapprox.language.core import (
     Adjacency,
     Cell,
     Everyone,
-    InputRow,
+    Input,
     Listed,
     Norm,
     Within,
@@ -44,7 +44,7 @@ ADJACENCIES = st.one_of(
 )
 
 
-def by_definition(u: InputRow, v: InputRow, adjacency: Adjacency) -> bool:
+def by_definition(u: Input, v: Input, adjacency: Adjacency) -> bool:
     if u == v:
         return False
     if isinstance(adjacency, Everyone):
@@ -67,8 +67,8 @@ def by_definition(u: InputRow, v: InputRow, adjacency: Adjacency) -> bool:
 @given(cells(), ADJACENCIES)
 @settings(deadline=None, max_examples=90)
 def test_stream_is_the_definition(inputs: tuple[Cell, ...], adjacency: Adjacency) -> None:
-    rows = list(product(*(c.domain for c in inputs)))
-    expected = {(u, v) for u in rows for v in rows if by_definition(u, v, adjacency)}
+    every = list(product(*(c.domain for c in inputs)))
+    expected = {(u, v) for u in every for v in every if by_definition(u, v, adjacency)}
     stream = list(adjacent_pairs(inputs, adjacency))
     assert len(stream) == len(set(stream)), "a pair came twice"
     assert set(stream) == expected

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dipapprox.language.core import Adjacency, Cell, Everyone, Norm, Within
 from dipapprox.pairs.adjacency import adjacent_pairs
-from dipapprox.pairs.blocks import RowNumbers, pair_blocks
+from dipapprox.pairs.blocks import InputNumbers, pair_blocks
 from dipapprox.pairs.walk import plan_walk
 
 NUMBERS = st.fractions(-2, 2, max_denominator=3)
@@ -30,13 +30,13 @@ def test_every_pair_comes_once(
 ) -> None:
     walk = plan_walk(cells, adjacency)
     assert walk is not None
-    numbers = RowNumbers(cells)
+    numbers = InputNumbers(cells)
     found = []
     for block in pair_blocks(cells, walk, size):
         assert 0 < len(block) <= max(size, max(map(len, walk.steps), default=1))
         assert (block.first < numbers.count).all()
         ends = zip(block.first.tolist(), block.second.tolist(), strict=True)
-        found += [(numbers.row(a), numbers.row(b)) for a, b in ends]
+        found += [(numbers.input(a), numbers.input(b)) for a, b in ends]
     assert len(found) == len(set(found))
     assert set(found) == set(adjacent_pairs(cells, adjacency))
 
@@ -61,9 +61,9 @@ def test_walks_that_are_too_wide_are_refused() -> None:
 
 
 def test_rows_are_counted_without_their_numbers() -> None:
-    """The numbers of rows of a thousand cells have a thousand bits, for every cell."""
+    """The numbers of inputs of a thousand cells have a thousand bits, for every cell."""
     domain = (Fraction(0), Fraction(1))
-    numbers = RowNumbers([Cell(f"q[{k}]", "q", k, domain) for k in range(1, 1001)])
+    numbers = InputNumbers([Cell(f"q[{k}]", "q", k, domain) for k in range(1, 1001)])
     assert numbers.count == 2**1000
     assert "strides" not in vars(numbers)
-    assert numbers.row(1)[-2:] == (0, 1)
+    assert numbers.input(1)[-2:] == (0, 1)

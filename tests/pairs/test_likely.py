@@ -94,7 +94,7 @@ So many queries that all pairs take longer than the likely ones do.
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_violations_come_first(name: str) -> None:
-    # svt5 has 282,416,200 pairs: neither a table of all rows nor counters are in reach.
+    # svt5 has 282,416,200 pairs: neither a table of all inputs nor counters are in reach.
     count, adjacency, domain = LEAKS[name]
     program = read(name, adjacency, domain, N=count)
     verdict = verify(program, Claim(Q(1, 2), Q(0)), AllPairs(), Options())
@@ -118,9 +118,9 @@ def test_a_violation_is_found_before_all_rows_are_asked_for(
     asked = []
     table = OutputProbabilities.table
 
-    def counted(self: OutputProbabilities, rows: list[object], bits: int) -> Bounds:
-        asked.append(len(rows))
-        return table(self, rows, bits)  # type: ignore[arg-type]  # rows of any kind
+    def counted(self: OutputProbabilities, inputs: list[object], bits: int) -> Bounds:
+        asked.append(len(inputs))
+        return table(self, inputs, bits)  # type: ignore[arg-type]  # inputs of any kind
 
     monkeypatch.setattr(OutputProbabilities, "table", counted)
     program = read("svt_laplace_leaky_5", N=9)
@@ -134,7 +134,7 @@ def test_a_violation_is_found_before_all_rows_are_asked_for(
 def test_what_is_looked_at_first_is_counted_once(name: str, count: int) -> None:
     program = read(name, N=count)
     verdict = verify(program, Claim(Q(1, 2), Q(1, 10), Q(1)), AllPairs(), Options(limits=Limits()))
-    rows = list(product(*(cell.domain for cell in program.inputs)))
+    inputs = list(product(*(cell.domain for cell in program.inputs)))
     pairs = list(adjacent_pairs(program.inputs, program.adjacency))
-    assert len(rows) > 8 and verdict.pairs == len(pairs) > FEW_PAIRS
+    assert len(inputs) > 8 and verdict.pairs == len(pairs) > FEW_PAIRS
     assert verdict.answer is Answer.DP

@@ -40,7 +40,7 @@ def no_counters(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_portions_do_not_matter(
     block: int, table: int, no_counters: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Noisy max, N = 4: max ε₀ = .25740 (specification, section 7.6); 240 pairs of 16 rows.
+    # Noisy max, N = 4: max ε₀ = .25740 (specification, section 7.6); 240 pairs of 16 inputs.
     monkeypatch.setattr(arrays, "_BLOCK", block)
     monkeypatch.setattr(arrays, "LARGEST_TABLE", table)
     pairs = [((u,) * 4, (v,) * 4) for u, v in ((0, 1), (1, 0))]

@@ -12,7 +12,7 @@ from dipapprox import Answer, Claim
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import SourceError
-from dipapprox.language.core import InputRow, Norm, Within
+from dipapprox.language.core import Input, Norm, Within
 from dipapprox.pairs.adjacency import AllPairs, is_symmetric
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
 from tests.checking.certified import PROGRAMS, certificate, replaced, signed
@@ -30,13 +30,13 @@ if x >= 2 then out <- 1 end
 """Pr[out = 1] is 1 if q[1] + q[2] >= 2, e^(eps (q[1] + q[2] - 2)) below: each order matters."""
 
 
-def pairs(rule: Norm, radius: int) -> list[tuple[InputRow, InputRow]]:
-    rows = list(product((Q(0), Q(1), Q(2)), repeat=2))
+def pairs(rule: Norm, radius: int) -> list[tuple[Input, Input]]:
+    inputs = list(product((Q(0), Q(1), Q(2)), repeat=2))
     sign = 1 if rule is Norm.INCREASING else -1
     return [
         (u, v)
-        for u in rows
-        for v in rows
+        for u in inputs
+        for v in inputs
         if u != v and all(0 <= sign * (b - a) <= radius for a, b in zip(u, v, strict=True))
     ]
 

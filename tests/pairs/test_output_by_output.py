@@ -51,10 +51,12 @@ def test_the_largest_terms_are_found(name: str, budget: Fraction) -> None:
     factor = eps_prv_factor(budget, 100)
     found = pairs.at(factor, 40)
     assert found is not None and found.pair is not None
-    rows = {row: source.distribution(row, 0) for row in product(*(cell.domain for cell in cells))}
+    distributions = {
+        u: source.distribution(u, 0) for u in product(*(cell.domain for cell in cells))
+    }
 
     def terms(u: object, v: object) -> list[Fraction]:
-        both = zip(rows[u], rows[v], strict=True)  # type: ignore[index]  # rows of values
+        both = zip(distributions[u], distributions[v], strict=True)  # type: ignore[index]  # inputs of values
         return [max(p.lower - factor.lower * q.lower, Fraction(0)) for p, q in both]
 
     adjacent = list(adjacent_pairs(cells, program.adjacency))

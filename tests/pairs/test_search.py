@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import divergence, eps_prv_factor
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.remembered import RememberedRows
+from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.verdict import Answer
@@ -31,26 +31,26 @@ LADDER = precisions(8, 128)
 class Fake:
     """Encloses known distributions; more bits are never wider, and never the exact point."""
 
-    laws: Mapping[InputRow, tuple[Fraction, ...]]
-    failing: frozenset[InputRow] = frozenset()
-    asked: list[tuple[InputRow, int]] = field(default_factory=list)
+    laws: Mapping[Input, tuple[Fraction, ...]]
+    failing: frozenset[Input] = frozenset()
+    asked: list[tuple[Input, int]] = field(default_factory=list)
     name: str = "fake"
 
     def distributions(
-        self, rows: Sequence[InputRow], bits: int
+        self, inputs: Sequence[Input], bits: int
     ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
-        return [self.distribution(row, bits) for row in rows]
+        return [self.distribution(input, bits) for input in inputs]
 
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        self.asked.append((row, bits))
-        if row in self.failing:
+    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        self.asked.append((input, bits))
+        if input in self.failing:
             return NotEnclosed("the quadrature did not converge")
         step = Fraction(1, 3 * 2**bits)
         return tuple(
             Enclosure(max(p - step, Fraction(0)), min(p + 2 * step, Fraction(1)))
             if p
             else Enclosure.exact(0)
-            for p in self.laws[row]
+            for p in self.laws[input]
         )
 
 
@@ -69,7 +69,7 @@ def run(
 
 def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
     """delta_{u,u'} to 400 bits, from the exact distributions."""
-    p, q = ([Enclosure.exact(v) for v in source.laws[row]] for row in pair)
+    p, q = ([Enclosure.exact(v) for v in source.laws[input]] for input in pair)
     return divergence(p, q, eps_prv_factor(budget, 400))
 
 
@@ -149,8 +149,8 @@ def test_critical_delta_is_unknown_and_says_so() -> None:
 
 def test_a_wide_enclosure_is_a_precision_limit() -> None:
     class Vague(Fake):
-        def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-            return super().distribution(row, 4)
+        def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+            return super().distribution(input, 4)
 
     source = Vague({ZERO: law(1, 3), ONE: law(3, 1)})
     _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
@@ -161,8 +161,8 @@ def test_a_wide_enclosure_is_a_precision_limit() -> None:
 
 def test_a_failed_last_attempt_keeps_the_witness_of_the_one_before() -> None:
     class Fading(Fake):
-        def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-            return NotEnclosed("too fine") if bits > 40 else super().distribution(row, bits)
+        def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+            return NotEnclosed("too fine") if bits > 40 else super().distribution(input, bits)
 
     source = Fading({ZERO: law(1, 3), ONE: law(3, 1)})
     _, conclusion = run(source, Fraction(1, 2), BOTH, budget=Fraction(0))
@@ -242,10 +242,10 @@ class Stopping(Fake):
     error: BaseException = field(default_factory=lambda: LimitReached("time limit: 5 s"))
     at: int = 3
 
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
         if len(self.asked) + 1 == self.at:
             raise self.error
-        return super().distribution(row, bits)
+        return super().distribution(input, bits)
 
 
 def test_a_limit_keeps_what_is_known() -> None:
@@ -275,9 +275,9 @@ def test_time_is_asked_before_every_pair() -> None:
 
 def test_contradicting_enclosures_are_a_bug() -> None:
     class Lying(Fake):
-        def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
             self.laws = {ZERO: law(1, bits), ONE: law(bits, 1)}
-            return super().distribution(row, bits)
+            return super().distribution(input, bits)
 
     source = Lying({})
     search = Search(source, Fraction(7, 9), Growth(Fraction(0)), LADDER, Limits())
@@ -300,34 +300,34 @@ def test_ladder() -> None:
 
 
 def test_rows_are_remembered_within_bounds() -> None:
-    source = Fake({row: law(1, 1) for row in (ZERO, ONE, TWO)})
-    remembered = RememberedRows(source, size=4)
-    rows = [(Fraction(n),) for n in range(10)]
-    source.laws = {row: law(1, 1) for row in rows}
-    for row in rows:
-        assert remembered.distributions((row,), 8)[0] == source.distribution(row, 8)
+    source = Fake({input: law(1, 1) for input in (ZERO, ONE, TWO)})
+    remembered = RememberedInputs(source, size=4)
+    inputs = [(Fraction(n),) for n in range(10)]
+    source.laws = {input: law(1, 1) for input in inputs}
+    for input in inputs:
+        assert remembered.distributions((input,), 8)[0] == source.distribution(input, 8)
     source.asked.clear()
-    for row in rows[-4:]:  # the last four are kept even though they are larger than 4 enclosures
-        remembered.distributions((row,), 8)
+    for input in inputs[-4:]:  # kept, though larger than 4 enclosures
+        remembered.distributions((input,), 8)
     assert source.asked == []
-    remembered.distributions((rows[0],), 8)
-    remembered.distributions((rows[-1],), 16)
-    assert source.asked == [(rows[0], 8), (rows[-1], 16)]
+    remembered.distributions((inputs[0],), 8)
+    remembered.distributions((inputs[-1],), 16)
+    assert source.asked == [(inputs[0], 8), (inputs[-1], 16)]
 
 
 def test_rows_that_are_asked_for_stay() -> None:
-    rows = [(Fraction(n),) for n in range(10)]
-    source = Fake({row: law(1, 1) for row in rows})
-    remembered = RememberedRows(source, size=4)
-    for row in rows:
-        remembered.distributions((row,), 8)
-        remembered.distributions((rows[0],), 8)
-    assert source.asked.count((rows[0], 8)) == 1
+    inputs = [(Fraction(n),) for n in range(10)]
+    source = Fake({input: law(1, 1) for input in inputs})
+    remembered = RememberedInputs(source, size=4)
+    for input in inputs:
+        remembered.distributions((input,), 8)
+        remembered.distributions((inputs[0],), 8)
+    assert source.asked.count((inputs[0], 8)) == 1
 
 
 def test_failures_are_not_remembered() -> None:
     source = Fake({ZERO: law(1, 1)}, failing=frozenset([ZERO]))
-    remembered = RememberedRows(source)
+    remembered = RememberedInputs(source)
     for _ in range(2):
         assert isinstance(remembered.distributions((ZERO,), 8)[0], NotEnclosed)
     assert len(source.asked) == 2

@@ -14,7 +14,7 @@ from scrambled import Scrambled
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.core import InputRow, Listed
+from dipapprox.language.core import Input, Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -33,7 +33,7 @@ from dipapprox.pairs.divergence import divergence, eps_prv_factor
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.remembered import RememberedRows
+from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import Search, silent
 from dipapprox.pairs.search_strategy import check_pairs, search_blocks
 from dipapprox.pairs.search_together import search_together
@@ -60,10 +60,10 @@ class Opened:
 
     states: FinalStates
     probabilities: OutputProbabilities
-    rows: RememberedRows
+    remembered: RememberedInputs
 
     def delta(self, pair: Pair, budget: Fraction, bits: int = 60) -> Enclosure:
-        first, second = self.rows.distributions(pair, bits)
+        first, second = self.remembered.distributions(pair, bits)
         assert not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed)
         return divergence(first, second, eps_prv_factor(budget, bits))
 
@@ -72,17 +72,17 @@ class Opened:
         return list(adjacent_pairs(program.inputs, program.adjacency))
 
     def search(self, delta: Fraction, budget: Fraction) -> Search:
-        return Search(self.rows, delta, Growth(budget), precisions(40, 160), Limits())
+        return Search(self.remembered, delta, Growth(budget), precisions(40, 160), Limits())
 
     def tables(self) -> Tables:
-        return Tables(self.probabilities, self.rows, len(self.states.outputs()))
+        return Tables(self.probabilities, self.remembered, len(self.states.outputs()))
 
 
 @cache
 def opened(name: str) -> Opened:
     states = execute(CASES[name](), True, Limits())
     probabilities = OutputProbabilities(states, EPSILON, Nested(Strategy.LEAST_NESTING), Limits())
-    return Opened(states, probabilities, RememberedRows(probabilities))
+    return Opened(states, probabilities, RememberedInputs(probabilities))
 
 
 @cache
@@ -119,11 +119,9 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     states = execute(program, True, Limits())
     source = Scrambled(states, 7)
     factor = eps_prv_factor(Fraction(1, 5), 100)
-    rows = {
-        row: source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))
-    }
+    inputs = {u: source.distribution(u, 0) for u in product(*(c.domain for c in program.inputs))}
     pairs = list(adjacent_pairs(program.inputs, program.adjacency))
-    deltas = {(u, v): divergence(rows[u], rows[v], factor) for u, v in pairs}
+    deltas = {(u, v): divergence(inputs[u], inputs[v], factor) for u, v in pairs}
     true = max(delta.lower for delta in deltas.values())
     walk = plan_walk(program.inputs, program.adjacency)
     assert walk is not None
@@ -203,33 +201,33 @@ def test_a_critical_delta_is_unknown(strategy: Searching) -> None:
 
 
 class Failing:
-    """A source that encloses nothing for one row."""
+    """A source that encloses nothing for one input."""
 
     name = "failing"
 
-    def __init__(self, of: Opened, row: InputRow) -> None:
+    def __init__(self, of: Opened, input: Input) -> None:
         self._of = of
-        self._row = row
+        self._input = input
 
     def distributions(
-        self, rows: Sequence[InputRow], bits: int
+        self, inputs: Sequence[Input], bits: int
     ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
-        return [self.distribution(row, bits) for row in rows]
+        return [self.distribution(input, bits) for input in inputs]
 
-    def distribution(self, row: InputRow, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        if row == self._row:
+    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        if input == self._input:
             return NotEnclosed("the quadrature did not converge")
-        return self._of.probabilities.distribution(row, bits)
+        return self._of.probabilities.distribution(input, bits)
 
-    def table(self, rows: Sequence[InputRow], bits: int) -> Bounds:
-        found = self._of.probabilities.table(rows, bits)
-        bad = [k for k, row in enumerate(rows) if row == self._row]
+    def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
+        found = self._of.probabilities.table(inputs, bits)
+        bad = [k for k, input in enumerate(inputs) if input == self._input]
         found.lower[bad], found.upper[bad] = 0.0, 1.0
         return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
 
-    def cells(self, outputs: Sequence[int], rows: Sequence[InputRow], bits: int) -> Bounds:
-        found = self._of.probabilities.cells(outputs, rows, bits)
-        bad = [k for k, row in enumerate(rows) if row == self._row]
+    def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
+        found = self._of.probabilities.cells(outputs, inputs, bits)
+        bad = [k for k, input in enumerate(inputs) if input == self._input]
         found.lower[bad], found.upper[bad] = 0.0, 1.0
         return Bounds(found.lower, found.upper, "the quadrature did not converge" if bad else None)
 
@@ -238,8 +236,8 @@ class Failing:
 def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     of = opened(name)
     program = of.states.program
-    row = tuple(cell.domain[-1] for cell in program.inputs)
-    source = Failing(of, row)
+    input = tuple(cell.domain[-1] for cell in program.inputs)
+    source = Failing(of, input)
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, AllPairs(), total, source, silent)
@@ -254,7 +252,7 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
     program = of.states.program
     pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))
     selection = AllPairs() if in_blocks else OrderedPairs(pairs)
-    search = Search(of.rows, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits())
+    search = Search(of.remembered, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits())
     with pytest.raises(BrokenInvariant, match="pairs were checked"):
         check_pairs(search, of.states, selection, len(pairs) + 1, of.probabilities, silent)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
 from scrambled import Scrambled
 
-from dipapprox.language.core import Everyone, InputRow, Listed, Program
+from dipapprox.language.core import Everyone, Input, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import divergence, eps_prv_factor
@@ -24,8 +24,8 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
 
-def swapped(row: InputRow, first: int, second: int) -> InputRow:
-    values = list(row)
+def swapped(input: Input, first: int, second: int) -> Input:
+    values = list(input)
     values[first], values[second] = values[second], values[first]
     return tuple(values)
 
@@ -88,33 +88,33 @@ def test_counters_of_random_programs(program: Program) -> None:
         plan, program.inputs, partial(tables.cells, bits=40, factor=factor), Limits()
     )
     assert largest is not None
-    rows = [source.distribution(row, 0) for row in product(*(c.domain for c in program.inputs))]
-    assert max(divergence(p, q, factor).lower for p in rows for q in rows) in largest.delta
+    found = [source.distribution(u, 0) for u in product(*(c.domain for c in program.inputs))]
+    assert max(divergence(p, q, factor).lower for p in found for q in found) in largest.delta
 
 
 def check_swaps(states: FinalStates) -> None:
     """Made-up probabilities of events agree only where the events do."""
     cells = states.program.inputs
     source, symmetry = Scrambled(states, 3), CellSymmetry(states)
-    law = {row: source.distribution(row, 0) for row in product(*(c.domain for c in cells))}
+    law = {input: source.distribution(input, 0) for input in product(*(c.domain for c in cells))}
     for first, second in combinations(range(len(cells)), 2):
         swap = symmetry.swap(first, second)
         if swap is None:
             assert cells[first].domain != cells[second].domain
             continue
         matched = [output for output, found in enumerate(swap.matched) if found]
-        before = sorted(tuple(law[row][o].lower for row in law) for o in matched)
+        before = sorted(tuple(law[input][o].lower for input in law) for o in matched)
         after = sorted(
-            tuple(law[swapped(row, first, second)][o].lower for row in law) for o in matched
+            tuple(law[swapped(input, first, second)][o].lower for input in law) for o in matched
         )
         assert before == after
         for output in (output for output, found in enumerate(swap.fixed) if found):
-            for row in law:
-                assert law[row][output] == law[swapped(row, first, second)][output]
+            for input in law:
+                assert law[input][output] == law[swapped(input, first, second)][output]
     for output, relevant in enumerate(symmetry.relevant):
-        for row in law:
-            values = [v if k in relevant else cells[k].domain[0] for k, v in enumerate(row)]
-            assert law[row][output] == law[tuple(values)][output]
+        for input in law:
+            values = [v if k in relevant else cells[k].domain[0] for k, v in enumerate(input)]
+            assert law[input][output] == law[tuple(values)][output]
 
 
 def test_sparse_vector_outputs_see_a_prefix_and_a_cell() -> None:

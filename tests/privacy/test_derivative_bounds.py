@@ -216,8 +216,8 @@ def test_the_end_sums_bound_what_is_between_them() -> None:
 
     def probabilities(t: float) -> Bounds:
         first, second = 0.3 + t * (width - t) / 2, raised + t * t / 2
-        rows = np.array([[first, 1 - first], [second, 1 - second]])
-        return Bounds(rows, rows)
+        inputs = np.array([[first, 1 - first], [second, 1 - second]])
+        return Bounds(inputs, inputs)
 
     unit = Affine(Fraction(0), Fraction(1))
     lower, upper = probabilities(0.0), probabilities(width)
@@ -227,8 +227,8 @@ def test_the_end_sums_bound_what_is_between_them() -> None:
         for each in ends(lower, upper, radius, Minorant(Fraction(1), Fraction(1)))
     ]
     for t in np.linspace(0.0, width, 101):
-        row = probabilities(float(t)).lower
-        true = np.maximum(row[0] - row[1], 0.0).sum()
+        input = probabilities(float(t)).lower
+        true = np.maximum(input[0] - input[1], 0.0).sum()
         assert true <= sums[0] + (sums[1] - sums[0]) * t / width + 1e-12
 
 
@@ -288,8 +288,8 @@ def test_what_is_impossible_is_told(name: str) -> None:
     found = source.table(ROWS, 40)
     catalogue = Catalogue(STATES[name], Fraction(1))
     assert found.impossible is not None
-    for row, told, upper in zip(ROWS, found.impossible, found.upper, strict=True):
-        behind = {output for output, _ in catalogue.row(row)}
+    for input, told, upper in zip(ROWS, found.impossible, found.upper, strict=True):
+        behind = {output for output, _ in catalogue.for_input(input)}
         assert told.tolist() == [output not in behind for output in range(len(told))]
         assert (upper[told] == 0).all()
         assert (upper[~told] > 0).all()

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 import dipapprox
 from dipapprox import Answer, Limits, Options, SourceError, UserError
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
@@ -217,10 +217,10 @@ def test_every_failure_is_an_answer(
     original = OutputProbabilities.table
     count = iter(range(1000))
 
-    def table(self: OutputProbabilities, rows: Sequence[InputRow], bits: int) -> Bounds:
+    def table(self: OutputProbabilities, inputs: Sequence[Input], bits: int) -> Bounds:
         if next(count) >= calls:
             raise failure
-        return original(self, rows, bits)
+        return original(self, inputs, bits)
 
     monkeypatch.setattr(OutputProbabilities, "table", table)
     verdict = decide(program("laplace"), "1/10", "4", "eps*1.01", "0")

@@ -324,11 +324,11 @@ def sum_of_ends(each: Enclosure) -> Fraction:
 @pytest.mark.parametrize("text", ALL)
 def test_distributions_of_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     program = parse(text)
-    row = tuple(cell.domain[-1] for cell in program.inputs)
+    input = tuple(cell.domain[-1] for cell in program.inputs)
     found = []
     for apart in (True, False):
         take_apart(monkeypatch, apart)
-        found.append(dipapprox.probability(program, eps=HALF, input=row))
+        found.append(dipapprox.probability(program, eps=HALF, input=input))
     parts, whole = ({each.output: each for each in one.outputs} for one in found)
     assert parts.keys() == whole.keys()
     for output, each in parts.items():

@@ -91,10 +91,10 @@ def test_other_widths_are_refused(width: Fraction) -> None:
 def test_little_precision_is_kept_when_much_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     compute = OutputProbabilities.distribution
 
-    def slow(self: OutputProbabilities, row: tuple[Fraction, ...], bits: int) -> object:
+    def slow(self: OutputProbabilities, input: tuple[Fraction, ...], bits: int) -> object:
         if bits > 40:
             raise LimitReached("time limit: 1 s")
-        return compute(self, row, bits)
+        return compute(self, input, bits)
 
     monkeypatch.setattr(OutputProbabilities, "distribution", slow)
     found = dipapprox.probability(

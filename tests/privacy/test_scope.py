@@ -16,7 +16,7 @@ from dipapprox import (
     Program,
     UserError,
 )
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, Pair, in_both_orders
 from dipapprox.privacy.scope import scope_of
 from tests.schemas import check_schema, validator
@@ -42,10 +42,10 @@ ABOUT = "for inputs q in {0, 1}, adjacent linf 1"
 
 
 def pair(first: str, second: str) -> Pair:
-    return row(first), row(second)
+    return input(first), input(second)
 
 
-def row(text: str) -> InputRow:
+def input(text: str) -> Input:
     return tuple(Fraction(word) for word in text.split(","))
 
 

@@ -72,13 +72,13 @@ class _Script:
 Distribution = dict[tuple[Value, ...], Fraction]
 
 
-def distribution(program: core.Program, row: core.InputRow, noise: Noise) -> Distribution:
+def distribution(program: core.Program, input: core.Input, noise: Noise) -> Distribution:
     """Return the outputs with their probabilities, for given inputs and samples."""
     found: Distribution = {}
     scripts: list[tuple[int, ...]] = [()]
     while scripts:
         script = _Script(scripts.pop())
-        outputs = run(program, row, noise, script)
+        outputs = run(program, input, noise, script)
         taken = [*script.outcomes, *([0] * (len(script.weights) - len(script.outcomes)))]
         probability = prod(
             (each[k] for each, k in zip(script.weights, taken, strict=True)), start=Fraction(1)
@@ -91,10 +91,10 @@ def distribution(program: core.Program, row: core.InputRow, noise: Noise) -> Dis
 
 
 def run(
-    program: core.Program, row: core.InputRow, noise: Noise, script: _Script | None = None
+    program: core.Program, input: core.Input, noise: Noise, script: _Script | None = None
 ) -> tuple[Value, ...]:
     """Return the outputs of one run, in the order of the output cells."""
-    store: dict[str, Value] = {c.name: v for c, v in zip(program.inputs, row, strict=True)}
+    store: dict[str, Value] = {c.name: v for c, v in zip(program.inputs, input, strict=True)}
     with suppress(_Ended):
         _block(program.body, store, noise, script or _Script(()))
     try:
@@ -201,22 +201,22 @@ def law_probability(law: ChoiceLaw, outcomes: Iterable[int]) -> Fraction:
     # Solve x = A x + b for the probability to end in one of the outcomes, by elimination.
     wanted = {law.outcomes[k] for k in outcomes}
     size = len(law.transitions)
-    rows = []
+    inputs = []
     for node, following in enumerate(law.transitions):
-        row = [Fraction(node == k) for k in range(size)] + [Fraction(node in wanted)]
+        input = [Fraction(node == k) for k in range(size)] + [Fraction(node in wanted)]
         for other, weight in following:
-            row[other] -= _constant(weight)
-        rows.append(row)
+            input[other] -= _constant(weight)
+        inputs.append(input)
     for column in range(size):
-        pivot = next(k for k in range(column, size) if rows[k][column])
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        rows[column] = [value / rows[column][column] for value in rows[column]]
+        pivot = next(k for k in range(column, size) if inputs[k][column])
+        inputs[column], inputs[pivot] = inputs[pivot], inputs[column]
+        inputs[column] = [value / inputs[column][column] for value in inputs[column]]
         for k in range(size):
-            factor = rows[k][column]
+            factor = inputs[k][column]
             if k != column and factor:
-                pairs = zip(rows[k], rows[column], strict=True)
-                rows[k] = [a - factor * b for a, b in pairs]
-    return rows[0][-1]
+                pairs = zip(inputs[k], inputs[column], strict=True)
+                inputs[k] = [a - factor * b for a, b in pairs]
+    return inputs[0][-1]
 
 
 def _constant(weight: ExponentialRatio) -> Fraction:
@@ -230,11 +230,11 @@ def _constant(weight: ExponentialRatio) -> Fraction:
 
 
 def distribution_of_states(
-    states: FinalStates, row: core.InputRow, noise: Noise
+    states: FinalStates, input: core.Input, noise: Noise
 ) -> tuple[Distribution, list[FinalState]]:
     """Return what the final states say about the outputs, and the states that are possible."""
     found: Distribution = {}
-    held = states_that_hold(states, row, noise)
+    held = states_that_hold(states, input, noise)
     for state in held:
         probability = Fraction(1)
         for number, outcomes in state.choices:
@@ -243,9 +243,9 @@ def distribution_of_states(
     return {outputs: p for outputs, p in found.items() if p}, held
 
 
-def states_that_hold(states: FinalStates, row: core.InputRow, noise: Noise) -> list[FinalState]:
+def states_that_hold(states: FinalStates, input: core.Input, noise: Noise) -> list[FinalState]:
     """Return the final states whose conditions and guards hold."""
-    inputs = {c.name: v for c, v in zip(states.program.inputs, row, strict=True)}
+    inputs = {c.name: v for c, v in zip(states.program.inputs, input, strict=True)}
     numbers: dict[Symbol, Fraction] = {
         name: v for name, v in inputs.items() if isinstance(v, Fraction)
     }

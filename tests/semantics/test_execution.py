@@ -20,7 +20,7 @@ from tests.semantics.strategies import programs
 
 
 def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) -> None:
-    """For every input row and random samples the states have the outputs' probabilities.
+    """For every input and random samples the states have the outputs' probabilities.
 
     Without choices, exactly one state holds, with the right outputs.
     """
@@ -30,12 +30,12 @@ def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) 
         reject()
     assert len(states.outputs()) == len({state.outputs for state in states.states})
     generator = random.Random(seed)
-    rows = list(product(*(cell.domain for cell in program.inputs)))
+    inputs = list(product(*(cell.domain for cell in program.inputs)))
     for _ in range(rounds):
         noise = Noise(generator)
-        for row in generator.sample(rows, min(12, len(rows))):
-            found, held = distribution_of_states(states, row, noise)
-            assert found == distribution(program, row, noise)
+        for input in generator.sample(inputs, min(12, len(inputs))):
+            found, held = distribution_of_states(states, input, noise)
+            assert found == distribution(program, input, noise)
             if not states.choices:
                 assert len(held) == 1
 

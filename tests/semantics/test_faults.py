@@ -116,14 +116,14 @@ def test_a_fault_ends_only_the_piece_it_occurs_on() -> None:
 
 @pytest.mark.parametrize("merge", [False, True])
 def test_faults_that_rows_or_linear_guards_exclude(merge: bool) -> None:
-    size = 13  # more rows than `Knowledge` enumerates
+    size = 13  # more inputs than `Knowledge` enumerates
     total: core.Expression = core.Variable("q[1]")
     for i in range(2, size + 1):
         total = core.Sum(total, core.Variable(f"q[{i}]"))
     strictly_between = [compare(total, ">", 0), compare(total, "<", 1)]
     mean = core.Sum(core.Variable("a"), core.Variable("b"))
     positive = [compare("a", ">", 0), compare("b", ">", 0), compare(mean, "<=", 0)]
-    # a > 2 q[1], a <= q[1] + q[2] - 1, q[1] >= q[2]: at no row, but for every cell alone
+    # a > 2 q[1], a <= q[1] + q[2] - 1, q[1] >= q[2]: at no input, but for every cell alone
     twice = core.Sum(core.Variable("q[1]"), core.Variable("q[1]"))
     less = core.Sum(core.Sum(core.Variable("q[1]"), core.Variable("q[2]")), core.Constant(-ONE))
     mixed = [compare("a", ">", twice), compare("a", "<", less), compare("q[1]", ">=", "q[2]")]
@@ -199,8 +199,8 @@ def test_programs_without_complaint_never_fail(
     except SourceError:
         return  # a run may still succeed: faults are often on rare paths
     generator = Random(seed)
-    for row in product(*(cell.domain for cell in program.inputs)):
-        run(program, row, Noise(generator))
+    for input in product(*(cell.domain for cell in program.inputs)):
+        run(program, input, Noise(generator))
 
 
 @settings(max_examples=36, deadline=None)
@@ -209,8 +209,8 @@ def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> 
     generator = Random(seed)
     failed = True
     with suppress(Unassigned):
-        for row in product(*(cell.domain for cell in program.inputs)):
-            run(program, row, Noise(generator))
+        for input in product(*(cell.domain for cell in program.inputs)):
+            run(program, input, Noise(generator))
         failed = False
     if failed:
         for merge in (False, True):

@@ -142,18 +142,18 @@ def renamed(node: Any) -> Any:
 
 def check_product(whole: core.Program, random_: random.Random) -> None:
     noise = Noise(random_)
-    row = tuple(random_.choice(cell.domain) for cell in whole.inputs)
+    input = tuple(random_.choice(cell.domain) for cell in whole.inputs)
     parts = independent_parts(whole)
     assert sorted(k for part in parts for k in part.outputs) == list(range(len(whole.outputs)))
     found: dict[tuple[core.Value, ...], Fraction] = {}
     each = [
-        list(distribution(part.program, tuple(row[k] for k in part.inputs), noise).items())
+        list(distribution(part.program, tuple(input[k] for k in part.inputs), noise).items())
         for part in parts
     ]
     for chosen in product(*each):
         values = joined(parts, [outputs for outputs, _ in chosen])
         found[values] = prod((p for _, p in chosen), start=Fraction(1))
-    assert found == distribution(whole, row, noise)
+    assert found == distribution(whole, input, noise)
 
 
 def joined(

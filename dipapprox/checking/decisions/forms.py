@@ -2,7 +2,8 @@
 
 In: a program whose noise has scales a / eps. Its paths do not depend on ε, only the laws do: paths
 and factors are those of `distributions` at eps = 1. Trees are integrated exactly (`piecewise`),
-choices are quotients. Out: for every row and output a `Quotient`; each row's add up to exactly 1.
+choices are quotients. Out: for every input and output a `Quotient`; those of an input add up to
+exactly 1.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ class Forms:
 
     Args:
         program: The program.
-        rows: The inputs that will be asked for; all are followed at once.
+        inputs: The inputs that will be asked for; all are followed at once.
         limits: Asked throughout.
 
     Attributes:
-        chances: The distinct chances of choices on these rows, those in loops included.
+        chances: The distinct chances of choices on these inputs, those in loops included.
         chains: The loops that end by chance.
 
     Raises:
@@ -71,13 +72,13 @@ class Forms:
         LimitReached: If `limits` run out.
     """
 
-    def __init__(self, program: core.Program, rows: list[core.InputRow], limits: Limits) -> None:
+    def __init__(self, program: core.Program, inputs: list[core.Input], limits: Limits) -> None:
         for draw in _draws(program.body):
             if draw.scale.power != -1:
                 raise Stuck("noise of a scale that is not a / eps")
         self._derived = Distributions(program, Fraction(1), limits)
         self._limits = limits
-        self._states = {row: self._derived.states(row) for row in rows}
+        self._states = {input: self._derived.states(input) for input in inputs}
         forest, factors = self._derived.forest, self._derived.factors
         happenings = [f for f in factors if isinstance(f, Chance | Absorbed)]
         self.chances = tuple(dict.fromkeys(c for each in happenings for c in chances_in(each)))
@@ -95,14 +96,14 @@ class Forms:
         self._factors: dict[int, Quotient] = {}
         self._outputs: dict[FactorsOfPaths, Quotient] = {}
 
-    def row(self, row: core.InputRow) -> dict[tuple[core.Value, ...], Quotient]:
+    def for_input(self, input: core.Input) -> dict[tuple[core.Value, ...], Quotient]:
         """Return the probabilities of the outputs that an input can have.
 
         Raises:
             Stuck: If they do not add up to 1, or cannot be derived.
             LimitReached: If the limits run out.
         """
-        found = {output: self._output(states) for output, states in self._states[row].items()}
+        found = {output: self._output(states) for output, states in self._states[input].items()}
         if reduce(Quotient.plus, found.values(), constant(0)) != _ONE:
             raise Stuck("the probabilities that the check derives do not add up to 1")
         return found

@@ -1,7 +1,7 @@
 """A decision DP is checked: every inequality that it needs is among those that are proved.
 
     recorded functions -> proofs examined -> known signs
-    program -> closed forms of all rows -> differences g_o of all pairs -> needed inequalities
+    program -> closed forms of all inputs -> differences g_o of all pairs -> needed inequalities
 
 For δ = 0 each single output needs -g_o >= 0. For δ > 0 the outputs of a pair with g_o <= 0 are left
 out, those with g_o >= 0 are in every set, and all subsets of the others are needed: at every ε some
@@ -29,13 +29,13 @@ from dipapprox.checking.decisions.quotients import (
     constant,
     numerator_of_sum,
 )
+from dipapprox.checking.inputs import MOST_INPUTS, listed_pairs, neighbours, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.checking.rows import MOST_ROWS, listed_pairs, neighbours, pair_text, row_of
 from dipapprox.checking.values import Stuck
 from dipapprox.exponentials import ONE, ExponentialPolynomial
-from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 
 _MOST_FREE = 16
 _DELTA_BITS = 2**12
@@ -55,17 +55,19 @@ def examine(
 
     Raises:
         Stuck: If the check cannot follow something.
-        UserError: If a row is none of the program's.
+        UserError: If an input is none of the program's.
         LimitReached: If `limits` run out.
     """
     evidence = record.evidence
     listed = listed_pairs(record.pairs, program)
     if listed is None:
-        rows = pairs.all_rows(program)
+        inputs = pairs.all_inputs(program)
     else:
-        rows = list(dict.fromkeys(row for pair in listed for row in pair))
-    if len(rows) > MOST_ROWS:
-        raise Stuck(f"{len(rows)} inputs would have to be derived again; the limit is {MOST_ROWS}")
+        inputs = list(dict.fromkeys(input for pair in listed for input in pair))
+    if len(inputs) > MOST_INPUTS:
+        raise Stuck(
+            f"{len(inputs)} inputs would have to be derived again; the limit is {MOST_INPUTS}"
+        )
     signs = KnownSigns(claim.interval, limits)
     for k, sign in enumerate(evidence.signs):
         signs.learn(sign.function, sign.proof, f"evidence.signs[{k}]", partial)
@@ -73,7 +75,7 @@ def examine(
         where = f"evidence.inequalities[{k}]"
         signs.learn(each.function, each.proof, where, partial)
     partial.inequalities = len(evidence.inequalities)
-    forms = Forms(program, rows, limits)
+    forms = Forms(program, inputs, limits)
     for chance in forms.chances:
         signs.require_choice(chance)
     for chain in forms.chains:
@@ -81,16 +83,16 @@ def examine(
     delta = _delta(claim, evidence.delta_below, signs, partial)
     if delta is None:
         return
-    needed = _Needed(program, rows, forms, claim.budget, delta, signs, limits)
-    partial.rows = len(rows)
+    needed = _Needed(program, inputs, forms, claim.budget, delta, signs, limits)
+    partial.inputs = len(inputs)
     partial.pairs = 0
-    for first, mask in neighbours(program, rows, listed):
+    for first, mask in neighbours(program, inputs, listed):
         limits.check()
         for second in mask.nonzero()[0]:
             partial.pairs += 1
             for outputs, function in needed.of_pair(first, int(second)):
                 if not signs.shows(function):
-                    where = f"{pair_text((rows[first], rows[second]))}, outputs {outputs}"
+                    where = f"{pair_text((inputs[first], inputs[second]))}, outputs {outputs}"
                     partial.differ("evidence.inequalities", f"none is recorded for {where}")
     if record.pairs.count not in (None, partial.pairs):
         partial.differ("pairs.count", f"there are {partial.pairs}, not {record.pairs.count}")
@@ -135,12 +137,12 @@ def _compare(
 ) -> None:
     """Compare a recorded form with that of its pair and outputs."""
     program = needed.program
-    pair = row_of(recorded.input, program.inputs), row_of(recorded.adjacent, program.inputs)
+    pair = values_of(recorded.input, program.inputs), values_of(recorded.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
         partial.differ(where, f"{pair_text(pair)} is not among the pairs to check")
         return
-    outputs = [row_of(output, program.outputs) for output in recorded.outputs]
+    outputs = [values_of(output, program.outputs) for output in recorded.outputs]
     if len(set(outputs)) < len(outputs):
         partial.differ(where, "an output is listed twice")
         return
@@ -154,7 +156,7 @@ class _Needed:
     def __init__(
         self,
         program: Program,
-        rows: Sequence[InputRow],
+        inputs: Sequence[Input],
         forms: Forms,
         budget: Fraction,
         delta: Quotient,
@@ -166,11 +168,11 @@ class _Needed:
         self._signs = signs
         self._delta = delta
         self._budget = budget
-        found = [forms.row(row) for row in rows]
+        found = [forms.for_input(input) for input in inputs]
         self._outputs = list(dict.fromkeys(output for each in found for output in each))
         self._known: dict[Quotient, int] = {constant(0): 0}
-        self._place = {row: k for k, row in enumerate(rows)}
-        self._rows = [
+        self._place = {input: k for k, input in enumerate(inputs)}
+        self._inputs = [
             [
                 self._known.setdefault(each.get(output, constant(0)), len(self._known))
                 for output in self._outputs
@@ -183,13 +185,13 @@ class _Needed:
 
     def of_pair(self, first: int, second: int) -> Iterator[tuple[str, Canonical]]:
         """Yield what a pair needs and was not yielded before, with its outputs for people."""
-        terms = list(zip(self._rows[first], self._rows[second], strict=True))
+        terms = list(zip(self._inputs[first], self._inputs[second], strict=True))
         if not self._delta.top:
             for output, term in zip(self._outputs, terms, strict=True):
                 # A probability is >= 0: where the first one is 0 nothing is to be shown.
                 if term[0] and (term,) not in self._met:
                     self._met.add((term,))
-                    yield row_text(output), self._slack([term])
+                    yield values_text(output), self._slack([term])
             return
         key = tuple(sorted(terms))
         if key in self._met:
@@ -197,7 +199,7 @@ class _Needed:
         self._met.add(key)
         for chosen in self._sets(terms):
             own = [k for k, term in enumerate(terms) if term in chosen]
-            text = ", ".join(row_text(self._outputs[k]) for k in own) or "none"
+            text = ", ".join(values_text(self._outputs[k]) for k in own) or "none"
             yield text, self._slack([terms[k] for k in own])
 
     def _sets(self, terms: Sequence[_Term]) -> Iterator[frozenset[_Term]]:
@@ -217,7 +219,7 @@ class _Needed:
 
     def function(self, pair: pairs.Pair, outputs: Sequence[tuple[Value, ...]]) -> Canonical:
         """Return what must be >= 0 for one pair and some outputs."""
-        first, second = (self._rows[self._place[row]] for row in pair)
+        first, second = (self._inputs[self._place[input]] for input in pair)
         terms = []
         for output in outputs:
             if output not in self._outputs:

@@ -20,8 +20,8 @@ from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import factor_of
+from dipapprox.checking.inputs import listed_pairs, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult, interval_text
-from dipapprox.checking.rows import listed_pairs, pair_text, row_of
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import require_distribution
 from dipapprox.exponentials import ONE, ExponentialPolynomial
@@ -29,7 +29,7 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 
 _BITS = (128, 512, 2048, 8192)
 _NUMERICAL_BITS = (60, 120, 240, 480)
@@ -48,12 +48,12 @@ def examine(
 
     Raises:
         Stuck, NoBounds: If the check cannot follow or enclose something.
-        UserError: If a row is none of the program's.
+        UserError: If an input is none of the program's.
         LimitReached: If `limits` run out.
     """
     evidence = record.evidence
     listed = listed_pairs(record.pairs, program)
-    pair = row_of(evidence.input, program.inputs), row_of(evidence.adjacent, program.inputs)
+    pair = values_of(evidence.input, program.inputs), values_of(evidence.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:
         partial.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
@@ -61,7 +61,7 @@ def examine(
     if evidence.eps not in claim.interval:
         partial.differ("evidence.eps", "it is not in the interval")
         return
-    outputs = [row_of(each.output, program.outputs) for each in evidence.outputs]
+    outputs = [values_of(each.output, program.outputs) for each in evidence.outputs]
     if len(set(outputs)) < len(outputs):
         partial.differ("evidence.outputs", "an output is listed twice")
         return
@@ -93,7 +93,9 @@ def _by_forms(
     for chain in forms.chains:
         require_ending(chain, forms.is_possible, at_epsilon.is_possible)
     nothing = constant(0)
-    first, second = ([forms.row(row).get(output, nothing) for output in outputs] for row in pair)
+    first, second = (
+        [forms.for_input(input).get(output, nothing) for output in outputs] for input in pair
+    )
     for output, each, p, q in zip(outputs, evidence.outputs, first, second, strict=True):
         for where, said, own in (
             ("form", each.form, p),
@@ -101,7 +103,7 @@ def _by_forms(
         ):
             if said is None or not own.equals(function_of(said.numerator), _denominator(said)):
                 partial.differ(
-                    f"{where} of {row_text(output)}", "it is not the probability's closed form"
+                    f"{where} of {values_text(output)}", "it is not the probability's closed form"
                 )
     growth = Quotient(ExponentialPolynomial.monomial(1, rate=claim.budget))
     delta = read_delta(claim.delta)
@@ -137,10 +139,10 @@ def _by_bounds(
         scale = 1 << bounds.unit
         first, second = (
             [
-                Enclosure(*(Fraction(end, scale) for end in bounds.row(row).get(output, (0, 0))))
+                Enclosure(*(Fraction(end, scale) for end in found.get(output, (0, 0))))
                 for output in outputs
             ]
-            for row in pair
+            for found in map(bounds.for_input, pair)
         )
         factor = factor_of(claim.budget * eps, bits)
         if factor.upper is None:
@@ -182,7 +184,7 @@ def _compare_probabilities(
 def _compare_sides(
     evidence: RecordedViolation, left: Enclosure, right: Enclosure, partial: PartialResult
 ) -> None:
-    partial.rows, partial.pairs = 2, 1
+    partial.inputs, partial.pairs = 2, 1
     partial.compare("evidence.lhs_enclosure", evidence.lhs_enclosure.enclosure, left)
     partial.compare("evidence.rhs_enclosure", evidence.rhs_enclosure.enclosure, right)
     if left.upper <= right.lower:

@@ -1,7 +1,7 @@
 """Which kinds of pairs the parts of a program can have at once, for adjacent inputs.
 
-A pair of adjacent rows gives every part a pair of rows of its own, and what the program leaks is a
-matter of the *kinds* of these pairs: two pairs of one kind have equal atoms, pairs with equal
+A pair of adjacent inputs gives every part a pair of inputs of its own, and what the program leaks
+is a matter of the *kinds* of these pairs: two pairs of one kind have equal atoms, pairs with equal
 distributions have none. Parts that share input cells form a cluster; a cluster's cells take steps
 as a walk says, all of them are tried. What the clusters can have together is a multiset of kinds:
 
@@ -24,7 +24,7 @@ import numpy as np
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
-from dipapprox.language.core import InputRow, Listed, Program, Value
+from dipapprox.language.core import Input, Listed, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
@@ -32,7 +32,7 @@ from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import Part
 
 _MOST_STEPS = 100_000
-"""Most pairs of rows of a cluster."""
+"""Most pairs of inputs of a cluster."""
 
 _MOST_MULTISETS = 10_000
 
@@ -42,8 +42,8 @@ _CHECKED = 256
 Kind = int
 """A number >= 0."""
 
-KindOf = Callable[[int, InputRow, InputRow], Kind | None]
-"""The kind of a pair of rows of the part with a number; None if their distributions are equal."""
+KindOf = Callable[[int, Input, Input], Kind | None]
+"""The kind of a pair of inputs of the part with a number; None if their distributions are equal."""
 
 Multiset = tuple[tuple[Kind, int], ...]
 """Kinds, ascending, with their numbers >= 1."""
@@ -103,8 +103,8 @@ class Layout:
         for number, pair in enumerate(pairs):
             if number % _CHECKED == 0:
                 self._limits.check()
-            rows = self._product.pairs(pair)
-            kinds = (kind_of(k, u, v) for k, (u, v) in enumerate(rows) if u != v)
+            inputs = self._product.pairs(pair)
+            kinds = (kind_of(k, u, v) for k, (u, v) in enumerate(inputs) if u != v)
             found.setdefault(_multiset(kinds), pair)
         return _largest([Candidate(kinds, pair) for kinds, pair in found.items()])
 
@@ -113,7 +113,7 @@ class Layout:
 
         Raises:
             TooManyMultisets: If there are.
-            LimitReached: If a cluster has too many pairs of rows, or a limit is reached.
+            LimitReached: If a cluster has too many pairs of inputs, or a limit is reached.
         """
         walk = self._walk
         if walk is None:

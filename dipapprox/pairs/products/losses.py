@@ -1,6 +1,6 @@
 """The largest delta of a product at one eps of the program: candidates and their atoms.
 
-    parts -> distributions of their rows, enclosed -> kinds of pairs -> candidates (`layout`)
+    parts -> distributions of their inputs, enclosed -> kinds of pairs -> candidates (`layout`)
           -> atoms above and below every candidate (`measures`) -> delta at any e^eps_prv
 
 Two pairs are of one kind if their atoms are the same numbers. What is computed from the atoms alone
@@ -17,7 +17,7 @@ from operator import mul
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair, PairSelection, select_pairs
@@ -166,11 +166,11 @@ class _Kinds:
         self._bits = bits
         self._numbers: dict[tuple[Atoms, Atoms], Kind] = {}
         self._atoms: list[tuple[Atoms, Atoms]] = []
-        self._of: dict[tuple[int, InputRow, InputRow], Kind | None] = {}
+        self._of: dict[tuple[int, Input, Input], Kind | None] = {}
         self._powers: dict[tuple[Kind, int, int], Atoms] = {}
         self.obstacle: str | None = None
 
-    def kind_of(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+    def kind_of(self, part: int, first: Input, second: Input) -> Kind | None:
         """See `KindOf`. What cannot be enclosed is the `obstacle`."""
         if first == second:
             return None
@@ -179,7 +179,7 @@ class _Kinds:
             self._of[key] = self._find(part, first, second)
         return self._of[key]
 
-    def _find(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+    def _find(self, part: int, first: Input, second: Input) -> Kind | None:
         p, q = self._source.of_part(part, (first, second), self._bits)
         if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
             obstacle = p if isinstance(p, NotEnclosed) else q

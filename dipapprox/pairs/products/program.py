@@ -7,7 +7,7 @@ from math import prod
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError
-from dipapprox.language.core import InputRow, Program, Value
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.semantics.execution import execute
@@ -48,13 +48,13 @@ class ProductProgram:
         """How many final states the parts have together."""
         return sum(len(each.states) for each in self.states)
 
-    def rows(self, row: InputRow) -> Iterator[InputRow]:
-        """Yield the row of every part."""
-        return (tuple(row[cell] for cell in part.inputs) for part in self.parts)
+    def part_inputs(self, input: Input) -> Iterator[Input]:
+        """Yield the input of every part."""
+        return (tuple(input[cell] for cell in part.inputs) for part in self.parts)
 
     def pairs(self, pair: Pair) -> Iterator[Pair]:
-        """Yield the pair of rows of every part."""
-        return zip(self.rows(pair[0]), self.rows(pair[1]), strict=True)
+        """Yield the pair of inputs of every part."""
+        return zip(self.part_inputs(pair[0]), self.part_inputs(pair[1]), strict=True)
 
     def output(self, numbers: tuple[int, ...]) -> tuple[Value, ...]:
         """Return the values of all output cells for one output of each part, by number."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dipapprox.errors import LimitReached
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import Factor
@@ -29,7 +29,7 @@ class ExactKinds(Protocol):
     def obstacle(self) -> NotEnclosed | None:
         """Why some probability has no closed form; None if none was missed so far."""
 
-    def kind_of(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+    def kind_of(self, part: int, first: Input, second: Input) -> Kind | None:
         """See `layout.KindOf`."""
 
 

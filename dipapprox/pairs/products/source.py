@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import product
 from math import prod
 
-from dipapprox.language.core import InputRow, Value
+from dipapprox.language.core import Input, Value
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram
@@ -41,10 +41,10 @@ class ProductSource:
         return " + ".join(dict.fromkeys(words))
 
     def of_part(
-        self, part: int, rows: Sequence[InputRow], bits: int
+        self, part: int, inputs: Sequence[Input], bits: int
     ) -> Sequence[Probabilities | NotEnclosed]:
-        """Enclose the distributions of a part for some of its rows."""
-        return self._parts[part].distributions(rows, bits)
+        """Enclose the distributions of a part for some of its inputs."""
+        return self._parts[part].distributions(inputs, bits)
 
     def outputs(self) -> tuple[tuple[Value, ...], ...]:
         """Return all outputs of the whole, the last part's changing fastest."""
@@ -52,20 +52,20 @@ class ProductSource:
         return tuple(map(self.program.output, product(*numbers)))
 
     def distributions(
-        self, rows: Sequence[InputRow], bits: int
+        self, inputs: Sequence[Input], bits: int
     ) -> Sequence[Probabilities | NotEnclosed]:
-        """Enclose the probabilities of all `outputs` for some rows of the whole."""
+        """Enclose the probabilities of all `outputs` for some inputs of the whole."""
         if self.program.outputs > MOST_LISTED:
-            return [NotEnclosed(f"more than {MOST_LISTED} outputs")] * len(rows)
-        known: dict[InputRow, Probabilities | NotEnclosed] = {}
-        for row in rows:
-            if row not in known:
-                known[row] = self._whole(row, bits)
-        return [known[row] for row in rows]
+            return [NotEnclosed(f"more than {MOST_LISTED} outputs")] * len(inputs)
+        known: dict[Input, Probabilities | NotEnclosed] = {}
+        for input in inputs:
+            if input not in known:
+                known[input] = self._whole(input, bits)
+        return [known[input] for input in inputs]
 
-    def _whole(self, row: InputRow, bits: int) -> Probabilities | NotEnclosed:
+    def _whole(self, input: Input, bits: int) -> Probabilities | NotEnclosed:
         whole = [_CERTAIN]
-        for number, own in enumerate(self.program.rows(row)):
+        for number, own in enumerate(self.program.part_inputs(input)):
             (found,) = self.of_part(number, (own,), bits)
             if isinstance(found, NotEnclosed):
                 return found
@@ -73,15 +73,15 @@ class ProductSource:
         return tuple(whole)
 
     def likeliest(
-        self, first: InputRow, second: InputRow, bits: int
+        self, first: Input, second: Input, bits: int
     ) -> Iterator[tuple[tuple[Value, ...], Enclosure, Enclosure]]:
-        """Yield outputs with their probabilities for two rows, the likeliest of `first` first.
+        """Yield outputs with their probabilities for two inputs, the likeliest of `first` first.
 
         The order is that of approximations. There is nothing where a part is not enclosed.
         """
         columns: list[list[tuple[int, Enclosure, Enclosure]]] = []
-        rows = zip(self.program.rows(first), self.program.rows(second), strict=True)
-        for part, own in enumerate(rows):
+        inputs = zip(self.program.part_inputs(first), self.program.part_inputs(second), strict=True)
+        for part, own in enumerate(inputs):
             p, q = self.of_part(part, own, bits)
             if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
                 return

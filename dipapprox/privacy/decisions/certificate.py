@@ -31,7 +31,7 @@ from dipapprox.pairs.products.program import execute_parts
 from dipapprox.privacy.certificate import (
     Certificate,
     ProgramText,
-    plain_row,
+    plain_values,
     statement,
     versions,
 )
@@ -121,9 +121,9 @@ def _inequalities(
     ]
     inequalities = [
         Inequality(
-            input=plain_row(each.pair[0]),
-            adjacent=plain_row(each.pair[1]),
-            outputs=tuple([plain_row(outputs[o]) for o in each.outputs]),
+            input=plain_values(each.pair[0]),
+            adjacent=plain_values(each.pair[1]),
+            outputs=tuple([plain_values(outputs[o]) for o in each.outputs]),
             form=form_of(each.function),
             proof=proof_of(each.evidence),
         )
@@ -140,7 +140,7 @@ def _inequalities(
 def _witness(violation: Violation) -> RecordedViolation:
     outputs = [
         ViolationOutput(
-            output=plain_row(row.output),
+            output=plain_values(row.output),
             form=None if row.form is None else Ratio.of(row.form),
             adjacent_form=None if row.adjacent_form is None else Ratio.of(row.adjacent_form),
             probability=Ends.of(row.probability),
@@ -151,8 +151,8 @@ def _witness(violation: Violation) -> RecordedViolation:
     return RecordedViolation(
         kind="witness",
         eps=violation.eps,
-        input=plain_row(violation.input),
-        adjacent=plain_row(violation.adjacent),
+        input=plain_values(violation.input),
+        adjacent=plain_values(violation.adjacent),
         outputs=tuple(outputs),
         lhs_enclosure=Ends.of(violation.left),
         rhs_enclosure=Ends.of(violation.right),

@@ -43,7 +43,7 @@ from dipapprox.privacy.decisions.search import DecisionSearch, Proved
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.decisions.violation import certain_violation, described
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
@@ -189,7 +189,7 @@ def _decide(
         if search.violation is None:
             _decide_outside(run, program, selection, options, progress, obstacle)
             return
-        run.detail = f"{obstacle.reason} (input {row_text(obstacle.row)})"
+        run.detail = f"{obstacle.reason} (input {values_text(obstacle.input)})"
     finally:
         # Whatever ends the search: what it proved stays proved.
         if search.violation is not None:
@@ -283,7 +283,7 @@ def _decide_outside(
     if partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")
         return
-    facts = [f"{obstacle.reason} (input {row_text(obstacle.row)})"]
+    facts = [f"{obstacle.reason} (input {values_text(obstacle.input)})"]
     if partial.proved is not None:
         facts.append(f"proved for all ε in [{partial.proved[0]}, {partial.proved[1]}]")
     if partial.tried:

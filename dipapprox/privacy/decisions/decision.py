@@ -15,7 +15,7 @@ from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import InputRow, Value
+from dipapprox.language.core import Input, Value
 from dipapprox.numerics.decimals import rounded_down, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
@@ -139,8 +139,8 @@ class Violation:
             precision did not suffice.
     """
 
-    input: InputRow
-    adjacent: InputRow
+    input: Input
+    adjacent: Input
     rows: tuple[ViolationRow, ...]
     eps: Fraction
     left: Enclosure | None
@@ -334,7 +334,7 @@ class Decision(RunResult):
         number = interval(least.enclosure) if exact is None else f"exactly {exact_text(exact)}"
         if least.pair is None:
             return number
-        first, second = (valuation_text(self.inputs, row) for row in least.pair)
+        first, second = (valuation_text(self.inputs, input) for input in least.pair)
         return f"{number}, {least.where}, for {first} against {second}"
 
     def _violation(self, violation: Violation) -> tuple[Table | str, ...]:

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
@@ -46,17 +46,17 @@ class Divergence:
 class Distributions(Protocol):
     """Where exact distributions come from."""
 
-    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
         """The probability of every output as a function of ε, or why there is none."""
 
 
 class Obstacle(Exception):
     """Some distribution has no exact form. `reason` is for the verdict."""
 
-    def __init__(self, reason: str, row: InputRow) -> None:
+    def __init__(self, reason: str, input: Input) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.row = row
+        self.input = input
 
 
 @dataclass(slots=True)
@@ -71,22 +71,22 @@ class Functions:
     factor: ExponentialPolynomial
     known: list[ExponentialRatio] = field(default_factory=list)
     _numbers: dict[ExponentialRatio, int] = field(default_factory=dict)
-    _rows: dict[InputRow, tuple[int, ...]] = field(default_factory=dict)
+    _inputs: dict[Input, tuple[int, ...]] = field(default_factory=dict)
     _differences: dict[tuple[int, int], ExponentialRatio] = field(default_factory=dict)
 
-    def row(self, row: InputRow) -> tuple[int, ...]:
+    def for_input(self, input: Input) -> tuple[int, ...]:
         """Number the probabilities of one input.
 
         Raises:
             Obstacle: If they have no exact form.
             LimitReached: If the source's limits run out.
         """
-        known = self._rows.get(row)
+        known = self._inputs.get(input)
         if known is None:
-            found = self.source.distribution(row)
+            found = self.source.distribution(input)
             if isinstance(found, NotEnclosed):
-                raise Obstacle(found.reason, row)
-            known = self._rows[row] = tuple(map(self._number, found))
+                raise Obstacle(found.reason, input)
+            known = self._inputs[input] = tuple(map(self._number, found))
         return known
 
     def _number(self, function: ExponentialRatio) -> int:
@@ -139,7 +139,7 @@ def single_divergences(
     met: set[tuple[int, int]] = set()
     for pair in pairs:
         limits.check()
-        first, second = functions.row(pair[0]), functions.row(pair[1])
+        first, second = functions.for_input(pair[0]), functions.for_input(pair[1])
         count.pairs += 1
         count.inequalities += len(first)
         for output, key in enumerate(zip(first, second, strict=True)):

@@ -148,7 +148,7 @@ class _Search:
     def pair(self, pair: Pair) -> None:
         """Prove the inequalities of one pair, as far as they are new."""
         self.limits.check()
-        first, second = self.functions.row(pair[0]), self.functions.row(pair[1])
+        first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
         terms = tuple(zip(first, second, strict=True))
         if not self.delta.numerator:
             for output, term in enumerate(terms):

@@ -49,7 +49,7 @@ class PatternDivergences:
         met: set[Terms] = set()
         for pair in pairs:
             self.limits.check()
-            first, second = self.functions.row(pair[0]), self.functions.row(pair[1])
+            first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
             terms = tuple(zip(first, second, strict=True))
             patterns = self._patterns_of(tuple(sorted(set(terms))))
             count.pairs += 1

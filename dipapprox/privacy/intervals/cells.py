@@ -1,6 +1,6 @@
 """Cells of an interval of epsilons: points where probabilities are known, and proofs in between.
 
-A point holds the output probabilities of all rows at one eps and what they say about the
+A point holds the output probabilities of all inputs at one eps and what they say about the
 claim there. A cell lies between two points; `tube` proves the claim on all of it, or tells how
 much is missing.
 """
@@ -39,7 +39,7 @@ class Point:
     """One eps.
 
     Attributes:
-        table: Probabilities of all rows of the pair list.
+        table: Probabilities of all inputs of the pair list.
         factor: Bounds of e^eps_prv.
         delta: Encloses the claimed delta.
         largest: Encloses the largest delta_{u,u'}.

@@ -1,6 +1,6 @@
 """Final states in, bounds of p' and p'' out: how fast probabilities can move with eps.
 
-Fix an input row. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's probability is the
+Fix an input. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's probability is the
 measure of an event. Two views of it make eps move only the law of the samples:
 
 Scaling. The event is fixed in x, the law is rescaled. With theta = log eps and scale a eps^k the
@@ -30,7 +30,7 @@ One-sided samples scale like Laplace samples: the edge of the support stays, and
 of |z| - 1. A shift of one at the rate t takes t q from p, where z = 0, and adds t p everywhere
 else, q being the probability of B given z = 0: p' = t (p - q), so |p'| <= |t| per sample. As q may
 jump there is no bound of p'' by shifts unless t = 0. p is Lipschitz in every mean, so rates of
-several samples add up. Rates are sums over all samples in guards and hold for every row.
+several samples add up. Rates are sums over all samples in guards and hold for every input.
 
 Choices. If no weight depends on eps, p is a mean, with constant weights, of probabilities given the
 outcomes of all choices. These meet the bounds, which are affine in p: so does their mean. Weights
@@ -66,7 +66,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Bounds for every output, row and eps of an interval: each p' and p'' is below all of them.
+    """Bounds for every output, input and eps of an interval: each p' and p'' is below all of them.
 
     Attributes:
         first: Majorants of |p'| as functions of p.

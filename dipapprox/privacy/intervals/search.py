@@ -23,7 +23,7 @@ from math import isqrt
 import numpy as np
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.decimals import outward
@@ -32,8 +32,8 @@ from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 
-Tables = Callable[[Fraction, Sequence[InputRow], int], Bounds]
-"""Probabilities of many rows at one eps, at most 2**-bits wide if possible."""
+Tables = Callable[[Fraction, Sequence[Input], int], Bounds]
+"""Probabilities of many inputs at one eps, at most 2**-bits wide if possible."""
 
 Progress = Callable[[int, int | None], None]
 """Told the decided thousandths of the interval, and 1000."""
@@ -50,7 +50,7 @@ _WIDE = 4
 """Cells whose ends have a larger ratio are split at about their geometric mean."""
 
 _BLOCK = 4_096
-"""Rows asked for at once."""
+"""Inputs asked for at once."""
 
 _THOUSAND = 1_000
 
@@ -210,12 +210,12 @@ class IntervalSearch:
         return point
 
     def _table(self, eps: Fraction, bits: int) -> Bounds:
-        rows = self.pairs.rows
-        if not rows:
+        inputs = self.pairs.inputs
+        if not inputs:
             return Bounds(np.empty((0, 0)), np.empty((0, 0)))
         blocks = [
-            self.tables(eps, rows[start : start + _BLOCK], bits)
-            for start in range(0, len(rows), _BLOCK)
+            self.tables(eps, inputs[start : start + _BLOCK], bits)
+            for start in range(0, len(inputs), _BLOCK)
         ]
         known = [block.impossible for block in blocks if block.impossible is not None]
         return Bounds(

@@ -14,7 +14,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.language.core import InputRow, Program
+from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.bulk import Bounds, BulkSource
@@ -30,7 +30,7 @@ from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.intervals.cells import Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.equal_rows import different_pairs
+from dipapprox.privacy.intervals.equal_inputs import different_pairs
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import IntervalSearch, between
@@ -110,12 +110,12 @@ class _Probabilities:
         self._latest: tuple[Fraction, BulkSource] | None = None
         self.engine = options.engine.value
 
-    def __call__(self, eps: Fraction, rows: Sequence[InputRow], bits: int) -> Bounds:
+    def __call__(self, eps: Fraction, inputs: Sequence[Input], bits: int) -> Bounds:
         if self._latest is None or self._latest[0] != eps:
             source = open_probabilities(self._states, eps, self._options)
             self._latest = eps, source
             self.engine = source.name
-        return self._latest[1].table(rows, bits)
+        return self._latest[1].table(inputs, bits)
 
 
 @sound_arithmetic()

@@ -1,14 +1,15 @@
 """Products in closed form: the two distributions of a pair on outputs that are counted together.
 
-Parts whose pairs of rows have the same pairs of probabilities, whatever the order of their outputs,
-are alike. Of n such parts only the number of times that each pair of probabilities occurs matters:
-the outputs with equal numbers have equal probabilities under both inputs, and become one output,
+Parts whose pairs of inputs have the same pairs of probabilities, whatever the order of their
+outputs, are alike. Of n such parts only the number of times that each pair of probabilities occurs
+matters: the outputs with equal numbers have equal probabilities under both inputs, and become one
+output,
 
     multinomial * Π p_j^{n_j}   and   multinomial * Π q_j^{n_j}.
 
 Outputs of which the two probabilities have the same rational ratio become one, too. That changes no
 delta. Two distributions that are counted so belong to a pair of inputs, not to two
-inputs: they are known by *names*, rows that are no inputs of the program.
+inputs: they are known by *names*, inputs that are no inputs of the program.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
@@ -45,7 +46,7 @@ Term = tuple[ExponentialRatio, ExponentialRatio]
 """Two probabilities of one output."""
 
 _Kind = tuple[tuple[Term, int], ...]
-"""The terms of a pair of rows of a part, each with the number of outputs that have it."""
+"""The terms of a pair of inputs of a part, each with the number of outputs that have it."""
 
 _ONE = ExponentialRatio.constant(1)
 
@@ -70,11 +71,11 @@ class ExactProduct:
         self._names: dict[tuple[tuple[Kind, int], ...], Pair] = {}
         self.obstacle: NotEnclosed | None = None
 
-    def kind_of(self, part: int, first: InputRow, second: InputRow) -> Kind | None:
+    def kind_of(self, part: int, first: Input, second: Input) -> Kind | None:
         """See `layout.KindOf`; what has no closed form is the `obstacle`."""
         if first == second:
             return None
-        p, q = (self._sources[part].distribution(row) for row in (first, second))
+        p, q = (self._sources[part].distribution(input) for input in (first, second))
         if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
             obstacle = p if isinstance(p, NotEnclosed) else q
             assert isinstance(obstacle, NotEnclosed)
@@ -110,9 +111,9 @@ class ExactProduct:
         assert isinstance(number, Fraction)
         return self._named[int(number)][0]
 
-    def distribution(self, row: InputRow) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
         """Return the distribution with a name."""
-        number, side = row
+        number, side = input
         assert isinstance(number, Fraction) and isinstance(side, Fraction)
         _, terms = self._named[int(number)]
         return terms if isinstance(terms, NotEnclosed) else tuple(t[int(side)] for t in terms)

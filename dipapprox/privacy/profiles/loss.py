@@ -11,14 +11,14 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
-from dipapprox.language.core import Cell, InputRow, Program, Value
+from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.privacy.description import Description, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.probabilities import check_row
+from dipapprox.privacy.probabilities import check_input
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import WitnessRow, pair_table
@@ -38,8 +38,8 @@ class PairDistributions(Result):
     eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
-    input: InputRow
-    adjacent: InputRow
+    input: Input
+    adjacent: Input
     outputs: tuple[tuple[Value, ...], ...]
     probabilities: tuple[Enclosure, ...]
     adjacent_probabilities: tuple[Enclosure, ...]
@@ -98,7 +98,7 @@ class PairDistributions(Result):
 
 @sound_arithmetic()
 def pair_distributions(
-    program: Program, eps: Fraction, input: InputRow, adjacent: InputRow, options: Options
+    program: Program, eps: Fraction, input: Input, adjacent: Input, options: Options
 ) -> PairDistributions | NotEnclosed:
     """Enclose the output distributions of two inputs.
 
@@ -110,8 +110,8 @@ def pair_distributions(
         raise UserError(f"eps must be > 0, got {eps}")
     states = execute(program, options.merge, options.limits)
     source = open_source(states, eps, options)
-    check_row(program, input)
-    check_row(program, adjacent)
+    check_input(program, input)
+    check_input(program, adjacent)
     found = []
     for probabilities in source.distributions((input, adjacent), options.precision):
         if isinstance(probabilities, NotEnclosed):

@@ -177,7 +177,7 @@ class Profiler:
         else:
             self._source = source = open_probabilities(executed, eps, options)
             self.maxima = Maxima.of(executed, source, selection, ladder, options.limits, progress)
-            self.details = ListedDetails(self.maxima.rows, executed.outputs())
+            self.details = ListedDetails(self.maxima.source, executed.outputs())
             self._states = executed
             outputs, final_states = len(executed.outputs()), len(executed.states)
         self._run = Run(

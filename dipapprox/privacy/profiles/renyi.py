@@ -2,7 +2,7 @@
 
 Order 1 is the Kullback-Leibler divergence Σ p ln(p / q), order infinity the largest log-ratio. In
 each sum the terms are products of a number that depends on u and one that depends on u' only:
-powers and logarithms are taken once for each row, in balls, and pairs cost products and sums of
+powers and logarithms are taken once for each input, in balls, and pairs cost products and sums of
 doubles. The pairs that may be the largest are then compared in balls.
 
     finite a     S(u, u') = Σ_o A_u(o) B_u'(o),  A = p^a, B = q^(1-a)
@@ -117,7 +117,7 @@ def _pair_divergence(
     maxima: Maxima, pair: Pair, order: Fraction, bits: int
 ) -> tuple[Fraction | None, Fraction | None]:
     """Bound one pair's divergence; (None, None) if it is infinite."""
-    first, second = maxima.rows.distributions(pair, bits)
+    first, second = maxima.source.distributions(pair, bits)
     if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
         return Fraction(0), None
     if any(p.lower > 0 and not q.upper for p, q in zip(first, second, strict=True)):
@@ -185,7 +185,7 @@ def _divergence(moment: Fraction, order: Fraction, bits: int = 64) -> tuple[Frac
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Terms:
-    """What rows contribute to a sum: bounds of products' factors, and of a summand of u."""
+    """What inputs contribute to a sum: bounds of products' factors, and of a summand of u."""
 
     own_lower: Array
     own_upper: Array

@@ -66,7 +66,7 @@ def test_decisions_of_the_paper_s_programs_are_confirmed(expected: Expectation) 
     fields = decision_certificate(expected.path.stem, settings, budget, delta, interval)
     assert fields["verdict"] == expected.answer
     result = confirmed(fields)
-    assert result.rows > 0
+    assert result.inputs > 0
     if expected.answer == "DP":
         assert result.inequalities == len(fields["evidence"]["inequalities"])
         assert result.pairs == fields["pairs"]["count"]

@@ -41,13 +41,13 @@ E = ExponentialPolynomial.monomial
 
 def same_as_engine(program: Program) -> int:
     """Compare all closed forms of a program exactly; return how many there were."""
-    rows = pairs.all_rows(program)
-    forms = Forms(program, rows, Limits())
+    inputs = pairs.all_inputs(program)
+    forms = Forms(program, inputs, Limits())
     states = execute(program, True, Limits())
     engine = ExactDistributions(states, None, Limits())
     count = 0
-    for row in rows:
-        own, found = forms.row(row), engine.distribution(row)
+    for input in inputs:
+        own, found = forms.for_input(input), engine.distribution(input)
         assert not isinstance(found, NotEnclosed)
         assert own.keys() <= set(states.outputs())
         for output, ratio in zip(states.outputs(), found, strict=True):
@@ -75,7 +75,7 @@ def test_two_laplace_samples_are_compared_as_in_the_textbook() -> None:
     forms = Forms(dipapprox.parse(text), [(Fraction(1),)], Limits())
     # Pr[Z - Z' >= 1] = (1/2 + ε/4) e^(-ε) for two standard Laplace samples over ε.
     expected = E(Fraction(1, 2), 0, -1) + E(Fraction(1, 4), 1, -1)
-    assert forms.row((Fraction(1),))[(Fraction(1),)] == Quotient(expected)
+    assert forms.for_input((Fraction(1),))[(Fraction(1),)] == Quotient(expected)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_has_no_form_is_said(body: str, reason: str) -> None:
     head = "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
     program = dipapprox.parse(head + body)
     with pytest.raises(Stuck, match=reason):
-        Forms(program, pairs.all_rows(program), Limits()).row((Fraction(0),))
+        Forms(program, pairs.all_inputs(program), Limits()).for_input((Fraction(0),))
 
 
 small = st.lists(

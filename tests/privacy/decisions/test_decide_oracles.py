@@ -14,9 +14,9 @@ import pytest
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import InputRow
+from dipapprox.language.core import Input
 from dipapprox.language.load import load
-from dipapprox.language.values import parse_row
+from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
@@ -56,21 +56,21 @@ def ask(
     )
     selection: PairSelection = AllPairs()
     if pairs != "all":  # one ordered pair
-        first, second = (parse_row(row, program) for row in pairs.split("~"))
+        first, second = (parse_input(input, program) for input in pairs.split("~"))
         selection = OrderedPairs(((first, second),))
     return decide(program, question, selection, Options())
 
 
-def closed_forms(name: str, row: str, **parameters: int) -> dict[str, str]:
+def closed_forms(name: str, input: str, **parameters: int) -> dict[str, str]:
     """The probabilities of one input as text, by output."""
-    return {output: as_text(form) for output, form in forms_of(name, row, **parameters).items()}
+    return {output: as_text(form) for output, form in forms_of(name, input, **parameters).items()}
 
 
-def forms_of(name: str, row: str, **parameters: int) -> dict[str, ExponentialRatio]:
+def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialRatio]:
     """The probabilities of one input, by output."""
     program = load(PROGRAMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
     states = execute(program, True, Limits())
-    given: InputRow = parse_row(row, program)
+    given: Input = parse_input(input, program)
     forms = ExactDistributions(states, None, Limits()).distribution(given)
     assert isinstance(forms, tuple)
     outputs = (" ".join(map(str, output)) for output in states.outputs())
@@ -88,8 +88,8 @@ def forms_of(name: str, row: str, **parameters: int) -> dict[str, ExponentialRat
         ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
     ],
 )
-def test_closed_forms(name: str, row: str, output: str, formula: str) -> None:
-    assert closed_forms(name, row, N=row.count(",") + 1)[output] == formula
+def test_closed_forms(name: str, input: str, output: str, formula: str) -> None:
+    assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_closed_forms(name: str, row: str, output: str, formula: str) -> None:
         ("svt6", "0,0,-1", "bot bot top", "67/92", "0.059771855"),
     ],
 )
-def test_values(name: str, row: str, output: str, eps: str, value: str) -> None:
-    form = forms_of(name, row, N=row.count(",") + 1)[output]
+def test_values(name: str, input: str, output: str, eps: str, value: str) -> None:
+    form = forms_of(name, input, N=input.count(",") + 1)[output]
     found = enclose_at(form, Fraction(eps), 60, Limits())
     assert isinstance(found, Enclosure)
     digits = len(value) - 2

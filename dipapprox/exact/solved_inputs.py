@@ -1,8 +1,8 @@
-"""Rows in, one after the other; their events out, solved in blocks.
+"""Inputs in, one after the other; their events out, solved in blocks.
 
-A catalogue solves many rows in little more time than one. Whoever asks for a row mostly asks for
-the rows that follow it as well; so each miss solves as many further rows as were missed before.
-At most about twice as many rows are solved as were asked for.
+A catalogue solves many inputs in little more time than one. Whoever asks for an input mostly asks
+for those that follow it as well; so each miss solves as many further inputs as were missed before.
+At most about twice as many inputs are solved as were asked for.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Iterator, Sequence
 from dipapprox.cache import Cache
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.solutions import Numbers
-from dipapprox.language.core import Cell, InputRow
+from dipapprox.language.core import Cell, Input
 
-RowStates = tuple[tuple[int, Numbers], ...]
+InputStates = tuple[tuple[int, Numbers], ...]
 """(index of the output, indices of independent events) of every possible state; cf.
 `Catalogue.row`."""
 
 _ENTRIES = 100_000
-"""About how many states of rows are solved ahead."""
+"""About how many states of inputs are solved ahead."""
 
 
-class SolvedRows:
-    """What a catalogue says of rows.
+class SolvedInputs:
+    """What a catalogue says of inputs.
 
     Args:
         catalogue: Whoever lets it forget lets this forget, too.
@@ -38,17 +38,17 @@ class SolvedRows:
 
     def forget(self) -> None:
         """Forget everything: the numbers have lost their meaning."""
-        self._ahead: Cache[InputRow, RowStates] = Cache(2 * self._most)
+        self._ahead: Cache[Input, InputStates] = Cache(2 * self._most)
         self._block = 1
 
-    def states(self, row: InputRow) -> RowStates:
-        """Return the possible states of a row and the events that they need."""
-        found = self._ahead.get(row)
+    def states(self, input: Input) -> InputStates:
+        """Return the possible states of an input and the events that they need."""
+        found = self._ahead.get(input)
         if found is not None:
             return found
         # At most half of what there is room for: all of the block stays until it is asked for.
-        block = [row]
-        for following in _after(row, self._cells):
+        block = [input]
+        for following in _after(input, self._cells):
             if len(block) >= self._block:
                 break
             if self._ahead.get(following) is None:
@@ -57,12 +57,12 @@ class SolvedRows:
         solved = dict(zip(block, self._solved(block), strict=True))
         for each, states in solved.items():
             self._ahead.put(each, states)
-        return solved[row]
+        return solved[input]
 
-    def _solved(self, rows: Sequence[InputRow]) -> Iterator[RowStates]:
-        found: list[list[tuple[int, Numbers]]] = [[] for _ in rows]
-        for column in self._catalogue.columns(rows):
-            places = range(len(rows)) if column.rows is None else column.rows.tolist()
+    def _solved(self, inputs: Sequence[Input]) -> Iterator[InputStates]:
+        found: list[list[tuple[int, Numbers]]] = [[] for _ in inputs]
+        for column in self._catalogue.columns(inputs):
+            places = range(len(inputs)) if column.inputs is None else column.inputs.tolist()
             for place, number in zip(places, column.solutions.tolist(), strict=True):
                 numbers = self._catalogue.solutions[number]
                 if numbers is not None:
@@ -70,10 +70,10 @@ class SolvedRows:
         return map(tuple, found)
 
 
-def _after(row: InputRow, cells: Sequence[Cell]) -> Iterator[InputRow]:
-    """The rows that follow, the last cell changing fastest."""
+def _after(input: Input, cells: Sequence[Cell]) -> Iterator[Input]:
+    """The inputs that follow, the last cell changing fastest."""
     values = [cell.domain for cell in cells]
-    places = [domain.index(value) for domain, value in zip(values, row, strict=True)]
+    places = [domain.index(value) for domain, value in zip(values, input, strict=True)]
     while True:
         for cell in reversed(range(len(cells))):
             places[cell] += 1

@@ -1,4 +1,4 @@
-"""Rows and pairs as a certificate names them, looked up in its program."""
+"""Inputs and pairs as a certificate names them, looked up in its program."""
 
 from __future__ import annotations
 
@@ -6,61 +6,61 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.certificates.statement import AdjacentPairs, ListedPairs, Pairs, PlainRow
+from dipapprox.certificates.statement import AdjacentPairs, ListedPairs, Pairs, PlainValues
 from dipapprox.checking import pairs
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Program, Value
 from dipapprox.language.values import parse_rational
-from dipapprox.privacy.notation import row_text
+from dipapprox.privacy.notation import values_text
 
-MOST_ROWS = 20_000
+MOST_INPUTS = 20_000
 """Most inputs whose distributions a check derives again."""
 
 
 def neighbours(
-    program: Program, rows: Sequence[tuple[Value, ...]], listed: Sequence[pairs.Pair] | None
+    program: Program, inputs: Sequence[tuple[Value, ...]], listed: Sequence[pairs.Pair] | None
 ) -> pairs.Neighbours:
     """Yield the places of the pairs to check: those listed, or all that are adjacent."""
     if listed is None:
-        return pairs.adjacent_indices(program, rows)
-    return pairs.listed_indices(listed, rows)
+        return pairs.adjacent_indices(program, inputs)
+    return pairs.listed_indices(listed, inputs)
 
 
 def listed_pairs(recorded: Pairs, program: Program) -> list[pairs.Pair] | None:
     """Read listed pairs; None: all adjacent ones.
 
     Raises:
-        UserError: If a row is no input of the program.
+        UserError: If an input is no input of the program.
     """
     match recorded:
         case AdjacentPairs():
             return None
         case ListedPairs(list=listed):
             cells = program.inputs
-            return [(row_of(u, cells), row_of(v, cells)) for u, v in listed]
+            return [(values_of(u, cells), values_of(v, cells)) for u, v in listed]
         case _:
             assert_never(recorded)
 
 
-def row_of(plain: PlainRow, cells: Sequence[Cell]) -> tuple[Value, ...]:
-    """Read a row: strings are names of the cell's domain, or rationals.
+def values_of(plain: PlainValues, cells: Sequence[Cell]) -> tuple[Value, ...]:
+    """Read the values of some cells: strings are names of a cell's domain, or rationals.
 
     Raises:
         UserError: If a value is not in the domain of its cell.
     """
     if len(plain) != len(cells):
-        raise UserError(f"a row of {len(plain)} values for {len(cells)} cells")
-    row: list[Value] = []
+        raise UserError(f"{len(plain)} values for {len(cells)} cells")
+    values: list[Value] = []
     for item, cell in zip(plain, cells, strict=True):
         value: Value = item if isinstance(item, str) else Fraction(item)
         if value not in cell.domain and isinstance(item, str):
             value = parse_rational(item, f"a value of '{cell.name}'")
         if value not in cell.domain:
             raise UserError(f"{item} is not in the domain of '{cell.name}'")
-        row.append(value)
-    return tuple(row)
+        values.append(value)
+    return tuple(values)
 
 
 def pair_text(pair: pairs.Pair) -> str:
     """Name a pair for people."""
-    return f"the pair {row_text(pair[0])} ~ {row_text(pair[1])}"
+    return f"the pair {values_text(pair[0])} ~ {values_text(pair[1])}"

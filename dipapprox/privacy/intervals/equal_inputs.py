@@ -20,7 +20,7 @@ from dipapprox.pairs.pair_list import PairList
 from dipapprox.semantics.state import FinalStates
 
 _BLOCK = 4096
-"""Rows at a time."""
+"""Inputs at a time."""
 
 
 def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> PairList:
@@ -34,10 +34,10 @@ def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> Pai
     catalogue = Catalogue(states, Fraction(1))
     kinds: dict[object, int] = {}
     numbers: list[int] = []
-    for start in range(0, len(pairs.rows), _BLOCK):
+    for start in range(0, len(pairs.inputs), _BLOCK):
         limits.check()
-        for found in catalogue.states(pairs.rows[start : start + _BLOCK]):
+        for found in catalogue.states(pairs.inputs[start : start + _BLOCK]):
             numbers.append(kinds.setdefault(tuple(sorted(found)), len(kinds)))
     kind = np.array(numbers, np.int64)
     kept = kind[pairs.first] != kind[pairs.second]
-    return pairs if kept.all() else PairList(pairs.rows, pairs.first[kept], pairs.second[kept])
+    return pairs if kept.all() else PairList(pairs.inputs, pairs.first[kept], pairs.second[kept])
