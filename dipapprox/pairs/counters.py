@@ -150,7 +150,7 @@ def plan_counters(
         pending = [o for o, stage in enumerate(last) if stage > k]
         used = {c for o in pending for c in symmetry.relevant[o]}
         groups = _groups(symmetry, [c for c in order[: k + 1] if c in used], pending)
-        counters = _counters(groups, cells, walk)
+        counters = _counters(groups, cells, walk, len(order)) or _counters(groups, cells, walk)
         expansions = states * len(walk.steps[cell])
         if counters is None or expansions > most:
             return None
@@ -198,35 +198,47 @@ def _groups(
 
 
 def _counters(
-    groups: Sequence[tuple[tuple[int, ...], bool]], cells: Sequence[Cell], walk: Walk
+    groups: Sequence[tuple[tuple[int, ...], bool]],
+    cells: Sequence[Cell],
+    walk: Walk,
+    most: int | None = None,
 ) -> tuple[Weights, int] | None:
-    """Encode the counters of all classes in one number; also bound how many there are."""
+    """Encode the counters of all classes in one number; also bound how many there are.
+
+    Args:
+        most: Classes have at most so many cells; with it the code of a cell seldom changes from
+            one stage to the next. None: codes are as small as they can be.
+
+    Returns:
+        None if the codes are too large.
+    """
     weights: Weights = {}
     radix = 1
     states = 1
     for group, fixed in groups:
         size, values = len(group), len(cells[group[0]].domain)
         steps = walk.steps[group[0]]
+        base = (most or size) + 1
         joint = comb(size + len(steps) - 1, size)
         marginal = comb(size + values - 1, size) ** 2
         table = np.zeros((values, values), dtype=np.int64)
         if size > 1 and fixed and marginal < joint:
-            units = [(size + 1) ** k for k in range(values - 1)]
-            span = (size + 1) ** (2 * (values - 1))
+            units = [base**k for k in range(values - 1)]
+            span = base ** (2 * (values - 1))
             if radix * span > _LARGEST_CODE:
                 return None
             table[:-1, :] += np.array(units, dtype=np.int64)[:, None] * radix
             table[:, :-1] += np.array(units, dtype=np.int64)[None, :] * (
-                radix * (size + 1) ** (values - 1)
+                radix * base ** (values - 1)
             )
             states *= marginal
         else:
             # One cell: the number of its step. More: how often each step occurs, but the last.
-            span = len(steps) if size == 1 else (size + 1) ** (len(steps) - 1)
+            span = len(steps) if size == 1 else base ** (len(steps) - 1)
             if radix * span > _LARGEST_CODE:
                 return None
             for k in range(len(steps)):
-                unit = k if size == 1 else (size + 1) ** k if k < len(steps) - 1 else 0
+                unit = k if size == 1 else base**k if k < len(steps) - 1 else 0
                 table[steps.first[k], steps.second[k]] = unit * radix
             states *= joint
         radix *= span

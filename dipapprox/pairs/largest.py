@@ -87,11 +87,15 @@ class _Layer:
     """The states after a stage. Column k of `first` and `second`: some pair with counters k.
 
     Attributes:
-        first: Codes of u's values; inputs are cells in the order of the plan.
+        first: Codes of u's values; rows are cells in the order of the plan.
+        weights: Of the stage.
+        counters: Codes of the counters.
     """
 
     first: Codes
     second: Codes
+    weights: Weights
+    counters: Integers
     spent: Integers
     lower: Numbers
     upper: Numbers
@@ -122,7 +126,8 @@ def largest_delta(
     values, scale = _evaluated(plan, cells, ask, limits)
     empty = np.zeros((0, 1), dtype=np.uint16)
     zero = np.zeros(1, dtype=np.float64 if scale is None else object)
-    layer = _Layer(empty, empty, np.zeros(1, dtype=np.int64), zero, zero)
+    none = np.zeros(1, dtype=np.int64)
+    layer = _Layer(empty, empty, {}, none, none, zero, zero)
     memories: list[_Memory] = []
     additions = len(order)
     kept = done = 0
@@ -251,7 +256,7 @@ def _merged(
 ) -> tuple[_Layer, _Memory]:
     """Take the steps, and keep of the pairs with equal counters the best sums."""
     steps = stage.steps
-    codes = _pair_sums(layer, order[:-1], stage.weights)[:, None]
+    codes = _counters(layer, order[:-1], stage.weights)[:, None]
     own = stage.weights.get(stage.cell)
     if own is not None:
         codes = codes + own[steps.first, steps.second][None, :]
@@ -283,6 +288,8 @@ def _merged(
     following = _Layer(
         grown(layer.first, steps.first),
         grown(layer.second, steps.second),
+        stage.weights,
+        codes.ravel()[kept][low],
         spent.ravel()[kept][low] if radius is not None else np.zeros(len(low), dtype=np.int64),
         lower[low],
         upper[high],
@@ -333,7 +340,17 @@ def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -
     return total
 
 
-def _pair_sums(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers:
+def _counters(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers:
+    """Return the codes of the counters before a stage, as its weights have them."""
+    changes = {
+        (id(before), id(now)): (before, now)
+        for before, now in ((layer.weights.get(cell), weights.get(cell)) for cell in cells)
+    }
+    if all(
+        before is now or (before is not None and now is not None and np.array_equal(before, now))
+        for before, now in changes.values()
+    ):
+        return layer.counters
     total = np.zeros(len(layer.spent), dtype=np.int64)
     for place, cell in enumerate(cells):
         table = weights.get(cell)
