@@ -5,7 +5,8 @@ from __future__ import annotations
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure, Side
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Factor, Probabilities
+from dipapprox.pairs.divergence import Probabilities
+from dipapprox.pairs.growth import Factor
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.counters import CounterPlan
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.search import ExactPairs, Progress, Search, silent

@@ -13,33 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.exponential import exponential
+from dipapprox.pairs.growth import Factor
 
 Probabilities = Sequence[Enclosure]
 """Enclosures of the probabilities of all outputs, in one fixed order."""
 
 _ZERO = Fraction(0)
 _ONE = Fraction(1)
-_LARGEST_EPS_PRV = Fraction(10_000)
-"""e^eps_prv is a number of about 1.44 * eps_prv bits; beyond this it is only bounded from below."""
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """Bounds lower <= e^eps_prv <= upper; `upper` None stands for infinity."""
-
-    lower: Fraction
-    upper: Fraction | None
-
-
-def eps_prv_factor(eps_prv: Fraction, bits: int) -> Factor:
-    """Enclose e^eps_prv, eps_prv >= 0, to a relative width of about 2**-bits."""
-    if eps_prv > _LARGEST_EPS_PRV:
-        return Factor(exponential(_LARGEST_EPS_PRV, bits).lower, None)
-    enclosure = exponential(eps_prv, bits)
-    return Factor(enclosure.lower, enclosure.upper)
 
 
 def divergence(first: Probabilities, second: Probabilities, factor: Factor) -> Enclosure:

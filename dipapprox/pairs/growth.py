@@ -7,7 +7,25 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.numerics.exponential import exponential
-from dipapprox.pairs.divergence import Factor, eps_prv_factor
+
+_LARGEST_EPS_PRV = Fraction(10_000)
+"""e^eps_prv is a number of about 1.44 * eps_prv bits; beyond this it is only bounded from below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Bounds lower <= e^eps_prv <= upper; `upper` None stands for infinity."""
+
+    lower: Fraction
+    upper: Fraction | None
+
+
+def eps_prv_factor(eps_prv: Fraction, bits: int) -> Factor:
+    """Enclose e^eps_prv, eps_prv >= 0, to a relative width of about 2**-bits."""
+    if eps_prv > _LARGEST_EPS_PRV:
+        return Factor(exponential(_LARGEST_EPS_PRV, bits).lower, None)
+    enclosure = exponential(eps_prv, bits)
+    return Factor(enclosure.lower, enclosure.upper)
 
 
 @dataclass(frozen=True, slots=True)

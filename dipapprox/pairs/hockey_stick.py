@@ -33,7 +33,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.blocks import Block
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 
 Numbers = NDArray[Any]
 """Doubles or Python integers."""

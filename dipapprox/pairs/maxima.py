@@ -24,7 +24,8 @@ from dipapprox.pairs.adjacency import Pair, PairSelection, count_selected
 from dipapprox.pairs.arrays import PairArrays, TabledPairs
 from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.counted import CountedPairs
-from dipapprox.pairs.divergence import Factor, divergence
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
     HockeyStickBounds,

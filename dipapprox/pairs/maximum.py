@@ -9,7 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 
 FactorAt = Callable[[int], Factor]
 """Bounds of e^eps_prv at a number of bits."""

@@ -29,7 +29,7 @@ from dipapprox.language.core import Cell, Input, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
     HockeyStickBounds,

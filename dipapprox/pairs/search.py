@@ -28,8 +28,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import Factor, Probabilities, divergence
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import Probabilities, divergence
+from dipapprox.pairs.growth import Factor, Growth
 
 
 class ProbabilitySource(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
     HockeyStickBounds,

@@ -31,7 +31,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.numerics.alone import alone
 

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from dipapprox.numerics.decimals import outward, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.exponential import exponential
-from dipapprox.pairs.divergence import (
-    Factor,
-    certain_outputs,
-    difference_over,
-    divergence,
-    eps_prv_factor,
-    likely_outputs,
-)
+from dipapprox.pairs.divergence import certain_outputs, difference_over, divergence, likely_outputs
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 
 BUDGETS = st.fractions(0, 5, max_denominator=100)
 LAWS = st.integers(2, 5).flatmap(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.hockey_stick import (
     HockeyStickBounds,
     bounds_in_doubles,

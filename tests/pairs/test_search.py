@@ -15,8 +15,8 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import divergence, eps_prv_factor
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import Search

@@ -29,8 +29,8 @@ from dipapprox.pairs.adjacency import (
 )
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.counters import plan_counters
-from dipapprox.pairs.divergence import divergence, eps_prv_factor
-from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedInputs

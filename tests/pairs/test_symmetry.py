@@ -15,7 +15,8 @@ from scrambled import Scrambled
 from dipapprox.language.core import Everyone, Input, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.counters import plan_counters
-from dipapprox.pairs.divergence import divergence, eps_prv_factor
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.divergence import Factor, divergence
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Factor
 from dipapprox.privacy.profiles.least_factor import least_factor
 
 WEIGHTS = st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any)

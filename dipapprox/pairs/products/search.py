@@ -13,7 +13,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.losses import Loss, Losses

@@ -21,7 +21,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import PairSelection
-from dipapprox.pairs.divergence import eps_prv_factor
+from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.search import Progress
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow

@@ -19,7 +19,7 @@ from dipapprox.numerics import intervals
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined
-from dipapprox.pairs.divergence import Factor, eps_prv_factor
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds

@@ -14,7 +14,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
-from dipapprox.pairs.divergence import eps_prv_factor
+from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim

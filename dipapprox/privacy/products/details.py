@@ -9,7 +9,7 @@ from itertools import islice
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.privacy.products.witness import exceeding, product_witness

@@ -10,7 +10,8 @@ from dipapprox.data_classes import replace
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import Factor, difference_over
+from dipapprox.pairs.divergence import difference_over
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.conclusion import witness_over

@@ -23,7 +23,8 @@ from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection
-from dipapprox.pairs.divergence import Factor, difference_over, eps_prv_factor
+from dipapprox.pairs.divergence import difference_over
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim

@@ -24,7 +24,7 @@ from dipapprox.language.values import exact_rational
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Factor, eps_prv_factor
+from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.privacy.profiles.details import PairDetails
 

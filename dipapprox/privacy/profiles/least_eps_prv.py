@@ -19,7 +19,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.refinement import refined

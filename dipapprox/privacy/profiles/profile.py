@@ -25,7 +25,7 @@ from dipapprox.pairs.adjacency import (
     is_symmetric,
     select_pairs,
 )
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.losses import Losses
