@@ -242,7 +242,7 @@ class _Progress:
             self._learn(lower=RunBound(candidate))
         else:
             self.reason = _ALIKE
-            self._try_words(candidate)
+            self._try_words(merged, candidate)
 
     # --- a budget -------------------------------------------------------------------------------
 
@@ -266,7 +266,7 @@ class _Progress:
             raise BrokenInvariant("the dearest run does not cost what the search says")
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
             self.reason = self.reason or _ALIKE
-            self._try_words(self.now.dearest)
+            self._try_words(merged, self.now.dearest)
 
     def _construct(self, merged: Quotient, weight: Weight) -> None:
         if self._is_settled():
@@ -307,8 +307,8 @@ class _Progress:
             cost = run_cost(self.automaton, longer, changes)
             self._learn(lower=RunBound(Candidate(longer, changes, cost)))
 
-    def _try_words(self, candidate: Candidate) -> None:
-        for bound in bounds_of_run(self.automaton, candidate.run, candidate.changes, self.limits):
+    def _try_words(self, merged: Quotient, candidate: Candidate) -> None:
+        for bound in bounds_of_run(merged.graph, candidate.run, candidate.changes, self.limits):
             if bound.value > self.now.lower_bound:
                 self._learn(lower=bound)
             if self._is_settled():

@@ -13,6 +13,7 @@ from fractions import Fraction
 from dipapprox.automata.model import Automaton, Sample
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes
+from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.words import (
     HalfLine,
     Meter,
@@ -32,18 +33,24 @@ _MOST_WORK = 200_000
 
 
 def bounds_of_run(
-    automaton: Automaton, run: Run, changes: Changes, limits: Limits
+    graph: Unfolding, run: Run, changes: Changes, limits: Limits
 ) -> Iterator[WordBound]:
     """Yield better and better bounds for the word of a run.
+
+    Args:
+        graph: The augmented automaton, or its quotient.
+        run: A feasible run.
+        changes: Those of its inputs at first.
+        limits: As for `word_rate`.
 
     Raises:
         LimitReached: As `word_rate`.
     """
-    search = _Search(automaton, run, limits)
+    search = _Search(graph, run, limits)
     for times in _TIMES:
         ray = tuple(Fraction(-change * times) for change in changes)
         yield from search.attempt(_Inputs(ray, changes))
-    yield from search.climb(_apart(automaton, run, changes))
+    yield from search.climb(_apart(graph.automaton, run, changes))
     for spread in _SPREADS:
         sizes = [spread[place % len(spread)] for place in range(len(run))]
         means = (-change * size for change, size in zip(changes, sizes, strict=True))
@@ -89,10 +96,11 @@ class _Inputs:
 class _Search:
     """The work that is left and the best bound so far for one run's word."""
 
-    def __init__(self, automaton: Automaton, run: Run, limits: Limits) -> None:
-        self.automaton, self.run, self.limits = automaton, run, limits
+    def __init__(self, graph: Unfolding, run: Run, limits: Limits) -> None:
+        self.graph, self.run, self.limits = graph, run, limits
         self.meter = Meter(_MOST_WORK)
         self.best: Fraction | None = None
+        automaton = graph.automaton
         self.inputs = [
             place
             for place, index in enumerate(run)
@@ -127,13 +135,14 @@ class _Search:
     def _bound(self, inputs: _Inputs) -> WordBound | None:
         if self.meter.left <= 0:
             return None
-        return _bound_at(self.automaton, self.run, inputs, self.limits, self.meter)
+        return _bound_at(self.graph, self.run, inputs, self.limits, self.meter)
 
 
 def _bound_at(
-    automaton: Automaton, run: Run, inputs: _Inputs, limits: Limits, meter: Meter
+    graph: Unfolding, run: Run, inputs: _Inputs, limits: Limits, meter: Meter
 ) -> WordBound | None:
     """Return the bound of the word of a run at some means and those after the changes."""
+    automaton = graph.automaton
     first: list[Fraction | None] = []
     second: list[Fraction | None] = []
     word: list[Seen] = []
@@ -154,4 +163,4 @@ def _bound_at(
             word.append(HalfLine(fresh + (second[-1] or 0), change >= 0))
         else:
             word.append(Symbol(str(transition.output)))
-    return word_bound(automaton, tuple(first), tuple(second), tuple(word), limits, meter)
+    return word_bound(graph, tuple(first), tuple(second), tuple(word), limits, meter)

@@ -9,7 +9,9 @@ single ε.
 
 Real outputs are shown in (0, η) with η → 0, or in a half line; there is a cheapest vector of
 samples that takes each from the means and the ends of these intervals (a linear programme of
-differences), so a pass over the word with the stored values finds the rate exactly.
+differences), so a pass over the word with the stored values finds the rate exactly. The pass is
+over walks of the unfolding: a run whose samples would have to be equal has probability 0, though
+its closure, with all ties, may be cheap.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from fractions import Fraction
 from math import lcm
 
 from dipapprox.automata.model import Automaton, Sample, Transition, is_real, members
+from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -68,16 +71,16 @@ class Meter:
 
 
 def word_rate(
-    automaton: Automaton,
+    graph: Unfolding,
     letters: Letters,
     word: Sequence[Seen],
     limits: Limits,
     meter: Meter | None = None,
 ) -> Fraction | None:
-    """Return the rate of a word; None if no run fits it.
+    """Return the rate of a word; None if no feasible run fits it.
 
     Args:
-        automaton: The automaton.
+        graph: The augmented automaton, or its quotient.
         letters: The inputs; a run fits only if it reads at the same places.
         word: What is seen.
         limits: Bounds the tuples of stored values, as states.
@@ -86,8 +89,8 @@ def word_rate(
     Raises:
         LimitReached: If there are too many tuples, or time is up.
     """
+    automaton = graph.automaton
     units = _Units(automaton, letters, word)
-    leaving = automaton.leaving()
     work = 0
     costs: dict[tuple[int, tuple[int, ...]], int] = {(0, (0,) * len(automaton.variables)): 0}
     for letter, seen in zip(letters, word, strict=True):
@@ -95,10 +98,11 @@ def word_rate(
         limits.check()
         after: dict[tuple[int, tuple[int, ...]], int] = {}
         prices: dict[int, list[tuple[int, int]]] = {}
-        for (state, stored), cost in costs.items():
-            if automaton.states[state].reads != (letter is not None):
+        for (node, stored), cost in costs.items():
+            if automaton.states[graph.states[node]].reads != (letter is not None):
                 continue
-            for index in leaving[state]:
+            for edge in graph.leaving[node]:
+                index = graph.edges[edge].transition
                 transition = automaton.transitions[index]
                 if index not in prices:
                     prices[index] = units.prices(automaton, transition, letter, seen)
@@ -118,7 +122,7 @@ def word_rate(
                         value if transition.assigned >> x & 1 else old
                         for x, old in enumerate(stored)
                     )
-                    key, total = (transition.target, kept), cost + price
+                    key, total = (graph.edges[edge].target, kept), cost + price
                     if key not in after or total < after[key]:
                         after[key] = total
         costs = after
@@ -188,7 +192,7 @@ class _Units:
 
 
 def word_bound(
-    automaton: Automaton,
+    graph: Unfolding,
     first: Letters,
     second: Letters,
     word: tuple[Seen, ...],
@@ -200,8 +204,8 @@ def word_bound(
     Raises:
         LimitReached: As `word_rate`.
     """
-    before = word_rate(automaton, first, word, limits, meter)
-    after = word_rate(automaton, second, word, limits, meter)
+    before = word_rate(graph, first, word, limits, meter)
+    after = word_rate(graph, second, word, limits, meter)
     if before is None or after is None:
         return None
     return WordBound(first, second, word, before - after)

@@ -24,7 +24,7 @@ from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import Run, orders
 from dipapprox.automata.shifts import proves, run_cost
 from dipapprox.automata.structures import holds
-from dipapprox.automata.unfolding import augment
+from dipapprox.automata.unfolding import Unfolding, augment
 from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.words import HalfLine, Symbol, WordBound, word_bound, word_rate
 from dipapprox.errors import LimitReached
@@ -49,7 +49,9 @@ def check(found: Analysis) -> Analysis:
             assert proves(found.automaton, run, changes, cost)
     if isinstance(found.lower, WordBound):
         bound_ = found.lower
-        again = word_bound(found.automaton, bound_.first, bound_.second, bound_.word, Limits())
+        again = word_bound(
+            augment(found.automaton, Limits()), bound_.first, bound_.second, bound_.word, Limits()
+        )
         assert again == bound_
         for one, other in zip(bound_.first, bound_.second, strict=True):
             assert (one is None) == (other is None)
@@ -343,7 +345,7 @@ def test_a_later_output_may_show_a_structure() -> None:
 
 def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     """SVT: two rounds below, then above; t large enough."""
-    svt = automaton(examples.SVT)
+    svt = augment(automaton(examples.SVT), Limits())
     word = (Symbol("oin"), Symbol("obot"), Symbol("obot"), Symbol("otop"))
     far = tuple(Fraction(value) for value in (-8, -8, 8))
     near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
@@ -362,20 +364,38 @@ def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
     changes = [-1, 1, *[0] * (k - 2), 1, 1, -1, -1, 1]
     word = (*[Symbol("oread")] * k, *[Symbol("oc")] * 4, Symbol("otop"))
     second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
-    found = automaton(examples.k_min_max(k))
+    found = augment(automaton(examples.k_min_max(k)), Limits())
     bound = word_bound(found, tuple(map(Fraction, first)), second, word, Limits())
     assert bound is not None
     assert bound.value == Fraction(1, 2) + Fraction(1, k)
 
 
+def test_a_run_whose_samples_would_have_to_be_equal_has_no_rate() -> None:
+    """Its closure, with the ties, would be cheap; its probability is 0."""
+    found = unfolded("""
+(q0:non-input, 1, 0): x := insample, y := insample; output oa; goto q1
+(q1, 1, 0): if (insample >= x && insample < y) then output onever; goto q2
+            elseif (insample >= x && insample >= y) then output oup; goto q2
+""")
+    seen = Symbol("oa"), Symbol("onever")
+    assert word_rate(found, (None, Fraction(3)), seen, Limits()) is None
+    first, second = (None, Fraction(-3)), (None, Fraction(-2))
+    assert word_bound(found, first, second, seen, Limits()) is None
+    assert word_rate(found, first, (Symbol("oa"), Symbol("oup")), Limits()) == 3
+
+
+def unfolded(text: str) -> Unfolding:
+    return augment(automaton(text), Limits())
+
+
 def test_rates_of_real_outputs() -> None:
-    found = automaton("(q1, 1/3, 5, 2, 1): output insampleprime; goto q2")
+    found = unfolded("(q1, 1/3, 5, 2, 1): output insampleprime; goto q2")
     seen = (HalfLine(Fraction(4), True),)
     assert word_rate(found, (Fraction(1),), seen, Limits()) == 2 * (4 - 2)
     assert word_rate(found, (Fraction(7),), seen, Limits()) == 0
     assert word_rate(found, (None,), seen, Limits()) is None
     assert word_rate(found, (Fraction(1),), (Symbol("oa"),), Limits()) is None
-    compared = automaton("(q1, 1/3, 5): output insample; goto q2")
+    compared = unfolded("(q1, 1/3, 5): output insample; goto q2")
     assert word_rate(compared, (Fraction(1),), seen, Limits()) == 0
     assert word_rate(compared, (Fraction(-4),), seen, Limits()) == 1
 
