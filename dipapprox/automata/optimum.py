@@ -64,7 +64,8 @@ class ClosedFamily:
             i-th of them.
         pins: The other live variables of each node, with the one shift for which there are
             entries.
-        members: The pairs of vectors.
+        members: The pairs of vectors, the empty run's first; each other one is made by a step from
+            one before it.
         value: The budget.
     """
 
@@ -209,10 +210,14 @@ class _Search:
 
     def _family(self) -> ClosedFamily:
         prices = self.prices
+        needed: set[int] = set()
+        for key in [key for front in self.fronts for key in front.keys]:
+            while key >= 0 and key not in needed:
+                needed.add(key)
+                key = self.origins[key][1]
         members = [
-            Member(node, *(self._entries(row) for row in self.vectors[key]))
-            for node, front in enumerate(self.fronts)
-            for key in front.keys
+            Member(self.origins[key][0], *(self._entries(row) for row in self.vectors[key]))
+            for key in sorted(needed)
         ]
         live = tuple(map(tuple, prices.live))
         pins = tuple(tuple(sorted(fixed.items())) for fixed in prices.pins)

@@ -15,7 +15,8 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from dipapprox.certificates import decisions, verdicts
+from dipapprox.certificates import budgets, decisions, verdicts
+from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
 from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.certificates.digest import digest
 from dipapprox.certificates.messages import complaint
@@ -24,17 +25,18 @@ from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
 from dipapprox.errors import UserError
 from dipapprox.language.diagnosis import shorten
 
-AnyCertificate = (
-    CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
-)
+OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
+OfAutomaton = CertificateOfBudget | CertificateAgainstBudget
+AnyCertificate = OfProgram | OfAutomaton
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
     decisions.FORMAT: {"DP": CertificateOfPrivacy, "Not_DP": CertificateOfViolation},
+    budgets.FORMAT: {"DP": CertificateOfBudget, "Not_DP": CertificateAgainstBudget},
 }
 """What a file's "format" and "verdict" stand for."""
 
-_VERSIONS = {verdicts.FORMAT: verdicts.VERSION, decisions.FORMAT: decisions.VERSION}
+_VERSIONS = {kind.FORMAT: kind.VERSION for kind in (verdicts, decisions, budgets)}
 
 _LARGEST_FILE = 2**28
 

@@ -32,7 +32,9 @@ What is divided by is examined before anything is cancelled, in weights and in Î
 A file that was changed and given a new digest is judged by what it says now: an enclosure that was
 widened and still implies the verdict is still true.
 
-What a certificate of a decision states, compared with what the checker derives.
+Certificates of budgets of automata are examined by themselves (`budgets`): the text is read again,
+families of cost vectors, flows along runs, rates of words and bad structures are looked at in exact
+integers and rationals. Nothing of `automata` is used.
 """
 
 from __future__ import annotations
@@ -40,14 +42,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
 from dipapprox.certificates.decisions import (
     CertificateOfPrivacy,
     CertificateOfViolation,
-    DecisionClaimed,
 )
 from dipapprox.certificates.digest import text_hash
-from dipapprox.certificates.reading import AnyCertificate, read_certificate
+from dipapprox.certificates.reading import (
+    AnyCertificate,
+    OfAutomaton,
+    OfProgram,
+    read_certificate,
+)
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP, Claimed
+from dipapprox.checking.budgets.examine import BudgetClaim, claim_of, examine_budget
 from dipapprox.checking.decisions import private, violated
 from dipapprox.checking.decisions.claim import DecisionClaim, Interval
 from dipapprox.checking.distributions import NoBounds
@@ -58,6 +66,7 @@ from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
+from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
@@ -105,16 +114,17 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     """
     limits = Limits() if limits is None else limits
     record, own_digest = read_certificate(certificate)
-    claim = _claim(record.claim)
+    claim = _claim(record)
     partial = PartialResult()
     scope: Scope | None = None
     reason: str | None = None
     try:
-        program = _program(record, own_digest, partial)
-        if program is not None:
-            scope = _scope(record, program, partial)
-        if program is not None and scope is not None:
-            _examine(record, claim, program, partial, limits)
+        if _is_whole(record, own_digest, partial):
+            match record:
+                case CertificateOfBudget() | CertificateAgainstBudget():
+                    _examine_automaton(record, partial, limits)
+                case _:
+                    scope = _examine_program(record, claim, partial, limits)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:
@@ -131,7 +141,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         differences=tuple(partial.differences),
         reason=reason,
         program=record.program.name,
-        parameters=record.params,
+        parameters={} if isinstance(record, OfAutomaton) else record.params,
         scope=scope,
         claim=claim,
         answer=_ANSWERS[record.verdict],
@@ -148,23 +158,48 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
 _ANSWERS = {each.value: each for each in Answer}
 
 
-def _claim(claim: Claimed | DecisionClaimed) -> Claimed | DecisionClaim:
-    match claim:
-        case Claimed():
-            return claim
-        case DecisionClaimed():
+def _claim(record: AnyCertificate) -> Claimed | DecisionClaim | BudgetClaim:
+    match record:
+        case CertificateOfDP() | CertificateOfNotDP():
+            return record.claim
+        case CertificateOfPrivacy() | CertificateOfViolation():
+            claim = record.claim
             return DecisionClaim(Interval(*claim.ends), claim.budget, claim.delta)
+        case CertificateOfBudget() | CertificateAgainstBudget():
+            return claim_of(record)
         case _:
-            assert_never(claim)
+            assert_never(record)
 
 
-def _examine(
-    record: AnyCertificate,
-    claim: Claimed | DecisionClaim,
-    program: Program,
+def _is_whole(record: AnyCertificate, own_digest: str, partial: PartialResult) -> bool:
+    """Compare the digest and the hash."""
+    if own_digest != record.digest:
+        partial.differ("digest", "the file was changed after it was written")
+    elif text_hash(record.program.text) != record.program.sha256:
+        partial.differ("program.sha256", "it is not the hash of the program's text")
+    return not partial.differences
+
+
+def _examine_automaton(record: OfAutomaton, partial: PartialResult, limits: Limits) -> None:
+    try:
+        text = parse_dipa(record.program.text, record.program.name)
+    except UserError as error:
+        partial.differ("program.text", f"it is no automaton: {error.message}")
+        return
+    examine_budget(record, text, partial, limits)
+
+
+def _examine_program(
+    record: OfProgram,
+    claim: Claimed | DecisionClaim | BudgetClaim,
     partial: PartialResult,
     limits: Limits,
-) -> None:
+) -> Scope | None:
+    """Examine what is stated of a program; return what the certificate is about."""
+    program = _program(record, partial)
+    scope = None if program is None else _scope(record, program, partial)
+    if program is None or scope is None:
+        return None
     match record:
         case CertificateOfDP() | CertificateOfNotDP():
             examine(record, program, partial, limits)
@@ -173,16 +208,11 @@ def _examine(
             examine_decision(record, claim, program, partial, limits)
         case _:
             assert_never(record)
+    return scope
 
 
-def _program(record: AnyCertificate, own_digest: str, partial: PartialResult) -> Program | None:
-    """Compare the digest and the hash, and read the program; None if that is not possible."""
-    if own_digest != record.digest:
-        partial.differ("digest", "the file was changed after it was written")
-        return None
-    if text_hash(record.program.text) != record.program.sha256:
-        partial.differ("program.sha256", "it is not the hash of the program's text")
-        return None
+def _program(record: OfProgram, partial: PartialResult) -> Program | None:
+    """Read the program; None if that is not possible."""
     source = record.program
     try:
         parsed = parse_program(source.text, source.language, source.name)
@@ -199,7 +229,7 @@ def _program(record: AnyCertificate, own_digest: str, partial: PartialResult) ->
     return program
 
 
-def _scope(record: AnyCertificate, program: Program, partial: PartialResult) -> Scope | None:
+def _scope(record: OfProgram, program: Program, partial: PartialResult) -> Scope | None:
     """Say what the certificate is about, and compare what it says itself; None if it lists inputs
     that are none."""
     try:

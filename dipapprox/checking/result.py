@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, assert_never
 
 from dipapprox.certificates.verdicts import Claimed
+from dipapprox.checking.budgets.examine import BudgetClaim
 from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
@@ -54,7 +55,7 @@ class CheckResult(Result):
     program: str
     parameters: Mapping[str, Fraction]
     scope: Scope | None
-    claim: Claimed | DecisionClaim
+    claim: Claimed | DecisionClaim | BudgetClaim
     answer: Answer
     pairs: int | None
     inputs: int
@@ -131,7 +132,7 @@ _TONES = {
 }
 
 
-def claim_text(claim: Claimed | DecisionClaim) -> str:
+def claim_text(claim: Claimed | DecisionClaim | BudgetClaim) -> str:
     """Write a claim for people."""
     match claim:
         case Claimed():
@@ -140,11 +141,13 @@ def claim_text(claim: Claimed | DecisionClaim) -> str:
         case DecisionClaim():
             epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
             return claim_words(claim.budget, claim.delta, epsilons)
+        case BudgetClaim():
+            return claim.text
         case _:
             assert_never(claim)
 
 
-def _claim_fields(claim: Claimed | DecisionClaim) -> dict[str, object]:
+def _claim_fields(claim: Claimed | DecisionClaim | BudgetClaim) -> dict[str, object]:
     match claim:
         case Claimed():
             return {
@@ -157,6 +160,16 @@ def _claim_fields(claim: Claimed | DecisionClaim) -> dict[str, object]:
                 "interval": list(claim.interval_text()),
                 "budget": exact_text(claim.budget),
                 "delta": claim.delta,
+            }
+        case BudgetClaim():
+            return {
+                "budget": None if claim.budget is None else exact_text(claim.budget),
+                "least_budget": {
+                    "lower": exact_text(claim.lower),
+                    "upper": None if claim.upper is None else exact_text(claim.upper),
+                },
+                "unbounded": claim.unbounded,
+                "caveat": claim.caveat,
             }
         case _:
             assert_never(claim)

@@ -1,4 +1,4 @@
-"""The files of `verify` and `decide` with --certificate: written whole or not at all."""
+"""The files of `verify`, `decide` and `prove` with --certificate: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from dipapprox.privacy.decisions.certificate import certify_decision, without_ev
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.proofs.automaton_certificate import certify_budget
+from dipapprox.proofs.automaton_certificate import without_evidence as without_budget_evidence
+from dipapprox.proofs.automaton_proof import AutomatonProof
 
 FLAG = "--certificate"
 
@@ -58,6 +61,24 @@ def write(
     write_whole(path, text, FLAG)
     if private and isinstance(selection, AllPairs):
         _warn(program)
+
+
+def write_budget(path: Path, file: Path, proof: AutomatonProof, options: Options) -> None:
+    """Write the certificate of an automaton's budget; if it can have none, say so.
+
+    Raises:
+        UserError: If the automaton's file has changed, or the certificate cannot be written.
+    """
+    missing = without_budget_evidence(proof)
+    if missing is None:
+        try:
+            text = certify_budget(proof, read_text(file), options.limits).to_json()
+        except LimitReached as limit:
+            missing = limit.reason
+    if missing is None:
+        write_whole(path, text, FLAG)
+    else:
+        print(f"no certificate: {missing}", file=sys.stderr)
 
 
 def _warn(program: Program) -> None:

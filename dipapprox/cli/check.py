@@ -28,10 +28,12 @@ _EXAMPLES = """examples:
   dipapprox check svt.json
   dipapprox decide svt1.dpg --certificate svt1.json
   dipapprox check svt1.json
+  dipapprox prove svt.dipa --certificate svt.json
+  dipapprox check svt.json
 
 The certificate's statements are derived again by another route: paths of concrete inputs, trees of
-comparisons, integer sums, integration of its own. It shares the reader of programs and flint with
-the run that wrote it.
+comparisons, integer sums, integration of its own; cost vectors, flows and rates of automata in
+integers. It shares the reader of programs and flint with the run that wrote it.
 
 exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 interrupted
 """
@@ -51,7 +53,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "check",
-        description="Check a certificate that `verify` or `decide` wrote with --certificate.",
+        description="Check a certificate of `verify`, `decide` or `prove` (--certificate).",
         epilog=_EXAMPLES,
         read=read,
         run=run,

@@ -9,13 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking
+from dipapprox.cli import arguments, asking, certificate
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
 from dipapprox.cli.program_file import add_file, add_parameters, parameters_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.load import DIPA, language_of
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.subject import load_subject
@@ -30,6 +31,7 @@ _EXAMPLES = """examples:
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
+  dipapprox prove svt.dipa --certificate svt.json && dipapprox check svt.json
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
@@ -43,6 +45,7 @@ class ProveCommand:
 
     Attributes:
         draw: Where to draw the automaton; None for nowhere.
+        certificate: Where to write one; None for nowhere.
     """
 
     path: Path
@@ -51,6 +54,7 @@ class ProveCommand:
     options: Options
     json: bool
     draw: Path | None
+    certificate: Path | None
 
 
 def add_parser(commands: Commands) -> None:
@@ -74,6 +78,7 @@ def add_parser(commands: Commands) -> None:
         metavar="OUT",
         help="draw it in the DOT language, a tight run or what leaves no budget in red",
     )
+    asking.add_certificate(parser)
 
 
 def read(words: argparse.Namespace) -> ProveCommand:
@@ -89,6 +94,7 @@ def read(words: argparse.Namespace) -> ProveCommand:
         options=arguments.options_of(words),
         json=words.json,
         draw=words.draw,
+        certificate=words.certificate,
     )
 
 
@@ -96,12 +102,18 @@ def run(command: ProveCommand, console: Console) -> int:
     """Prove, report on `console`, and return the exit status."""
     if command.draw is not None:
         check_place(command.draw, _DRAW)
+    if command.certificate is not None:
+        check_place(command.certificate, certificate.FLAG)
     subject = load_subject(command.path, command.parameters)
     if command.draw is not None and isinstance(subject, Program):
         raise UserError(f"{_DRAW} is for automata: this program has no picture")
+    if command.certificate is not None and language_of(command.path) != DIPA:
+        raise UserError(f"{certificate.FLAG} is for automata: proofs of programs have none")
     proof = command.question.answer(subject, command.options)
     if command.draw is not None and isinstance(proof, AutomatonProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
+    if command.certificate is not None and isinstance(proof, AutomatonProof):
+        certificate.write_budget(command.certificate, command.path, proof, command.options)
     if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
         where = ", ".join(proof.stopping)
         print(

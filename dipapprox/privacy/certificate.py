@@ -89,7 +89,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         shown = ("verdict", "claim", "scope", "caveat", "params", "computed", "digest")
-        return html_table((name, self.fields[name]) for name in shown)
+        return html_table((name, self.fields[name]) for name in shown if name in self.fields)
 
 
 @sound_arithmetic()

@@ -45,6 +45,7 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.verdict import Verdict
+from dipapprox.proofs.automaton_certificate import certify_budget
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.real_proof import RealProof
@@ -367,19 +368,19 @@ def pair_distributions(
 
 
 def certify(
-    program: Program,
+    program: Program | Automaton,
     text: str,
-    verdict: Verdict | Decision,
+    verdict: Verdict | Decision | AutomatonProof,
     *,
     pairs: Pairs = "all",
     options: Options | None = None,
 ) -> Certificate:
-    """Record a verdict or a decision, so that `check` can check it.
+    """Record a verdict, a decision or a proof, so that `check` can check it.
 
     Args:
-        program: What was verified.
-        text: The `.dpg` text that it was parsed from.
-        verdict: The result of `verify` or `decide`.
+        program: What was verified, or the automaton.
+        text: The `.dpg` (or `.dipa`) text that it was read from.
+        verdict: The result of `verify`, `decide` or `prove`.
         pairs: As given there.
         options: As given there.
 
@@ -387,16 +388,22 @@ def certify(
         UserError: If there is nothing to record, or `text` is not the program's.
         LimitReached: If a limit of `options` is reached.
     """
-    selection = kinds.pairs(pairs, "pairs").select(_known(program))
-    source = ProgramText(program.name, DPG, text)
+    if isinstance(verdict, AutomatonProof):
+        if program != verdict.automaton:
+            raise UserError("program must be the automaton of the proof: proof.automaton")
+        return certify_budget(verdict, text, _known_options(options).limits)
+    known = _known(program)
+    selection = kinds.pairs(pairs, "pairs").select(known)
+    source = ProgramText(known.name, DPG, text)
     match verdict:
         case Decision():
-            return certify_decision(program, source, verdict, selection, _known_options(options))
+            return certify_decision(known, source, verdict, selection, _known_options(options))
         case Verdict():
-            return certificate.certify(program, source, verdict, selection, _known_options(options))
+            return certificate.certify(known, source, verdict, selection, _known_options(options))
         case _:
             raise UserError(
-                f"verdict must be what `verify` at one eps or `decide` gave, not {verdict!r:.60}"
+                "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
+                f"{verdict!r:.60}"
             )
 
 

@@ -225,6 +225,23 @@ class CheckOfDecision(CheckAnswer, frozen=True, kw_only=True):
     delta_enclosure: None
 
 
+class StatedBounds(Statement, frozen=True):
+    """Of the least budget, multiples of ε; `upper` is null if no upper bound is stated."""
+
+    lower: Rational
+    upper: Rational | None
+
+
+class CheckOfBudget(CheckAnswer, frozen=True, kw_only=True):
+    """What is said of certificates of budgets of automata."""
+
+    budget: Rational | None
+    least_budget: StatedBounds
+    unbounded: Annotated[bool, Meta(description="whether no budget serves, at any ε")]
+    verdict: Literal["DP", "Not_DP"]
+    delta_enclosure: None
+
+
 Nothing = Annotated[tuple[str, ...], Meta(max_length=0)]
 Something = Annotated[tuple[str, ...], Meta(min_length=1)]
 
@@ -270,6 +287,30 @@ class DecisionRefuted(CheckOfDecision, frozen=True):
 
 
 class DecisionNotConfirmed(CheckOfDecision, frozen=True):
+    """Nothing was found false, but not all was confirmed."""
+
+    result: Literal["not confirmed"]
+    differences: Nothing
+    reason: Text
+
+
+class BudgetConfirmed(CheckOfBudget, frozen=True):
+    """All that it states is true."""
+
+    result: Literal["confirmed"]
+    differences: Nothing
+    reason: None
+
+
+class BudgetRefuted(CheckOfBudget, frozen=True):
+    """Something that it states is false."""
+
+    result: Literal["refuted"]
+    differences: Something
+    reason: None
+
+
+class BudgetNotConfirmed(CheckOfBudget, frozen=True):
     """Nothing was found false, but not all was confirmed."""
 
     result: Literal["not confirmed"]

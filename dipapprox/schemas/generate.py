@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.certificates import decisions, verdicts
+from dipapprox.certificates import budgets, decisions, verdicts
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
 from dipapprox.schemas import answers, guarantees, proofs
@@ -25,6 +25,10 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "decision_certificate": (
         "a certificate of a decision: dipapprox decide --certificate",
         KINDS[decisions.FORMAT].values(),
+    ),
+    "budget_certificate": (
+        "a certificate of a budget: dipapprox prove --certificate",
+        KINDS[budgets.FORMAT].values(),
     ),
     "verify": (
         "dipapprox verify --json",
@@ -43,6 +47,9 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
             answers.DecisionConfirmed,
             answers.DecisionRefuted,
             answers.DecisionNotConfirmed,
+            answers.BudgetConfirmed,
+            answers.BudgetRefuted,
+            answers.BudgetNotConfirmed,
         ),
     ),
     "probability": ("dipapprox probability --json", (answers.Probability,)),

@@ -20,6 +20,13 @@ from tests.checking.certified import Fields, at
 from tests.checking.test_forgeries import places
 from tests.schemas import validator
 
+SCHEMA_OF = {
+    "DP": "certificate",
+    "Not_DP": "certificate",
+    "budget": "budget_certificate",
+    "no budget": "budget_certificate",
+}
+
 VALUES: list[Any] = [
     None, True, 0, 1, -1, 10**30, "", "0", "1/2", "-1/2", "0.5", "1e-3", "01", " 1", "1\n", "inf",
     "DP", "Not_DP", "adjacent", [], [[]], ["0", "1"], ["1", "0"], [0, 0], {}, {"kind": "summary"},
@@ -58,7 +65,7 @@ def test_no_type_makes_msgspec_free_memory_of_others() -> None:
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_whatever_is_read_is_valid(kind: str) -> None:
     fields = sample(kind)
-    schema = validator("certificate" if kind in ("DP", "Not_DP") else "decision_certificate")
+    schema = validator(SCHEMA_OF.get(kind, "decision_certificate"))
     schema.validate(fields)
     draw, refused, all_places = random.Random(kind), 0, places(fields, ())[1:]
     for _ in range(150):

@@ -1,0 +1,188 @@
+"""What a certificate of a budget states, compared with what the check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.certificates.budgets import (
+    CertificateAgainstBudget,
+    CertificateOfBudget,
+    HiddenStops,
+    RecordedRun,
+    RecordedWord,
+    VisibleStops,
+    unseen_stops,
+)
+from dipapprox.checking.budgets.knowledge import follow, places
+from dipapprox.checking.budgets.machine import (
+    STOPPED,
+    Machine,
+    Move,
+    is_total,
+    machine_of,
+    reachable,
+)
+from dipapprox.checking.budgets.rates import examine_word
+from dipapprox.checking.budgets.runs import examine_run
+from dipapprox.checking.budgets.structures import examine_structure
+from dipapprox.checking.budgets.vectors import examine_family
+from dipapprox.checking.partial_result import PartialResult
+from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
+from dipapprox.errors import UserError
+from dipapprox.language.automata import AutomatonText
+from dipapprox.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetClaim:
+    """What a certificate states of an automaton; budgets are multiples of eps.
+
+    Attributes:
+        budget: The claimed one; None if none was.
+        lower: The least budget is at least that.
+        upper: It is at most that; None if no upper bound is stated.
+        unbounded: Whether there is none, at any eps.
+        caveat: What the bounds do not cover, in words; None for nothing.
+    """
+
+    budget: Fraction | None
+    lower: Fraction
+    upper: Fraction | None
+    unbounded: bool
+    caveat: str | None
+
+    @property
+    def text(self) -> str:
+        """The claim for people."""
+        if self.unbounded:
+            return "no budget, at any ε > 0"
+        upper = "" if self.upper is None else f", at most {exact_text(self.upper)} · ε"
+        bounds = f"least budget at least {exact_text(self.lower)} · ε{upper}"
+        if self.budget is None:
+            return bounds
+        return f"({exact_text(self.budget)} ε, 0)-DP for every ε > 0: {bounds}"
+
+
+def claim_of(record: CertificateOfBudget | CertificateAgainstBudget) -> BudgetClaim:
+    """Return what a certificate states."""
+    caveat = None
+    if isinstance(record.stops, HiddenStops) and record.stops.states:
+        caveat = unseen_stops(record.stops.states)
+    bounds = record.least_budget
+    unbounded = record.evidence.structure is not None
+    return BudgetClaim(record.claim.budget, bounds.lower, bounds.upper, unbounded, caveat)
+
+
+def examine_budget(
+    record: CertificateOfBudget | CertificateAgainstBudget,
+    text: AutomatonText,
+    partial: PartialResult,
+    limits: Limits,
+) -> None:
+    """Examine all that a certificate states about its automaton.
+
+    Raises:
+        Stuck: If numbers are too large.
+        LimitReached: If `limits` run out.
+    """
+    branches = record.stops.branches if isinstance(record.stops, VisibleStops) else ()
+    try:
+        machine = machine_of(text, branches)
+    except UserError as error:
+        partial.differ("program.text", error.message)
+        return
+    for where, complaint in _complaints(record, machine, limits):
+        partial.differ(where, complaint)
+
+
+def _complaints(
+    record: CertificateOfBudget | CertificateAgainstBudget, machine: Machine, limits: Limits
+) -> Iterator[tuple[str, str]]:
+    evidence, bounds, claimed = record.evidence, record.least_budget, record.claim.budget
+    stops = _examine_stops(record, machine, limits)
+    if stops is not None:
+        yield "stops", stops
+        return  # all else is about another automaton
+    if evidence.upper is not None and bounds.upper is not None:
+        found = examine_family(machine, evidence.upper, bounds.upper, limits)
+        if found is not None:
+            yield "evidence.upper", found
+    match evidence.lower:
+        case RecordedRun():
+            found = examine_run(machine, evidence.lower, bounds.lower, limits)
+        case RecordedWord():
+            found = examine_word(machine, evidence.lower, bounds.lower, limits)
+        case None:
+            found = None
+        case _:
+            assert_never(evidence.lower)
+    if found is not None:
+        yield "evidence.lower", found
+    if evidence.structure is not None:
+        found = examine_structure(machine, evidence.structure, limits)
+        if found is not None:
+            yield "evidence.structure", found
+    match record:
+        case CertificateOfBudget():
+            if claimed is not None and (bounds.upper is None or bounds.upper > claimed):
+                yield "verdict", f"{claimed} is not shown to be a budget"
+        case CertificateAgainstBudget():
+            if evidence.structure is None and (claimed is None or claimed >= bounds.lower):
+                yield "verdict", f"{claimed} is not below the lower bound"
+        case _:
+            assert_never(record)
+
+
+# --- where no guard holds -------------------------------------------------------------------------
+
+
+def _examine_stops(
+    record: CertificateOfBudget | CertificateAgainstBudget, machine: Machine, limits: Limits
+) -> str | None:
+    match record.stops:
+        case VisibleStops():
+            return next(
+                (
+                    f"the branches do not fill what the guards of '{state}' leave out"
+                    for state in reachable(machine)
+                    if not is_total(machine, state)
+                ),
+                None,
+            )
+        case HiddenStops(states=states):
+            found = sorted(_stopping(machine, limits))
+            return None if found == sorted(states) else f"it may stop in {', '.join(found)}"
+        case _:
+            assert_never(record.stops)
+
+
+def _stopping(machine: Machine, limits: Limits) -> Iterator[str]:
+    """Yield the states where, for some feasible run, it may be that no guard holds."""
+    partial = {state for state in reachable(machine) if not is_total(machine, state)}
+    if not partial:
+        return
+    for state, known in places(machine, limits):
+        if state in partial:
+            moves = [machine.moves[number] for number in machine.leaving[state]]
+            for gap in _gaps(moves, frozenset(), frozenset()):
+                if follow(machine, known, gap) is not None:
+                    partial.discard(state)
+                    yield state
+                    break
+        if not partial:
+            return
+
+
+def _gaps(moves: list[Move], at_least: frozenset[int], less: frozenset[int]) -> Iterator[Move]:
+    """Yield guards for all that none of some guards covers."""
+    open_ = [m for m in moves if not (m.at_least & less or m.less & at_least)]
+    undecided = [m.compared - at_least - less for m in open_]
+    if not open_:
+        yield Move("", at_least, less, frozenset(), STOPPED, STOPPED)
+    elif all(undecided):  # else some guard holds
+        value = min(undecided[0])
+        yield from _gaps(open_, at_least | {value}, less)
+        yield from _gaps(open_, at_least, less | {value})

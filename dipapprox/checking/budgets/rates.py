@@ -1,0 +1,147 @@
+"""Lower bounds by words that several runs may fit: their rates as ε grows.
+
+As ε → ∞ the probability of a word is about e^(-rate eps): the rate is the least, over the feasible
+runs that fit the word and over samples z that their guards and the word allow, of Σ d_j |z_j - m_j|
+(Laplace's principle; of a finite sum the slowest term remains). A budget that serves every ε is at
+least the difference of the rates of two adjacent inputs. For one run the sum is least where every
+sample equals a mean or an end of what is seen: differences of samples are bounded by 0 alone, so a
+group of equal samples that touches neither could be moved at no cost until it does. So a pass over
+the word, with the samples that the stored values hold, finds the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.certificates.budgets import (
+    RecordedWord,
+    SeenBeyond,
+    SeenNearZero,
+    SeenSymbol,
+    WordLetter,
+)
+from dipapprox.checking.budgets.knowledge import NOTHING, Place, moves_from
+from dipapprox.checking.budgets.machine import Machine, Move
+from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
+from dipapprox.limits import Limits
+
+_Held = tuple[tuple[int, Fraction], ...]
+"""The samples that stored values hold, by their numbers, as far as they are compared later."""
+
+
+def examine_word(
+    machine: Machine, recorded: RecordedWord, bound: Fraction, limits: Limits
+) -> str | None:
+    """Say why a word does not prove that no budget below `bound` serves, or what in it is false.
+
+    Raises:
+        LimitReached: If `limits` run out.
+    """
+    for number, letter in enumerate(recorded.letters):
+        first, second = letter.first, letter.second
+        if (first is None) != (second is None):
+            return f"letters[{number}]: either both read an input, or none"
+        if first is not None and second is not None and abs(first - second) > 1:
+            return f"letters[{number}]: the inputs differ by more than 1"
+    before = _rate(machine, recorded.letters, 0, limits)
+    after = _rate(machine, recorded.letters, 1, limits)
+    if before is None or after is None:
+        return "letters: no run fits the word"
+    if before - after != bound:
+        return f"letters: the rates are {before} and {after}"
+    return None
+
+
+def _rate(
+    machine: Machine, letters: Sequence[WordLetter], side: int, limits: Limits
+) -> Fraction | None:
+    """Return the rate of a word for the first (0) or second (1) inputs; None if no run fits it."""
+    inputs = [letter.second if side else letter.first for letter in letters]
+    grid = sorted(set(_touched(machine, letters, inputs)))
+    costs: dict[tuple[Place, _Held], Fraction] = {((machine.initial, NOTHING), ()): Fraction(0)}
+    for letter, given in zip(letters, inputs, strict=True):
+        limits.check_states(len(costs))
+        limits.check()
+        after: dict[tuple[Place, _Held], Fraction] = {}
+        taken: dict[int, list[tuple[Fraction, Fraction]]] = {}
+        for (place, held), cost in costs.items():
+            if (place[0] in machine.reading) != (given is not None):
+                continue
+            known = dict(held)
+            for number, target in moves_from(machine, place):
+                move = machine.moves[number]
+                if number not in taken:
+                    taken[number] = _samples(machine, move, grid, given or Fraction(0), letter)
+                kept = machine.needed[move.target]
+                old = [(x, z) for x, z in held if x in kept and x not in move.stored]
+                low = max((known[x] for x in move.at_least), default=None)
+                high = min((known[x] for x in move.less), default=None)
+                for sample, price in taken[number]:
+                    if (low is not None and sample < low) or (high is not None and sample > high):
+                        continue
+                    new = [(x, sample) for x in move.stored if x in kept]
+                    key = target, tuple(sorted([*old, *new]))
+                    if key not in after or cost + price < after[key]:
+                        after[key] = cost + price
+        costs = after
+    return min(costs.values(), default=None)
+
+
+def _touched(
+    machine: Machine, letters: Sequence[WordLetter], inputs: Sequence[Fraction | None]
+) -> Iterator[Fraction]:
+    """Yield all means of compared samples, and all ends of what is seen."""
+    means = {noise.mean for noise in machine.compared.values()}
+    for letter, given in zip(letters, inputs, strict=True):
+        yield from (mean + (given or 0) for mean in means)
+        match letter.seen:
+            case SeenBeyond(end=end):
+                yield end
+            case SeenNearZero():
+                yield Fraction(0)
+            case SeenSymbol():
+                pass
+            case _:
+                assert_never(letter.seen)
+
+
+def _samples(
+    machine: Machine, move: Move, grid: Sequence[Fraction], given: Fraction, letter: WordLetter
+) -> list[tuple[Fraction, Fraction]]:
+    """Return the samples with which a move shows what is seen, and what each of them costs."""
+    seen = letter.seen
+    if isinstance(seen, SeenSymbol):
+        if move.shows != seen.name or move.is_real:
+            return []
+    elif not move.is_real:
+        return []
+    noise = machine.compared[move.source]
+    fixed = Fraction(0)
+    if move.shows == INSAMPLE_PRIME:
+        fresh = machine.fresh[move.source]
+        mean = fresh.mean + given
+        nearest = mean if _allows(seen, mean) else _end(seen)
+        fixed = fresh.rate * abs(nearest - mean)
+    return [
+        (z, fixed + noise.rate * abs(z - noise.mean - given))
+        for z in grid
+        if move.shows != INSAMPLE or _allows(seen, z)
+    ]
+
+
+def _allows(seen: SeenSymbol | SeenNearZero | SeenBeyond, value: Fraction) -> bool:
+    match seen:
+        case SeenBeyond(end=end, direction=direction):
+            return (value - end) * direction >= 0
+        case SeenNearZero():
+            return value == 0
+        case SeenSymbol():
+            return True
+        case _:
+            assert_never(seen)
+
+
+def _end(seen: SeenSymbol | SeenNearZero | SeenBeyond) -> Fraction:
+    return seen.end if isinstance(seen, SeenBeyond) else Fraction(0)

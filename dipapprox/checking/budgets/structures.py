@@ -1,0 +1,140 @@
+"""Bad structures: runs whose cycles cost more and more, so that no budget serves, at any ε.
+
+A *cycle* leads back to its state; one that stores no value that it compares is *quiet*. In a
+feasible run a quiet cycle can be repeated for ever: what it compares was stored before it, so its
+copies compare the same, and every edge of the dependency graph at a guard of the cycle is there
+for every copy, every other one for the last.
+
+LC  a cycle stores a value that it compares, and leads back to what was known of the values: each
+    round compares a sample with one of the round before
+DC  a quiet cycle shows a sample at an input
+LP  two quiet cycles, the samples of one position of the first below those of one of the second
+PV  a quiet cycle, and a sample that is shown below, or above, those of one of its positions
+
+With L copies the cheapest shift costs at least L - 1 times a rate (`automata.structures` has the
+proofs, a few lines each), and the run loses as much at every ε if its word fits no other run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from dipapprox.certificates.budgets import RecordedStructure
+from dipapprox.checking.budgets.knowledge import moves_from, places
+from dipapprox.checking.budgets.machine import Machine
+from dipapprox.checking.budgets.runs import Arc, Doubles, arcs_of, places_of
+from dipapprox.language.automata import INSAMPLE
+from dipapprox.limits import Limits
+
+
+def examine_structure(machine: Machine, recorded: RecordedStructure, limits: Limits) -> str | None:
+    """Say why a structure does not prove that there is no budget, or what in it is false.
+
+    Raises:
+        LimitReached: If `limits` run out.
+    """
+    run = [step for part in recorded.parts for step in part.steps]
+    if any(step >= len(machine.moves) for step in run):
+        return "parts: there is no such step"
+    reached = places_of(machine, run)
+    if isinstance(reached, int):
+        return f"parts: step {reached} of the run cannot be taken there"
+    cycles = []
+    position = 0
+    for part in recorded.parts:
+        if part.repeated:
+            cycles.append(range(position, position + len(part.steps)))
+        position += len(part.steps)
+    for cycle in cycles:
+        if reached[cycle.start][0] != reached[cycle.stop][0]:
+            return "parts: a cycle does not lead back"
+    if len(cycles) != (2 if recorded.kind == "LP" else 1):
+        return "parts: expected two cycles for a pair, one for other structures"
+    closed = all(reached[cycle.start] == reached[cycle.stop] for cycle in cycles)
+    complaint = _examine_kind(machine, recorded.kind, run, cycles, closed)
+    if complaint is not None:
+        return f"kind: {complaint}"
+    return _looks_like_another(machine, recorded, closed, limits)
+
+
+def _examine_kind(
+    machine: Machine, kind: str, run: Sequence[int], cycles: Sequence[range], closed: bool
+) -> str | None:
+    moves = [machine.moves[step] for step in run]
+    both = [
+        frozenset[int]().union(*(moves[p].stored for p in cycle))
+        & frozenset[int]().union(*(moves[p].compared for p in cycle))
+        for cycle in cycles
+    ]
+    if kind == "LC":
+        if not both[0]:
+            return "the cycle stores no value that it compares"
+        return None if closed else "the cycle does not lead back to what was known of the values"
+    if any(both):
+        return "a cycle stores a value that it compares"
+    arcs = arcs_of(machine, run)
+    shown = [p for p, move in enumerate(moves) if move.shows == INSAMPLE]
+    (first, *others) = cycles
+    if kind == "DC":
+        seen = any(moves[p].is_real and machine.reads(moves[p]) for p in first)
+        return None if seen else "the cycle shows no sample of an input"
+    if kind == "LP":
+        (second,) = others
+        for below, above in ((first, second), (second, first)):
+            if _starts(arcs, below) and _reach(arcs, _starts(arcs, below)) & _ends(arcs, above):
+                return None
+        return "no sample of one cycle is below one of the other for every round"
+    lower = _ends(arcs, first) & _reach(arcs, shown)
+    upper = _reach(arcs, _starts(arcs, first)) & {*shown}
+    return None if lower or upper else "no sample that is shown bounds those of the cycle"
+
+
+def _starts(arcs: Collection[Arc], cycle: range) -> set[int]:
+    """Return what the cycle's own guards put above its samples: edges that go back in time."""
+    return {above for below, above in arcs if below in cycle and above < below}
+
+
+def _ends(arcs: Collection[Arc], cycle: range) -> set[int]:
+    """Return what the cycle's own guards put below its samples."""
+    return {below for below, above in arcs if above in cycle and below < above}
+
+
+def _reach(arcs: Collection[Arc], starts: Iterable[int]) -> set[int]:
+    """Return the starts and all positions above them."""
+    following: dict[int, list[int]] = {}
+    for below, above in arcs:
+        following.setdefault(below, []).append(above)
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        for above in following.get(waiting.pop(), ()):
+            if above not in found:
+                found.add(above)
+                waiting.append(above)
+    return found
+
+
+def _looks_like_another(
+    machine: Machine, recorded: RecordedStructure, closed: bool, limits: Limits
+) -> str | None:
+    """Say that other runs may have the words of the run, however often it goes round."""
+    if not any(_alike(machine, numbers) for numbers in machine.leaving.values()):
+        return None
+    if closed:
+        doubles = Doubles(machine)
+        for part in recorded.parts:
+            if part.repeated:
+                doubles.take_again_and_again(part.steps, limits)
+            else:
+                doubles.take(part.steps)
+        if not doubles.others:
+            return None
+    for place in places(machine, limits):
+        if _alike(machine, [number for number, _ in moves_from(machine, place)]):
+            return "parts: another run has the same word"
+    return None
+
+
+def _alike(machine: Machine, numbers: Sequence[int]) -> bool:
+    looks = [machine.look(machine.moves[number]) for number in numbers]
+    return len(set(looks)) < len(looks)
