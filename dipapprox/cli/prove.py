@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
-  dipapprox prove svt.dpg --reals -p N=4            the same for a program with 4 real inputs
+  dipapprox prove svt_laplace.dpg --reals -p N=4    the same for a program with 4 real inputs
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
