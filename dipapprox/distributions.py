@@ -140,3 +140,8 @@ class ChainLaw:
 
 ChoiceLaw = FiniteLaw | ChainLaw
 """The law of a choice among finitely many outcomes, numbered from 0."""
+
+
+def count_outcomes(law: ChoiceLaw) -> int:
+    """Return how many outcomes a law has."""
+    return len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.cli.state_text import (
-    choice_text,
+    choices_text,
     condition_text,
     guard_text,
     sample_names,
@@ -190,9 +190,7 @@ def _explain_state(
     return ExplainedState(
         outputs=tuple(state.outputs),
         conditions=tuple(condition_text(condition) for condition in state.conditions),
-        choices=tuple(
-            choice_text(states.choices[number], outcomes) for number, outcomes in state.choices
-        ),
+        choices=choices_text(states, state.chosen),
         guards=tuple(guard_text(guard, names) for guard in guards_of(state.path)),
         samples=tuple(sample_text(states.samples[i], names[i]) for i in samples),
         names=tuple(names[i] for i in samples),

@@ -6,11 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.distributions import FiniteLaw, Scale
+from dipapprox.distributions import Scale, count_outcomes
 from dipapprox.integrals.plan import form_text
 from dipapprox.privacy.notation import values_text
 from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.state import Choice, Guard, InputCondition, Sample
+from dipapprox.semantics.outcomes import (
+    ALWAYS,
+    NEVER,
+    UNION,
+    as_conjunction,
+    largest_choices,
+    reachable,
+)
+from dipapprox.semantics.state import FinalStates, Guard, InputCondition, Sample
 
 
 def sample_names(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -43,12 +51,49 @@ def condition_text(condition: InputCondition) -> str:
     return comparison_text(condition.form, condition.strict, ())
 
 
-def choice_text(choice: Choice, outcomes: frozenset[int]) -> str:
-    """Write which outcomes of a choice are meant: "out[1] outcome 1 of 3"."""
-    law = choice.law
-    count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
-    numbers = ", ".join(str(outcome + 1) for outcome in sorted(outcomes))
-    return f"{choice.label} outcome {numbers} of {count}"
+def choices_text(states: FinalStates, chosen: int) -> tuple[str, ...]:
+    """Write which outcomes of choices a state needs: "out[1] outcome 1 of 3", one by one.
+
+    If it takes more than outcomes of single choices to say that: "9 of 32 combinations of outcomes
+    of 'coin'".
+    """
+    single = as_conjunction(states.sets, chosen)
+    if single is None:
+        return (_combinations(states, chosen),)
+    found = []
+    for number, outcomes in reversed(single):
+        choice = states.choices[number]
+        numbers = ", ".join(str(outcome + 1) for outcome in sorted(outcomes))
+        found.append(f"{choice.label} outcome {numbers} of {count_outcomes(choice.law)}")
+    return tuple(found)
+
+
+def _combinations(states: FinalStates, chosen: int) -> str:
+    """Count the combinations of outcomes in a set, of the choices that it mentions."""
+    nodes = reachable(states.sets, (chosen,))
+    mentioned = sorted({head for head, _ in (states.sets[k] for k in nodes) if head >= 0})
+    before = {UNION: 1}  # combinations of the choices up to one
+    for number, previous in zip(mentioned, (UNION, *mentioned), strict=False):
+        before[number] = before[previous] * count_outcomes(states.choices[number].law)
+    largest = largest_choices(states.sets)
+    known = {NEVER: 0, ALWAYS: 1}
+    for node in nodes:
+        head, children = states.sets[node]
+        if head == UNION:
+            own = before[largest[node]]
+            known[node] = sum(known[k] * (own // before[largest[k]]) for k in children)
+        elif head >= 0:
+            own = before[head] // count_outcomes(states.choices[head].law)
+            known[node] = sum(known[k] * (own // before[largest[k]]) for k in children)
+    labels = dict.fromkeys(states.choices[number].label for number in mentioned)
+    few = [f"'{label}'" for label in labels][:_SHOWN]
+    more = [f"{len(labels) - _SHOWN} more"] if len(labels) > _SHOWN else []
+    total = before[mentioned[-1]]
+    return f"{known[chosen]} of {total} combinations of outcomes of {', '.join(few + more)}"
+
+
+_SHOWN = 6
+"""Most variables in a text about choices."""
 
 
 def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.paths import Change, StarReader
 from dipapprox.events.reduce import connected_samples
 from dipapprox.events.shapes import Batch, Shape, Shapes, numbers_of
-from dipapprox.events.solutions import Numbers, Solutions
+from dipapprox.events.solutions import CERTAIN, Numbers, Solutions
 from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import Symbol
 from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
@@ -198,7 +198,6 @@ class Catalogue:
         self._reader = StarReader(self._variables.number, self._integers)
         number = self._variables.number
         self._shapes = Shapes(self._inputs, self._solutions, number, self._integers)
-        self._chosen_of: list[int | None] = [None] * len(self._states.states)
         self._shape_of: list[Shape | None] = [None] * len(self._states.states)
         self._conditions: dict[Conditions, Table] = {}
         self._origins: list[int] = []
@@ -252,9 +251,10 @@ class Catalogue:
                 where, batch = batches[conditions]
                 if len(batch.block):
                     column = self._shapes.solve(self._shape(number), batch)
-                    if self._states.states[number].choices:
-                        chosen = batch.constant(self._chosen(number))
-                        column = combined(column, chosen, self._solutions.joined)
+                    chosen = self._chosen(number)
+                    if chosen != CERTAIN:
+                        factor = batch.constant(chosen)
+                        column = combined(column, factor, self._solutions.joined)
                     found.append(StateColumn(output, where, column))
                     new = len(self.events) - len(self._origins)
                     self._origins += [number] * new
@@ -303,12 +303,9 @@ class Catalogue:
         return shape
 
     def _chosen(self, number: int) -> int:
-        """The solution of a state's choices."""
-        found = self._chosen_of[number]
-        if found is None:
-            found = self._solutions.chosen(self._instantiator.chosen(number))
-            self._chosen_of[number] = found
-        return found
+        """The solution of what a state needs of choices."""
+        event = self._instantiator.chosen(number)
+        return CERTAIN if event is None else self._solutions.chosen(event)
 
     def _condition(self, conditions: Conditions) -> Table:
         """Tabulate whether all conditions hold."""

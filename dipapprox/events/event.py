@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import ChainLaw, ChoiceLaw, Distribution, FiniteLaw
-from dipapprox.exponentials import ExponentialRatio
+from dipapprox.distributions import Distribution
+from dipapprox.events.circuits import Circuit
 from dipapprox.semantics.linear import LinearForm
 
 
@@ -55,16 +55,16 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A choice has one of some outcomes.
+    """Choices have outcomes of some set.
 
     Attributes:
-        law: With probabilities as functions of the program's eps.
-        outcomes: Numbers of outcomes, at least one.
+        circuit: Of the probabilities of all sets of a program, as functions of its eps.
+        root: The set.
         eps: Where the program runs, exact and > 0.
     """
 
-    law: ChoiceLaw
-    outcomes: frozenset[int]
+    circuit: Circuit
+    root: int
     eps: Fraction
 
 
@@ -90,23 +90,6 @@ def spelled_out(event: Event | Star) -> Event:
             return Event(tuple(samples), tuple(guards))
         case _:
             assert_never(event)
-
-
-def normal_choice(chosen: Chosen) -> Chosen:
-    """Return an event of equal probability, the same for laws that list their weights otherwise."""
-    law = chosen.law
-    if isinstance(law, ChainLaw):
-        return chosen
-    order = sorted(
-        range(len(law.weights)),
-        key=lambda k: (_weight_key(law.weights[k]), k not in chosen.outcomes),
-    )
-    outcomes = frozenset(k for k, before in enumerate(order) if before in chosen.outcomes)
-    return Chosen(FiniteLaw(tuple(law.weights[k] for k in order)), outcomes, chosen.eps)
-
-
-def _weight_key(weight: ExponentialRatio) -> tuple[object, ...]:
-    return weight.numerator.terms, tuple((f.terms, count) for f, count in weight.denominator)
 
 
 @dataclass(frozen=True, slots=True)

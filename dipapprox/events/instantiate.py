@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.circuits import EVERYTHING, NO_CHOICES, Circuit, circuit_of
 from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -33,14 +35,14 @@ class Outline:
         samples: The samples that its guards mention, ascending; local index k is samples[k].
         guards: Forms over local indices and input cells.
         varying: Whether some guard mentions an input cell.
-        chosen: What the state needs of choices: events independent of the guards and each other.
+        chosen: What the state needs of choices, independent of the guards; None for nothing.
     """
 
     output: int
     samples: tuple[int, ...]
     guards: tuple[LinearForm, ...]
     varying: bool
-    chosen: tuple[Chosen, ...] = ()
+    chosen: Chosen | None = None
 
 
 class Instantiator:
@@ -59,7 +61,8 @@ class Instantiator:
         self._samples = states.samples
         self.scales = _scales(states.samples, eps)
         self._states = states.states
-        self._choices, self._eps = states.choices, eps
+        self._eps = eps
+        self._circuit, self._roots = circuit_of_states(states)
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
         self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs())}
         self._outlines: list[Outline | None] = [None] * len(states.states)
@@ -78,17 +81,15 @@ class Instantiator:
             self._outlines[state] = found
         return found
 
-    def chosen(self, state: int) -> tuple[Chosen, ...]:
+    def chosen(self, state: int) -> Chosen | None:
         """Return the `Outline.chosen` of a state."""
-        return tuple(
-            Chosen(self._choices[number].law, outcomes, self._eps)
-            for number, outcomes in self._states[state].choices
-        )
+        root = self._roots[state]
+        return None if root == EVERYTHING else Chosen(self._circuit, root, self._eps)
 
-    def events(self, input: Input) -> Iterator[tuple[int, Event, tuple[Chosen, ...]]]:
+    def events(self, input: Input) -> Iterator[tuple[int, Event, Chosen | None]]:
         """Yield (index in `states.outputs()`, event, choices) for every state an input admits.
 
-        The probability of a state is that of its event times those of its choices. The states of
+        The probability of a state is that of its event times that of its choices. The states of
         one input are disjoint and their probabilities sum to 1; several may belong to the same
         output. Raw: `reduce` simplifies the events.
         """
@@ -121,6 +122,17 @@ class Instantiator:
                 yield self.outline(state)
 
 
+_circuits: Cache[FinalStates, tuple[Circuit, tuple[int, ...]]] = Cache(4)
+
+
+def circuit_of_states(states: FinalStates) -> tuple[Circuit, tuple[int, ...]]:
+    """Return the circuit of a program's choices, and the node of each final state; remembered."""
+    if not states.choices:
+        return NO_CHOICES, (EVERYTHING,) * len(states.states)
+    sets = [state.chosen for state in states.states]
+    return _circuits.find(states, lambda: circuit_of(states.choices, states.sets, sets))
+
+
 def _scales(samples: Iterable[Sample], eps: Fraction) -> tuple[Fraction, ...]:
     """Evaluate the scales of all samples, each different one once."""
     known: dict[tuple[int, int, int], Fraction] = {}
@@ -134,7 +146,7 @@ def _scales(samples: Iterable[Sample], eps: Fraction) -> tuple[Fraction, ...]:
     return tuple(found)
 
 
-def _outline(state: FinalState, output: int, chosen: tuple[Chosen, ...]) -> Outline:
+def _outline(state: FinalState, output: int, chosen: Chosen | None) -> Outline:
     forms = tuple(guard.form for guard in guards_of(state.path))
     samples = sorted({sample for form in forms for sample in form.samples()})
     local = {sample: k for k, sample in enumerate(samples)}

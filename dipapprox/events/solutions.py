@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import canonical
 from dipapprox.events.columns import Bag
-from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star, normal_choice
+from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star
 from dipapprox.events.reduce import reduce
 from dipapprox.events.standardisation import LawKey, law_key
 from dipapprox.events.stars import normal_star
@@ -78,9 +78,9 @@ class Solutions:
             return IMPOSSIBLE
         return self._solution(tuple(self._event(canonical(f)) for f in reduced.factors))
 
-    def chosen(self, factors: Iterable[Chosen]) -> int:
-        """Solve independent choices."""
-        return self._solution(tuple(self._event(normal_choice(factor)) for factor in factors))
+    def chosen(self, event: Chosen) -> int:
+        """Solve a set of outcomes."""
+        return self._solution((self._event(event),))
 
     def joined(self, left: int, right: int) -> int:
         """The conjunction of two independent solutions."""

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, Star, spelled_out
-from dipapprox.exact.choices.probability import chosen_probability
+from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.exact.integers.elimination import system_weight
 from dipapprox.exact.integers.lattice_ratios import LatticeRatio, SumTooLong
 from dipapprox.exact.integers.systems import IntegerSystem, integer_system

@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
-from dipapprox.events.event import Chosen, Connected, Event, spelled_out
+from dipapprox.events.event import Chosen, Connected, Event, Star, spelled_out
+from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.signs.values import enclose_at
@@ -33,10 +34,16 @@ class Exact:
         self._forms = EventForms()
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
+        """Enclose Pr[event] one by one, choices of one program together; see `Method.enclose`."""
+        chosen = enclose_choices([e for e in events if isinstance(e, Chosen)], bits, limits)
+        return Answers.of(
+            [
+                chosen[event] if isinstance(event, Chosen) else self._enclose(event, bits, limits)
+                for event in events
+            ]
+        )
 
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def _enclose(self, event: Event | Star, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         limits.check()
         form = self._forms.closed_form_of(event, limits)
         return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)

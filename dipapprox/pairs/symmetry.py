@@ -11,9 +11,9 @@ So when renaming by t and s turns the states of o into those of o' (as multisets
 and conditions), p_u(o') = p_{s(u)}(o). Guards are compared as forms up to positive factors;
 strictness changes them on a set of probability 0 only. Conditions are compared with strictness.
 
-A state also needs some outcomes of choices. These are independent of everything else and of each
-other and their laws mention no input, so all that counts is which outcomes of which laws they are:
-two states may owe the same factor to different choices.
+A state also needs choices to have some outcomes. These are independent of the samples and their
+laws mention no input: all that counts is their probability, a node of a circuit
+(`events.circuits`).
 
 The bijection t that is tried sends the k-th sample of a law to the k-th sample of the exchanged
 law; a swap that only another bijection would prove is not found, which costs time and nothing else.
@@ -28,16 +28,15 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import ChoiceLaw, Family, Scale
+from dipapprox.distributions import Family, Scale
+from dipapprox.events.instantiate import circuit_of_states
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, Guard, InputCondition, SampleComparison, guard_of
 
 _Law = tuple[Family, Scale, LinearForm]
-_Chosen = frozenset[tuple[tuple[ChoiceLaw, frozenset[int]], int]]
-"""What a state needs of choices, as a multiset."""
-_State = tuple[frozenset[int], frozenset[InputCondition], _Chosen]
+_State = tuple[frozenset[int], frozenset[InputCondition], int]
 _Signature = frozenset[tuple[_State, int]]
-"""The states of one output as a multiset; guards are numbers of forms."""
+"""The states of one output as a multiset; guards are numbers of forms, choices nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,8 @@ class CellSymmetry:
         # Others by identity: states share guards, and hashing fractions is slow.
         known: dict[int | SampleComparison, int] = {}
         place = {id(outputs): k for k, outputs in enumerate(states.outputs())}
-        for state in states.states:
+        _, roots = circuit_of_states(states)
+        for state, root in zip(states.states, roots, strict=True):
             guards: list[int] = []
             for constraint in () if state.path is None else state.path.constraints():
                 key = constraint if isinstance(constraint, SampleComparison) else id(constraint)
@@ -146,10 +146,7 @@ class CellSymmetry:
                     number = known[key] = self._number(guard_of(constraint))
                 guards.append(number)
             conditions = frozenset(_standard(condition) for condition in state.conditions)
-            chosen = Counter((states.choices[n].law, outcomes) for n, outcomes in state.choices)
-            self._states[place[id(state.outputs)]].append(
-                (frozenset(guards), conditions, frozenset(chosen.items()))
-            )
+            self._states[place[id(state.outputs)]].append((frozenset(guards), conditions, root))
 
     def _number(self, guard: Guard) -> int:
         return self._number_form(guard.form.normalised())

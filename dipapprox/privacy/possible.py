@@ -14,8 +14,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.events.supports import is_surely_possible
-from dipapprox.exact.choices.probability import chosen_probability
-from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.choices.circuits import is_possible_choice
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
@@ -90,10 +89,7 @@ class PossibleOutputs:
                 return True if is_surely_possible(event) else None
             case Chosen():
                 try:
-                    probability = chosen_probability(event, self._limits)
-                    if isinstance(probability, NotEnclosed):
-                        return None
-                    return sign_at(probability, Fraction(1), self._limits) > 0
+                    return is_possible_choice(event, self._limits)
                 except (LimitReached, ZeroDivisionError):
                     self._limits.check()
                     return None

@@ -1,15 +1,15 @@
-"""Regions and loops that choose at random, as finite Markov chains.
+"""Loops that choose at random, as finite Markov chains.
 
-In: a region and a state that reaches it. Out: the ways in which the region is left, and the law by
-which one of them comes about. The chain's states are situations at the tests of loops and at the
-region's own choices: values of live cells and outputs. Its transitions are the courses from one
-such place to the next, with the products of the weights of the choices on the way:
+In: a loop and a state that reaches it. Out: the ways in which the loop is left, and the law by
+which one of them comes about. The chain's states are situations at the tests of loops: values of
+live cells and outputs. Its transitions are the courses from one such place to the next, with the
+products of the weights of the choices on the way:
 
     test of a loop -- the path decides the condition --> run to the next places, one transition each
          |         -- it does not --> `Open`: the caller splits the path and explores again
          `-> no end can be reached from here --> the loop never ends
 
-For loops: DiPC paper, section 3.6 and appendix F.
+DiPC paper, section 3.6 and appendix F.
 
 Comparisons of samples have one answer on all of a path, so once the path decides them the chain is
 an ordinary finite one. Whether the weights are probabilities for the eps of a run is not looked at
@@ -32,7 +32,6 @@ from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.liveness import NOTHING_LIVE, Liveness
 from dipapprox.semantics.loops import endless, situation
 from dipapprox.semantics.order import Points
-from dipapprox.semantics.regions import Region
 from dipapprox.semantics.splitting import Splitter, split_on_input
 from dipapprox.semantics.statements import Statements
 from dipapprox.source import Span
@@ -127,7 +126,7 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainEnd:
-    """A way in which a region is left.
+    """A way in which a loop is left.
 
     Attributes:
         state: Store and outputs; only live cells are in the store.
@@ -142,19 +141,14 @@ class ChainEnd:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """What a region does. Outcome k of `law` is end k; with one end `law` has one outcome.
-
-    Attributes:
-        meets: Whether courses meet anywhere; else every end is a course of its own.
-    """
+    """What a loop does. Outcome k of `law` is end k; with one end `law` has one outcome."""
 
     law: ChoiceLaw
     ends: tuple[ChainEnd, ...]
-    meets: bool
 
 
 class Open(Exception):
-    """A path does not decide a condition in a region; `state` is what it looked like there."""
+    """A path does not decide a condition in a loop; `state` is what it looked like there."""
 
     def __init__(self, statement: core.If | core.While, state: State) -> None:
         super().__init__()
@@ -166,16 +160,16 @@ _Node = tuple[_Frame, State] | ChainEnd
 
 
 class Chains:
-    """Explores the regions of a program.
+    """Explores the loops of a program.
 
     Args:
         statements: Runs the statements that do not branch.
         evaluator: Evaluates what is compared.
         points: The points of the run.
         live: The live cells.
-        limits: Of states; that of every region, and of all loops together, is bounded alike.
+        limits: Of states; those of all loops together are bounded alike.
         number: Numbers the statements that decide.
-        refuse: Gets the states from which something goes wrong in a region, with the fault.
+        refuse: Gets the states from which something goes wrong in a loop, with the fault.
     """
 
     def __init__(
@@ -201,8 +195,8 @@ class Chains:
         self._refuse = refuse
         self._explored = 0
 
-    def explore(self, region: Region, state: State) -> list[tuple[State, Chain]]:
-        """Split a state that reaches a region until each part has one chain; the state is used up.
+    def explore(self, loop: core.While, state: State) -> list[tuple[State, Chain]]:
+        """Split a state that reaches a loop until each part has one chain; the state is used up.
 
         Raises:
             LimitReached: If there are too many situations.
@@ -212,7 +206,7 @@ class Chains:
         while waiting:
             state = waiting.pop()
             try:
-                found.append((state, self._chain(region, state)))
+                found.append((state, self._chain(loop, state)))
             except Open as condition:
                 waiting += self._settled(condition, state)[::-1]
             except NeedsValue as need:
@@ -221,37 +215,33 @@ class Chains:
                 self._refuse(state, fault)
         return found
 
-    def _chain(self, region: Region, entry: State) -> Chain:
-        """Follow a region from a state, which stays as it is.
+    def _chain(self, loop: core.While, entry: State) -> Chain:
+        """Follow a loop from a state, which stays as it is.
 
         Raises:
             NeedsValue: If a choice needs an input that the path does not know.
             Open: If a condition is not decided by the path.
             PathFault: If a course goes wrong, or the loop may never end.
         """
-        nodes: list[_Node] = [(_Frame(region.statements, 0, None), entry.copy())]
-        numbers = {self._key(region, nodes[0]): 0}
+        nodes: list[_Node] = [(_Frame((loop,), 0, None), entry.copy())]
+        numbers = {self._key(loop, nodes[0]): 0}
         transitions: list[dict[int, ExponentialRatio]] = []
-        courses, explored = 0, self._explored
         for node in nodes:  # grows
             self._count()
             found: dict[int, ExponentialRatio] = {}
             if not isinstance(node, ChainEnd):
-                for weight, following in self._courses(region, *node):
-                    courses += 1
-                    number = numbers.setdefault(self._key(region, following), len(nodes))
+                for weight, following in self._courses(*node):
+                    number = numbers.setdefault(self._key(loop, following), len(nodes))
                     if number == len(nodes):
                         nodes.append(following)
                     found[number] = found[number] + weight if number in found else weight
             transitions.append({k: weight for k, weight in found.items() if weight.numerator})
         ends = {k: node for k, node in enumerate(nodes) if isinstance(node, ChainEnd)}
-        if region.loop is None:
-            self._explored = explored
         terminating = reaching(transitions, ends)
         if len(terminating) < len(nodes):
             raise endless(_loop_of(nodes, terminating))
         law, outcomes = law_of_end(transitions, ends)
-        return Chain(law, tuple(ends[node] for node in outcomes), courses >= len(nodes))
+        return Chain(law, tuple(ends[node] for node in outcomes))
 
     def _settled(self, condition: Open, state: State) -> list[State]:
         """Split a state that reaches a loop on a condition in it."""
@@ -270,11 +260,10 @@ class Chains:
         if self._explored > self._limits.states:
             raise LimitReached(f"loop limit: more than {self._limits.states} states in loops")
 
-    def _key(self, region: Region, node: _Node) -> object:
+    def _key(self, loop: core.While, node: _Node) -> object:
         """Equal for equal situations. Forgets the cells that are not live."""
         if isinstance(node, ChainEnd):
-            last = region.statements[-1]
-            live = NOTHING_LIVE if node.by_exit else self._live.beyond[id(last)]
+            live = NOTHING_LIVE if node.by_exit else self._live.after[id(loop)]
             place: tuple[int, ...] = (node.by_exit,)
             state = node.state
         else:
@@ -283,9 +272,7 @@ class Chains:
         state.store = state.store.restricted(live)
         return place, situation(state, live)
 
-    def _courses(
-        self, region: Region, frame: _Frame, state: State
-    ) -> Iterator[tuple[ExponentialRatio, _Node]]:
+    def _courses(self, frame: _Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
         """Yield the courses from a place where courses meet to the next one, or the end."""
         first = frame.block[frame.place]
         start: _Frame | None = frame
@@ -301,9 +288,6 @@ class Chains:
                 continue
             if here.place == len(here.block):
                 waiting.append((weight, here.parent, state))
-                continue
-            if here.parent is None and here.place in region.stops and here is not frame:
-                yield weight, (here, state)
                 continue
             statement = here.block[here.place]
             following = _Frame(here.block, here.place + 1, here.parent)

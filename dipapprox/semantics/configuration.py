@@ -14,6 +14,7 @@ from dipapprox.language import core
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Order, Points, bits, complement
+from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import Constraint, Guard, Path
 from dipapprox.semantics.stores import Store
 
@@ -111,6 +112,7 @@ class State:
         pending: The newest guard, not yet in the cone: many states end before it is needed.
         path: The guards as they were assumed.
         trail: The decisions.
+        outcomes: What random choices gave, see `OutcomeSets`.
         fingerprint: Equal for equal outputs, and rarely for others: a hash that follows them.
         share: A number such that those of all states of a run are 0 under exclusive or, ended ones
             included: a state that is dropped by mistake is noticed.
@@ -123,6 +125,7 @@ class State:
     pending: Constraint | None = None
     path: Path | None = None
     trail: Trail | None = None
+    outcomes: int = ALWAYS
     fingerprint: int = 0
     share: int = 0
 
@@ -159,6 +162,7 @@ class State:
             self.pending,
             self.path,
             self.trail,
+            self.outcomes,
             self.fingerprint,
             share,
         )

@@ -6,13 +6,15 @@ with equal live cells, or before a branch that overwrites all they differ in, so
 exponentially many paths stay small. Both are exact up to null sets, and exact for integer samples
 (`integers`).
 
-Random choices split a state into one for each outcome; several that follow one another, or are made
-in a loop, are a Markov chain and become one choice (`chains`). Other loops are unrolled.
+Random choices split a state into one for each outcome, and states that differ in what was chosen
+alone are joined before the next choice: a state stands for a set of outcomes (`outcomes`), and its
+weight is what theirs add up to. A loop that chooses is a Markov chain and becomes one choice
+(`chains`). Other loops are unrolled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -22,7 +24,6 @@ from dipapprox.distributions import FiniteLaw
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics.cells import cells_of
 from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
 from dipapprox.semantics.dataflow import Use, use_of
@@ -30,10 +31,10 @@ from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.liveness import CellSet, live_cells
-from dipapprox.semantics.loops import Situation, draw_fault, endless, situation
+from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.path_ends import PathEnds
-from dipapprox.semantics.regions import Piece, Region, Regions, chooses
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import FinalStates, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
@@ -103,7 +104,8 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         raise SourceError(sorted(run.ends.diagnostics.values(), key=_place))
     states = tuple(run.ends.final_states(merge))
     made = run.statements
-    return FinalStates(program, made.samples, states, merge, made.choices, made.laws)
+    sets = tuple(run.outcomes.nodes)
+    return FinalStates(program, made.samples, states, merge, made.choices, sets, made.laws)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
@@ -121,13 +123,13 @@ class _Run:
         self.knowledge = Knowledge(domains, {}, frozenset())
         self.points = Points(self.knowledge)
         self.evaluator = Evaluator(program.inputs)
-        self.statements = Statements(program, self.evaluator, domains)
-        self.ends = PathEnds(program, self.statements, self.points, limits)
+        self.outcomes = OutcomeSets()
+        self.statements = Statements(program, self.evaluator, self.outcomes)
+        self.ends = PathEnds(program, self.statements, self.points, self.outcomes, limits)
         integers = self.statements.integers
         self.splitter = Splitter(self.evaluator, self.points, integers, self.ends.refuse)
         self.live = live_cells(program)
         parts = (self.statements, self.evaluator, self.points, self.live, limits)
-        self.regions = Regions(program, merge)
         self.number = Numbering().number
         self.chains = Chains(*parts, self.number, self.ends.refuse)
         self.rounds = 0
@@ -141,11 +143,7 @@ class _Run:
 
     def block(self, block: core.Block, states: list[State]) -> list[State]:
         """Run a block from every state; return the states that reach its end."""
-        return self.pieces(self.regions.pieces(block), states)
-
-    def pieces(self, pieces: Sequence[Piece], states: list[State]) -> list[State]:
-        """Run pieces of a block, one after another."""
-        for statement in pieces:
+        for statement in block:
             if not states:
                 break
             self.limits.check()
@@ -155,13 +153,12 @@ class _Run:
                 case core.Draw():
                     states = self.each(states, partial(self.statements.draw, statement))
                 case core.Choose():
+                    states = self.join(self.live.before[id(statement)], states)
                     states = self.each(states, partial(self.choose, statement))
                 case core.If():
                     states = self.branch(statement, states)
                 case core.While():
                     states = self.loop(statement, states)
-                case Region():
-                    states = self.region(statement, states)
                 case core.Exit():
                     self.ends.finish(states, statement.span)
                     states = []
@@ -208,38 +205,6 @@ class _Run:
         self.check_states(len(result))
         return result
 
-    def region(self, region: Region, states: list[State]) -> list[State]:
-        """Run statements of which several choose: as one choice, where their courses meet."""
-        names = (name for each in region.choices() for name in cells_of(each.target))
-        label = ", ".join(dict.fromkeys(names))
-        result = []
-        for state in states:
-            for settled, chain in self.chains.explore(region, state):
-                if chain.meets:
-                    if region.has_loops:
-                        site = next(region.choices()).site
-                        self.statements.require_law(chain.law, site, "while")
-                    result += self.taken(region, settled, chain, label)
-                else:
-                    result += self.pieces(region.statements, [settled])
-                self.check_states(len(result))
-        return self.join(self.live.beyond[id(region.statements[-1])], result)
-
-    def taken(self, region: Region, state: State, chain: Chain, label: str) -> list[State]:
-        """Split a state, which is used up, into the ways in which a region is left."""
-        parts = self.statements.outcomes(state, chain.law, next(region.choices()).site, label)
-        left = list[State]()
-        for outcome, (part, end) in enumerate(zip(parts, chain.ends, strict=True)):
-            if len(parts) > 1 and region.loop is not None:
-                number = self.number(region.loop, outcome + 1)
-                part.trail = Trail(part.trail, region.loop, number, True)
-            part.take_values(end.state)
-            if end.by_exit:
-                self.ends.finish([part], end.span)
-            else:
-                left.append(part)
-        return left
-
     # --- branches -------------------------------------------------------------------------------
 
     def branch(self, statement: core.If, states: list[State]) -> list[State]:
@@ -273,7 +238,7 @@ class _Run:
         if use.exits or not dead:
             return states
         needed = live.changed(use.reads, dead)
-        return join_states(states, needed, self.points, self.limits, dead & self.outputs)
+        return self.joined(states, needed, dead & self.outputs)
 
     def decide(self, statement: core.If | core.While, state: State) -> Split:
         number = self.number(statement)
@@ -293,7 +258,12 @@ class _Run:
         """Merge states where paths meet: with equal live cells; not if these are None."""
         if not self.merge or live is None:
             return states
-        return join_states(states, live, self.points, self.limits)
+        return self.joined(states, live, frozenset())
+
+    def joined(
+        self, states: list[State], live: Container[str], dead: Collection[str]
+    ) -> list[State]:
+        return join_states(states, live, self.points, self.outcomes, self.limits, dead)
 
     # --- loops ----------------------------------------------------------------------------------
 
@@ -305,7 +275,7 @@ class _Run:
             return []
         result = []
         for state in states:
-            if chooses(statement):
+            if next(choices_in(statement), None) is not None:
                 result += self.chain(statement, state)
             else:
                 result += self.unroll(statement, state)
@@ -343,12 +313,26 @@ class _Run:
         pruned = state.cone is not None
         if not pruned:
             state.cone = cone_of(guards_of(state.path), self.points)
-        region = self.regions.loop(loop)
         left = list[State]()
-        for settled, chain in self.chains.explore(region, state):
-            self.statements.require_law(chain.law, next(region.choices()).site, "while")
+        for settled, chain in self.chains.explore(loop, state):
             if not pruned:
                 settled.cone = settled.pending = None
-            left += self.taken(region, settled, chain, "while")
+            left += self.taken(loop, settled, chain)
             self.check_states(len(left))
+        return left
+
+    def taken(self, loop: core.While, state: State, chain: Chain) -> list[State]:
+        """Split a state, which is used up, into the ways in which a loop is left."""
+        site = next(choices_in(loop)).site
+        self.statements.require_law(chain.law, site, "while")
+        parts = self.statements.outcomes(state, chain.law, site, "while")
+        left = list[State]()
+        for outcome, (part, end) in enumerate(zip(parts, chain.ends, strict=True)):
+            if len(parts) > 1:
+                part.trail = Trail(part.trail, loop, self.number(loop, outcome + 1), True)
+            part.take_values(end.state)
+            if end.by_exit:
+                self.ends.finish([part], end.span)
+            else:
+                left.append(part)
         return left

@@ -6,10 +6,6 @@ where the domains are small, by enumeration.
 
 A domain may be all numbers. Then nothing is known of the cell, and what needs one of its values
 ends the execution.
-
-A random choice among finitely many outcomes is a cell, too: one that nobody names, whose values are
-the numbers of the outcomes. So paths that differ in outcomes only are merged as paths that differ
-in inputs are.
 """
 
 from __future__ import annotations
@@ -26,8 +22,6 @@ from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import InputCondition
 
-_CHOICE = "choice "  # begins the cells of choices; no name of a program has a blank
-
 _ENUMERATED_INPUTS = 4096  # above this many inputs only interval reasoning is used
 
 
@@ -41,11 +35,10 @@ class ValueOfAny(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
-    """The inputs and outcomes of choices that may take a path: domains, restricted cell by cell,
-    and linear conditions on input cells.
+    """The inputs that may take a path: domains, restricted cell by cell, and linear conditions.
 
     Attributes:
-        domains: The domain of every input cell and of every choice so far, shared by all states.
+        domains: The domain of every input cell, shared by all states.
         allowed: The cells with fewer values left than their domain has.
         linear: Conditions on two or more cells.
     """
@@ -149,19 +142,9 @@ class Knowledge:
         single = [
             InputCondition(cell=cell, values=self.allowed[cell])
             for cell in self.domains
-            if cell in self.allowed and not cell.startswith(_CHOICE)
+            if cell in self.allowed
         ]
         return (*single, *sorted(self.linear, key=_order))
-
-    def choices(self) -> tuple[tuple[int, frozenset[int]], ...]:
-        """The choices that matter and their outcomes: (number of the choice, outcomes)."""
-        if not self.allowed:
-            return ()
-        return tuple(
-            (int(cell.removeprefix(_CHOICE)), frozenset(map(int, self.allowed[cell])))
-            for cell in self.domains
-            if cell in self.allowed and cell.startswith(_CHOICE)
-        )
 
     def _with(
         self, allowed: Mapping[str, frozenset[Value]], linear: frozenset[InputCondition]
@@ -186,11 +169,6 @@ class Knowledge:
         columns = [[v for v in self.values(c) if isinstance(v, Fraction)] for c in cells]
         for input in product(*columns):
             yield dict(zip(cells, input, strict=True))
-
-
-def choice_cell(number: int) -> str:
-    """Return the name of the cell that a choice is."""
-    return f"{_CHOICE}{number}"
 
 
 def _holds(value: Fraction, strict: bool) -> bool:

@@ -9,6 +9,7 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.merging import Region, merge_regions
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.stores import assigned_apart
 
 
@@ -16,6 +17,7 @@ def join_states(
     states: list[State],
     live: Container[str],
     points: Points,
+    sets: OutcomeSets,
     limits: Limits,
     dead: Collection[str] = (),
 ) -> list[State]:
@@ -27,6 +29,7 @@ def join_states(
         states: They are used up.
         live: The variables that matter.
         points: The points of the run.
+        sets: The sets of outcomes of the run.
         limits: Of time.
         dead: Outputs that do not matter, for they are about to be assigned.
     """
@@ -52,24 +55,26 @@ def join_states(
     result: list[State] = []
     for alike in groups.values():
         for group in alike:
-            result += _merged(group, points, limits) if len(group) > 1 else group
+            result += _merged(group, points, sets, limits) if len(group) > 1 else group
     return result
 
 
-def _merged(group: list[State], points: Points, limits: Limits) -> list[State]:
+def _merged(group: list[State], points: Points, sets: OutcomeSets, limits: Limits) -> list[State]:
     regions = []
     for place, state in enumerate(group):
         cone = state.settle(points)
         if cone is None:
             raise BrokenInvariant("an infeasible state was to be merged")
-        regions.append(Region(state.knowledge, cone, place, state.share))
+        regions.append(Region(state.knowledge, cone, state.outcomes, place, state.share))
     result = []
-    for region in merge_regions(regions, points, limits):
+    for region in merge_regions(regions, points, sets, limits):
         state = group[region.member]
         state.share = region.share
         if region.merged:
-            state.knowledge, state.cone, state.path = region.knowledge, region.cone, None
-            for guard in region.cone.guards(points):
-                state.add_guard(guard)
+            state.knowledge, state.outcomes = region.knowledge, region.outcomes
+            if region.cone is not state.cone:
+                state.cone, state.path = region.cone, None
+                for guard in region.cone.guards(points):
+                    state.add_guard(guard)
         result.append(state)
     return result

@@ -49,19 +49,17 @@ class Liveness:
     Attributes:
         after: For each `While`, and each `If` whose branches both go on: what is read after it.
         before: For each `While`, and each statement that may choose: what is read from it on.
-        beyond: For each statement that may choose: what is read after it.
     """
 
     after: Mapping[int, CellSet]
     before: Mapping[int, CellSet]
-    beyond: Mapping[int, CellSet]
 
 
 def live_cells(program: core.Program) -> Liveness:
     """Return the live cells of a program."""
     walk = _Walk({cell.name for cell in (*program.inputs, *program.outputs)})
     walk.block(program.body, 0)
-    return Liveness(*map(walk.sets, (walk.after, walk.before, walk.beyond)))
+    return Liveness(*map(walk.sets, (walk.after, walk.before)))
 
 
 class _Walk:
@@ -76,7 +74,6 @@ class _Walk:
         self.places: dict[str, int] = {}
         self.after: dict[int, int] = {}
         self.before: dict[int, int] = {}
-        self.beyond: dict[int, int] = {}
         self.choices = 0  # met so far
 
     def block(self, block: core.Block, live: int) -> tuple[int, bool]:
@@ -87,12 +84,11 @@ class _Walk:
         """
         goes_on = True
         for statement in reversed(block):
-            after, choices = live, self.choices
+            choices = self.choices
             live, passes = self.statement(statement, live)
             goes_on = goes_on and passes
             if self.choices > choices:
                 _extend(self.before, statement, live)
-                _extend(self.beyond, statement, after)
         return live, goes_on
 
     def statement(self, statement: core.Statement, live: int) -> tuple[int, bool]:

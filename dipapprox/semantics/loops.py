@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from dipapprox.language import core
 from dipapprox.semantics.cells import statements_in
@@ -17,6 +17,11 @@ def situation(state: State, live: Container[str]) -> Situation:
     """Return all that the further course depends on, inputs and samples apart."""
     cells = frozenset((name, id(v)) for name, v in state.store.items() if name in live)
     return cells, frozenset((name, id(value)) for name, value in state.outputs.items())
+
+
+def choices_in(statement: core.Statement) -> Iterator[core.Choose]:
+    """Yield the random choices in a statement, in the order of the text."""
+    return (each for each in statements_in((statement,)) if isinstance(each, core.Choose))
 
 
 def draw_fault(loop: core.While) -> PathFault | None:

@@ -1,10 +1,14 @@
 """Merging of disjoint sets of guards whose union is again one set of guards, up to null sets.
 
-Two rules, applied until neither helps:
+Three rules, applied until none helps:
 
     G ∪ {c}, G ∪ {not c}  ->  G          for conditions on inputs and guards that are no comparison
     S_1, …, S_n           ->  ⋂ S_i      for closed orders, if the shares of all total orders that
                                          the S_i have add up to the share of their intersection
+    G × O_1, …, G × O_n   ->  G × ⋃ O_i  for sets O_i of outcomes of choices
+
+The first two are for equal sets of outcomes: then what two regions have not in common is told by
+their guards. The third is for equal guards: then the O_i are disjoint.
 
 The second is exact. Let F be the fixed points that occur, with the relation K "known below", and
 call every placement of samples and fixed points on a line that obeys K possible; whether or not
@@ -35,13 +39,14 @@ from fractions import Fraction
 from functools import reduce
 from operator import xor
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import Cone
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
 from dipapprox.semantics.order import Order, Points, bits, complement
+from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.state import Guard, InputCondition
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
@@ -49,7 +54,7 @@ _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """A set of inputs and samples.
+    """A set of inputs, samples and outcomes of choices.
 
     Attributes:
         member: The place of the first state it came from.
@@ -58,18 +63,22 @@ class Region:
 
     knowledge: Knowledge
     cone: Cone
+    outcomes: int
     member: int
     share: int
     merged: bool = False
 
 
-def merge_regions(regions: Sequence[Region], points: Points, limits: Limits) -> list[Region]:
+def merge_regions(
+    regions: Sequence[Region], points: Points, sets: OutcomeSets, limits: Limits
+) -> list[Region]:
     """Merge pairwise disjoint regions as far as the rules go; the union stays the same."""
     current = list(regions)
     while len(current) > 1:
         count = len(current)
         current = _merge_orders(current, points, limits)
         current = _drop_complements(current, limits)
+        current = _unite_outcomes(current, sets)
         if len(current) == count:
             break
     return sorted(current, key=lambda region: region.member)
@@ -81,7 +90,8 @@ def merge_regions(regions: Sequence[Region], points: Points, limits: Limits) -> 
 def _merge_orders(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
     groups: dict[Hashable, list[Region]] = {}
     for region in regions:
-        key = (_knowledge_key(region.knowledge), frozenset(region.cone.others.values()))
+        others = frozenset(region.cone.others.values())
+        key = (_knowledge_key(region.knowledge), others, region.outcomes)
         groups.setdefault(key, []).append(region)
     result: list[Region] = []
     for group in groups.values():
@@ -158,8 +168,11 @@ def _without_idle_points(order: Order, points: Points) -> Order | None:
 def _with_order(regions: Sequence[Region], order: Order) -> Region:
     first = regions[0]
     cone = Cone(order, first.cone.others)
-    share = reduce(xor, (region.share for region in regions))
-    return Region(first.knowledge, cone, first.member, share, True)
+    return replace(first, cone=cone, share=_share(regions), merged=True)
+
+
+def _share(regions: Iterable[Region]) -> int:
+    return reduce(xor, (region.share for region in regions))
 
 
 # --- complements -------------------------------------------------------------------------------
@@ -196,7 +209,7 @@ _Literal = Guard | InputCondition | str
 
 def _own_keys(region: Region) -> Iterable[tuple[Hashable, _Literal]]:
     """Yield what a region says besides one literal, with that literal (a cell for its values)."""
-    knowledge, order = region.knowledge, region.cone.order.key()
+    knowledge, order = region.knowledge, (region.outcomes, region.cone.order.key())
     others = frozenset(region.cone.others.values())
     allowed = frozenset(knowledge.allowed.items())
     for guard in others:
@@ -237,7 +250,31 @@ def _joined(region: Region, partner: Region, literal: _Literal) -> Region:
     else:
         knowledge = Knowledge(knowledge.domains, knowledge.allowed, knowledge.linear - {literal})
     member = min(region.member, partner.member)
-    return Region(knowledge, cone, member, region.share ^ partner.share, True)
+    share = region.share ^ partner.share
+    return Region(knowledge, cone, region.outcomes, member, share, True)
+
+
+# --- outcomes ----------------------------------------------------------------------------------
+
+
+def _unite_outcomes(regions: list[Region], sets: OutcomeSets) -> list[Region]:
+    """Join regions that differ in outcomes of choices only."""
+    if all(region.outcomes == regions[0].outcomes for region in regions):
+        return regions
+    groups: dict[Hashable, list[Region]] = {}
+    for region in regions:
+        cone = region.cone
+        others = frozenset(cone.others.values()) if cone.others else None
+        order = cone.order.key() if cone.order.below else None
+        key = (_knowledge_key(region.knowledge), others, order)
+        groups.setdefault(key, []).append(region)
+    return [_united(group, sets) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _united(group: Sequence[Region], sets: OutcomeSets) -> Region:
+    first = min(group, key=lambda region: region.member)
+    outcomes = sets.union(region.outcomes for region in group)
+    return replace(first, outcomes=outcomes, share=_share(group), merged=True)
 
 
 def _knowledge_key(knowledge: Knowledge) -> Hashable:

@@ -31,6 +31,7 @@ from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.liveness import NOTHING_LIVE
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.polyhedra import has_interior
 from dipapprox.semantics.state import FinalState, Guard, Sample, Valuation, guards_of
 from dipapprox.semantics.statements import Statements
@@ -168,6 +169,7 @@ class PathEnds:
         program: The program.
         statements: Knows the samples of the run.
         points: The points of the run.
+        sets: The sets of outcomes of the run.
         limits: Of states.
 
     Attributes:
@@ -177,12 +179,18 @@ class PathEnds:
     """
 
     def __init__(
-        self, program: core.Program, statements: Statements, points: Points, limits: Limits
+        self,
+        program: core.Program,
+        statements: Statements,
+        points: Points,
+        sets: OutcomeSets,
+        limits: Limits,
     ) -> None:
         self._outputs = program.outputs
         self._names = tuple(cell.name for cell in program.outputs)
         self._statements = statements
         self._points = points
+        self._sets = sets
         self._limits = limits
         self._known: dict[int, list[Valuation]] = {}
         self.states: list[State] = []
@@ -240,7 +248,7 @@ class PathEnds:
         finals = self.states
         if merge:
             self._restore_cones()
-            finals = join_states(finals, NOTHING_LIVE, self._points, self._limits)
+            finals = join_states(finals, NOTHING_LIVE, self._points, self._sets, self._limits)
         if reduce(xor, (state.share for state in finals), self.refused):
             raise BrokenInvariant("symbolic states were lost during execution")
         found = [self._final_state(state, not merge) for state in finals]
@@ -271,7 +279,5 @@ class PathEnds:
         if with_decisions and state.trail is not None:
             steps = [(step.number, step.taken) for step in state.trail.steps()]
             decisions = tuple(reversed(steps))
-        knowledge = state.knowledge
-        return FinalState(
-            outputs, knowledge.conditions(), state.path, decisions, knowledge.choices()
-        )
+        conditions = state.knowledge.conditions()
+        return FinalState(outputs, conditions, state.path, decisions, state.outcomes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import assert_never
 
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
@@ -178,18 +177,6 @@ def split_on_input(state: State, cell: str) -> list[State]:
     parts = [*(state.fork() for _ in possible[1:]), state]
     for part, knowledge in zip(parts, possible, strict=True):
         part.knowledge = knowledge
-    return parts
-
-
-def split_on_choice(state: State, cell: str) -> list[State]:
-    """Split a state, which is used up, into one for each outcome of a choice that was not made."""
-    outcomes = state.knowledge.values(cell)
-    parts = [*(state.fork() for _ in outcomes[1:]), state]
-    for part, outcome in zip(parts, outcomes, strict=True):
-        known = part.knowledge.restrict(cell, frozenset({outcome}))
-        if known is None:
-            raise BrokenInvariant("a choice was made twice on a path")
-        part.knowledge = known
     return parts
 
 

@@ -16,6 +16,7 @@ from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node
 from dipapprox.semantics.stores import Store
 
 
@@ -206,15 +207,15 @@ class FinalState:
             `While` and which branch was taken; an outcome of a random choice has a number of its
             own, and is taken. A compound condition is one decision. Finite-domain conditions that
             were constant are not decisions. Empty on merged states.
-        choices: (index in `FinalStates.choices`, outcomes): the state needs every one of these
-            independent choices to have one of its outcomes.
+        chosen: The state needs choices to have outcomes of this set, an index in
+            `FinalStates.sets`.
     """
 
     outputs: Valuation
     conditions: tuple[InputCondition, ...]
     path: Path | None
     decisions: tuple[tuple[int, bool], ...] = ()
-    choices: tuple[tuple[int, frozenset[int]], ...] = ()
+    chosen: int = ALWAYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +227,8 @@ class FinalStates:
         states: In the order of execution, then-branches first. States with equal outputs share
             one valuation object, so outputs may be told apart by identity.
         merged: Whether states were merged at join points (else: the paper's states).
-        choices: States refer to them by index.
+        choices: Independent of the samples and each other; sets of outcomes refer to them by index.
+        sets: Sets of outcomes, see `outcomes`; states refer to them by index.
         laws: What must be a probability distribution for the program to make sense at an eps:
             the weights of every choice as they are written, and where every loop ends. More than
             `choices`: outcomes may be merged, or matter to no state.
@@ -237,6 +239,7 @@ class FinalStates:
     states: tuple[FinalState, ...]
     merged: bool
     choices: tuple[Choice, ...] = ()
+    sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()
 
     def outputs(self) -> tuple[Valuation, ...]:

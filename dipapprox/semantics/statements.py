@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.distributions import ChoiceLaw, FiniteLaw
+from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import Evaluator, PathFault
-from dipapprox.semantics.inputs import choice_cell
 from dipapprox.semantics.integers import with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.splitting import split_on_choice
+from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.source import Span
@@ -39,7 +38,7 @@ class Statements:
     Args:
         program: The program.
         evaluator: Evaluates its expressions.
-        domains: Of the cells that states know, see `Knowledge`: choices are added.
+        sets: What states know of choices.
 
     Attributes:
         integers: The samples that are integers.
@@ -49,18 +48,18 @@ class Statements:
         self,
         program: core.Program,
         evaluator: Evaluator,
-        domains: dict[str, tuple[core.Value, ...]],
+        sets: OutcomeSets,
     ) -> None:
         self._evaluator = evaluator
-        self._domains = domains
+        self._sets = sets
         # The cells of an array have one domain.
         known = {id(cell.domain): {v: v for v in cell.domain} for cell in program.outputs}
         self._outputs = {cell.name: known[id(cell.domain)] for cell in program.outputs}
         self._admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = {}
         self._samples: dict[tuple[object, ...], Sample] = {}
         self._drawn: dict[tuple[object, ...], LinearForm] = {}
-        self._choices: dict[tuple[int, ChoiceLaw], int] = {}
-        self._labels: list[str] = []
+        self._choices: list[Choice] = []
+        self._choice_numbers: dict[tuple[int, ChoiceLaw], int] = {}
         self._laws: dict[tuple[int, ChoiceLaw], str] = {}
         self.integers: set[int] = set()
 
@@ -72,8 +71,7 @@ class Statements:
     @property
     def choices(self) -> tuple[Choice, ...]:
         """All choices made so far."""
-        made = zip(self._choices, self._labels, strict=True)
-        return tuple(Choice(law, site, label) for (site, law), label in made)
+        return tuple(self._choices)
 
     @property
     def laws(self) -> tuple[Choice, ...]:
@@ -200,14 +198,17 @@ class Statements:
     def outcomes(self, state: State, law: ChoiceLaw, site: int, label: str) -> list[State]:
         """Split a state, which is used up, into one for each outcome of a choice.
 
-        Choices of equal sites and laws are one.
+        Choices of equal sites and laws are one, unless the state has met later ones before.
         """
-        count = len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
+        count = count_outcomes(law)
         if count == 1:
             return [state]
-        number = self._choices.setdefault((site, law), len(self._choices))
-        cell = choice_cell(number)
-        if number == len(self._labels):
-            self._labels.append(label)
-            self._domains[cell] = tuple(Fraction(k) for k in range(count))
-        return split_on_choice(state, cell)
+        number = self._choice_numbers.get((site, law), -1)
+        if number <= self._sets.largest(state.outcomes):
+            number = self._choice_numbers[site, law] = len(self._choices)
+            self._choices.append(Choice(law, site, label))
+        parts = [*(state.fork() for _ in range(1, count)), state]
+        split = self._sets.split(state.outcomes, number, count)
+        for part, outcomes in zip(parts, split, strict=True):
+            part.outcomes = outcomes
+        return parts

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
+from dipapprox.exact.choices.probability import chosen_probability, law_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.events.event import Chosen
-from dipapprox.exact.choices.probability import chosen_probability, law_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 

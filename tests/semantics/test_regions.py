@@ -6,14 +6,14 @@ from fractions import Fraction
 from math import comb
 
 import pytest
+from dipapprox.exact.choices.probability import chosen_probability
+from dipapprox.semantics.regions import Region, Regions
 
 from dipapprox.events.event import Chosen
-from dipapprox.exact.choices.probability import chosen_probability
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.regions import Region, Regions
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.test_choices import coin

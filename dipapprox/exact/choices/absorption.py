@@ -24,6 +24,7 @@ from functools import reduce
 
 from flint import fmpz_mpoly
 
+from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChainLaw
 from dipapprox.errors import BrokenInvariant
@@ -33,6 +34,17 @@ from dipapprox.limits import Limits
 
 Edges = Mapping[int, Mapping[int, ExponentialRatio]]
 """A graph: state -> next state -> probability, not identically 0. Nothing follows a last state."""
+
+
+_REMEMBERED = 256
+"""Most chains whose absorption probabilities are kept."""
+
+_known: Cache[ChainLaw, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
+
+
+def absorption(law: ChainLaw, limits: Limits) -> Mapping[int, ExponentialRatio]:
+    """Return `absorption_probabilities`, remembered: every outcome asks for the same chain."""
+    return _known.find(law, lambda: absorption_probabilities(law, limits))
 
 
 @dataclass(slots=True)

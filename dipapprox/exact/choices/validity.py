@@ -23,8 +23,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.exact.choices.absorption import can_end, possible, reached
-from dipapprox.exact.choices.probability import absorption, law_at
+from dipapprox.exact.choices.absorption import absorption, can_end, possible, reached
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.signs.values import sign_at
@@ -78,7 +77,7 @@ def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, limits: 
         UserError: If one is not.
         LimitReached: If that cannot be told.
     """
-    for choice in choices:
+    for choice in {choice.law: choice for choice in choices}.values():
         found = objection(choice.law, epsilons, limits)
         if found is None:
             continue
@@ -214,3 +213,21 @@ def _is_limit_case(law: ChainLaw, place: Fraction, limits: Limits) -> bool:
         if (fixed.get(state, nothing) - value).numerator:
             return True
     return False
+
+
+def law_at(law: ChoiceLaw, eps: Fraction) -> ChoiceLaw:
+    """Fix ε: the law with its exact weights at `eps` > 0, as functions of ε' at ε' = 1.
+
+    Raises:
+        ZeroDivisionError: If a weight is not defined there.
+    """
+    match law:
+        case FiniteLaw(weights):
+            return FiniteLaw(tuple(weight.at(eps) for weight in weights))
+        case ChainLaw(transitions, outcomes):
+            fixed = tuple(
+                tuple((target, weight.at(eps)) for target, weight in row) for row in transitions
+            )
+            return ChainLaw(fixed, outcomes)
+        case _:
+            assert_never(law)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 
-from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx
+from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dipapprox.exponentials import ExponentialPolynomial
 
@@ -44,3 +44,14 @@ def exponential_polynomial(polynomial: fmpz_mpoly, steps: int) -> ExponentialPol
             for (n, k), c in polynomial.to_dict().items()
         }
     )
+
+
+def over_power(function: ExponentialPolynomial, steps: int) -> tuple[fmpz_mpoly, int, int]:
+    """Return p, d > 0 and s >= 0 with function = p / (d y^s), where y = e^{ε/steps}."""
+    divisor = lcm(*(c.denominator for _, c in function.terms))
+    shift = max([int(-rate * steps) for (_, rate), _ in function.terms], default=0)
+    shift = max(shift, 0)
+    terms: dict[tuple[int, ...], int | fmpz] = {
+        (n, int(q * steps) + shift): int(c * divisor) for (n, q), c in function.terms
+    }
+    return _CONTEXT.from_dict(terms), divisor, shift

@@ -72,14 +72,21 @@ def enclose_at(
     working = max(START_BITS, bits + 32)
     while True:
         with precision(working):
-            total, exponent = _scaled_sum(value.numerator)
-            for factor, power in value.denominator:
-                below, shift = _scaled_sum(factor)
-                total, exponent = total / below**power, exponent - shift * power
-            total = total * to_ball(exponent).exp()
+            total = ball_at(value)
             if total.rel_accuracy_bits() >= bits + 2:
                 return to_enclosure(total)
         working = more_bits(working, eps, limits)
+
+
+def ball_at(value: ExponentialRatio) -> arb:
+    """Return a ball around a value without powers, at ε' = 1, at the current precision."""
+    if not value.numerator:
+        return arb(0)
+    total, exponent = _scaled_sum(value.numerator)
+    for factor, power in value.denominator:
+        below, shift = _scaled_sum(factor)
+        total, exponent = total / below**power, exponent - shift * power
+    return total * to_ball(exponent).exp()
 
 
 def enclose_on(ratio: ExponentialRatio, lower: Fraction, upper: Fraction) -> Enclosure | None:

@@ -42,11 +42,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import isqrt
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import ChainLaw, ChoiceLaw, Family, FiniteLaw
+from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
+from dipapprox.events.circuits import Absorbed, Weight
+from dipapprox.events.instantiate import circuit_of_states
 from dipapprox.numerics.exponential import exponential
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample
@@ -94,8 +95,8 @@ class DerivativeBounds:
     def __init__(self, states: FinalStates) -> None:
         samples = _used(states)
         used = {sample.family for _, sample in samples}
-        chosen = {number for state in states.states for number, _ in state.choices}
-        moving = any(_moves(states.choices[number].law) for number in chosen)
+        circuit, _ = circuit_of_states(states)
+        moving = any(map(_moves, circuit.weights))
         if moving or any(f.is_discrete for f in used):
             raise LimitReached(
                 "between values of eps, integer noise and choices with weights that depend on eps "
@@ -127,15 +128,12 @@ class DerivativeBounds:
         return Rates(tuple(first), tuple(second))
 
 
-def _moves(law: ChoiceLaw) -> bool:
-    """Whether the weights of a choice depend on eps as they are written."""
-    match law:
-        case FiniteLaw(weights):
-            return any(weight.as_constant() is None for weight in weights)
-        case ChainLaw(transitions, _):
-            return any(weight.as_constant() is None for row in transitions for _, weight in row)
-        case _:
-            assert_never(law)
+def _moves(weight: Weight) -> bool:
+    """Whether the weight of an outcome depends on eps as it is written."""
+    if isinstance(weight, Absorbed):
+        steps = (step for following in weight.law.transitions for _, step in following)
+        return any(step.as_constant() is None for step in steps)
+    return weight.as_constant() is None
 
 
 def _used(states: FinalStates) -> list[tuple[int, Sample]]:

@@ -1,0 +1,277 @@
+"""Circuits of weights in; the values of their roots out: as functions of ε, as enclosures, signs.
+
+Each goes through the circuit once, node by node. Right for every ε at which the weights are
+probabilities (`validity.objection`).
+
+A function of ε is kept as p / (d y^s Π f^e), p a polynomial in ε and y = e^{ε/N}, d an integer, f
+the denominators of the weights as polynomials. Terms of a sum are brought over a common
+denominator; no divisors are looked for on the way, and what no later node needs is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import lcm
+
+from flint import arb, fmpz_mpoly
+
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.events.circuits import EVERYTHING, Absorbed, Circuit, Weight
+from dipapprox.events.event import Chosen
+from dipapprox.exact.choices.absorption import absorption
+from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, over_power
+from dipapprox.exact.signs.evaluation import START_BITS, more_bits
+from dipapprox.exact.signs.values import ball_at, sign_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_enclosure
+
+_REMEMBERED = 16
+"""Most circuits whose functions are kept."""
+
+_known: Cache[Circuit, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
+
+
+def root_functions(circuit: Circuit, limits: Limits) -> Mapping[int, ExponentialRatio]:
+    """Return the value of every root as a function of ε; remembered.
+
+    Raises:
+        LimitReached: If the time or the memory runs out.
+    """
+    return _known.find(circuit, lambda: _Functions(circuit, limits).roots())
+
+
+def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio:
+    """Return the probability of a set of outcomes, dilated by `event.eps`.
+
+    Returns:
+        A function of ε'; at ε' = 1 it is the probability where the program runs.
+
+    Raises:
+        LimitReached: If the time or the memory runs out.
+    """
+    return root_functions(event.circuit, limits)[event.root].dilated(event.eps)
+
+
+def weight_function(weight: Weight, limits: Limits) -> ExponentialRatio:
+    """Return a weight as a function of ε."""
+    if isinstance(weight, Absorbed):
+        ends = absorption(weight.law, limits)
+        return ends.get(weight.law.outcomes[weight.outcome], ExponentialRatio.constant(0))
+    return weight
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Quotient:
+    """top / (divisor · y^powers[-1] · Π factors[k]^powers[k])."""
+
+    top: fmpz_mpoly
+    divisor: int
+    powers: tuple[int, ...]
+
+
+class _Functions:
+    """One pass through a circuit."""
+
+    def __init__(self, circuit: Circuit, limits: Limits) -> None:
+        self._circuit = circuit
+        self._limits = limits
+        weights = [weight_function(weight, limits) for weight in circuit.weights]
+        below = {factor: None for weight in weights for factor, _ in weight.denominator}
+        self._steps = common_steps((*(weight.numerator for weight in weights), *below))
+        self._below = {factor: over_power(factor, self._steps) for factor in below}
+        y = over_power(ExponentialPolynomial.monomial(1, 0, Fraction(1, self._steps)), self._steps)
+        self._factors = [*(top for top, _, _ in self._below.values()), y[0]]
+        self._power: dict[tuple[int, int], fmpz_mpoly] = {}
+        self._weights = [self._quotient(weight) for weight in weights]
+
+    def roots(self) -> dict[int, ExponentialRatio]:
+        """Return the values of the roots."""
+        nodes, wanted = self._circuit.nodes, set(self._circuit.roots)
+        uses = Counter(node for terms in nodes for _, node in terms)
+        values: dict[int, _Quotient] = {}
+        found: dict[int, ExponentialRatio] = {}
+        for number, terms in enumerate(nodes):
+            self._limits.check()
+            if number <= EVERYTHING:
+                values[number] = self._quotient(ExponentialRatio.constant(number))
+            else:
+                values[number] = self._sum([(self._weights[w], values[n]) for w, n in terms])
+                for _, node in terms:
+                    uses[node] -= 1
+                    if not uses[node]:
+                        del values[node]
+            if number in wanted:
+                found[number] = self._function(values[number])
+        return found
+
+    def _sum(self, terms: Sequence[tuple[_Quotient, _Quotient]]) -> _Quotient:
+        """Return the sum of products of two."""
+        divisors = [weight.divisor * value.divisor for weight, value in terms]
+        powers = [
+            tuple([a + b for a, b in zip(weight.powers, value.powers, strict=True)])
+            for weight, value in terms
+        ]
+        divisor, common = lcm(*divisors), tuple(map(max, *powers, powers[0]))
+        total = self._factors[-1] * 0
+        for (weight, value), own, above in zip(terms, divisors, powers, strict=True):
+            top = weight.top * value.top
+            if own != divisor:
+                top = top * (divisor // own)
+            for factor, (most, mine) in enumerate(zip(common, above, strict=True)):
+                if most != mine:
+                    top = top * self._to_the(factor, most - mine)
+            total += top
+        return _Quotient(total, divisor, common)
+
+    def _to_the(self, factor: int, exponent: int) -> fmpz_mpoly:
+        key = factor, exponent
+        if key not in self._power:
+            self._power[key] = self._factors[factor] ** exponent
+        return self._power[key]
+
+    def _quotient(self, weight: ExponentialRatio) -> _Quotient:
+        """Read a weight: with f = g / (d y^s), 1 / f^e is d^e y^(s e) / g^e."""
+        top, divisor, shift = over_power(weight.numerator, self._steps)
+        exponents = dict(weight.denominator)
+        powers = []
+        for factor, (_, own, power) in self._below.items():
+            exponent = exponents.get(factor, 0)
+            powers.append(exponent)
+            top = top * own**exponent
+            shift -= power * exponent
+        if shift < 0:
+            top, shift = top * self._to_the(len(self._factors) - 1, -shift), 0
+        return _Quotient(top, divisor, (*powers, shift))
+
+    def _function(self, value: _Quotient) -> ExponentialRatio:
+        top, kept = value.top, dict[ExponentialPolynomial, int]()
+        for factor, exponent in zip(self._factors[:-1], value.powers[:-1], strict=True):
+            while exponent and top:
+                self._limits.check()
+                quotient, rest = divmod(top, factor)
+                if rest:
+                    break
+                top, exponent = quotient, exponent - 1
+            kept[exponential_polynomial(factor, self._steps)] = exponent
+        unit = ExponentialPolynomial.monomial(
+            Fraction(1, value.divisor), 0, Fraction(-value.powers[-1], self._steps)
+        )
+        return ExponentialRatio.of(exponential_polynomial(top, self._steps) * unit, kept)
+
+
+# --- at one ε -------------------------------------------------------------------------------------
+
+_EXACT_BITS = 4096
+"""Rational values are kept exactly as long as their denominators are no longer."""
+
+
+def enclose_choices(
+    events: Sequence[Chosen], bits: int, limits: Limits
+) -> dict[Chosen, Enclosure | NotEnclosed]:
+    """Enclose probabilities of sets of outcomes, each with relative width at most 2^-bits.
+
+    Rational ones with short denominators come out as points.
+
+    Raises:
+        LimitReached: If the bits or the time are used up.
+        ZeroDivisionError: If a weight is not defined where the program runs.
+    """
+    groups: dict[tuple[Circuit, Fraction], list[Chosen]] = {}
+    for event in events:
+        groups.setdefault((event.circuit, event.eps), []).append(event)
+    found: dict[Chosen, Enclosure | NotEnclosed] = {}
+    for (circuit, eps), group in groups.items():
+        values = _enclosed(circuit, [event.root for event in group], eps, bits, limits)
+        for event, value in zip(group, values, strict=True):
+            found[event] = (
+                value.intersect(UNIT, "choices") if isinstance(value, Enclosure) else value
+            )
+    return found
+
+
+def _enclosed(
+    circuit: Circuit, roots: Sequence[int], eps: Fraction, bits: int, limits: Limits
+) -> list[Enclosure | NotEnclosed]:
+    weights = [weight_function(weight, limits).at(eps) for weight in circuit.weights]
+    exact = _rational_values(circuit, [weight.as_constant() for weight in weights], limits)
+    irrational = [root for root in roots if exact[root] is None]
+    working = max(START_BITS, bits + 32)
+    balls: list[arb] = []
+    while irrational:
+        with precision(working):
+            balls = _balls(circuit, [ball_at(weight) for weight in weights], limits)
+            if all(balls[root].rel_accuracy_bits() >= bits + 2 for root in irrational):
+                break
+        working = more_bits(working, eps, limits)
+    values = ((root, exact[root]) for root in roots)
+    return [
+        to_enclosure(balls[root]) if value is None else Enclosure.exact(value)
+        for root, value in values
+    ]
+
+
+def _balls(circuit: Circuit, weights: Sequence[arb], limits: Limits) -> list[arb]:
+    values = [arb(0), arb(1)]
+    for terms in circuit.nodes[2:]:
+        limits.check()
+        total = arb(0)
+        for weight, node in terms:
+            total += weights[weight] * values[node]
+        values.append(total)
+    return values
+
+
+def _rational_values(
+    circuit: Circuit, weights: Sequence[Fraction | None], limits: Limits
+) -> list[Fraction | None]:
+    """Return the values of the nodes that are rational with short denominators."""
+    values: list[Fraction | None] = [Fraction(0), Fraction(1)]
+    for terms in circuit.nodes[2:]:
+        limits.check()
+        values.append(_rational_sum([(weights[w], values[n]) for w, n in terms]))
+    return values
+
+
+def _rational_sum(terms: Sequence[tuple[Fraction | None, Fraction | None]]) -> Fraction | None:
+    total = Fraction(0)
+    for weight, value in terms:
+        if weight == 0 or value == 0:
+            continue
+        if weight is None or value is None:
+            return None
+        total += weight * value
+        if total.denominator.bit_length() > _EXACT_BITS:
+            return None
+    return total
+
+
+_possible: Cache[tuple[Circuit, Fraction], list[bool]] = Cache(_REMEMBERED)
+
+
+def is_possible_choice(event: Chosen, limits: Limits) -> bool:
+    """Whether a set of outcomes has a positive probability.
+
+    Raises:
+        LimitReached: If the bits or the time are used up.
+        ZeroDivisionError: If a weight is not defined at this eps.
+    """
+    key = event.circuit, event.eps
+    return _possible.find(key, lambda: _positive_nodes(*key, limits))[event.root]
+
+
+def _positive_nodes(circuit: Circuit, eps: Fraction, limits: Limits) -> list[bool]:
+    positive = [
+        sign_at(weight_function(weight, limits), eps, limits) > 0 for weight in circuit.weights
+    ]
+    found = [False, True]
+    for terms in circuit.nodes[2:]:
+        found.append(any(positive[weight] and found[node] for weight, node in terms))
+    return found
