@@ -330,7 +330,8 @@ class Chains:
         self._count()
         name = self._statements.target(state, statement.target)
         found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
-        for value, own in self._statements.weighed(statement, name, state).items():
+        law, values = self._statements.weighed(statement, name, state)
+        for value, own in zip(values, law.weights, strict=True):
             part = state.copy()
             self._statements.put(part, name, value, statement.span)
             found.append((weight * own, following, part))

@@ -20,7 +20,6 @@ from contextvars import ContextVar
 from functools import partial
 from typing import assert_never
 
-from dipapprox.distributions import FiniteLaw
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
@@ -188,11 +187,10 @@ class _Run:
 
     def choose(self, statement: core.Choose, state: State) -> list[State]:
         name = self.statements.target(state, statement.target)
-        weighed = self.statements.weighed(statement, name, state)
-        law = FiniteLaw(tuple(weighed.values()))
+        law, values = self.statements.weighed(statement, name, state)
         parts = self.statements.outcomes(state, law, statement.site, name)
         result = []
-        for outcome, (part, value) in enumerate(zip(parts, weighed, strict=True)):
+        for outcome, (part, value) in enumerate(zip(parts, values, strict=True)):
             if len(parts) > 1:
                 number = self.number(statement, outcome)
                 part.trail = Trail(part.trail, statement, number, value)

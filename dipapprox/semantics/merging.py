@@ -76,12 +76,32 @@ def merge_regions(
     current = list(regions)
     while len(current) > 1:
         count = len(current)
-        current = _merge_orders(current, points, limits)
-        current = _drop_complements(current, limits)
+        current = [
+            merged
+            for group in _by_outcomes(current)
+            for merged in (_merge_alike(group, points, limits) if len(group) > 1 else group)
+        ]
         current = _unite_outcomes(current, sets)
         if len(current) == count:
             break
     return sorted(current, key=lambda region: region.member)
+
+
+def _by_outcomes(regions: Iterable[Region]) -> Iterable[list[Region]]:
+    groups: dict[int, list[Region]] = {}
+    for region in regions:
+        groups.setdefault(region.outcomes, []).append(region)
+    return groups.values()
+
+
+def _merge_alike(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
+    """Merge regions with equal sets of outcomes."""
+    while len(regions) > 1:
+        count = len(regions)
+        regions = _drop_complements(_merge_orders(regions, points, limits), limits)
+        if len(regions) == count:
+            break
+    return regions
 
 
 # --- orders ------------------------------------------------------------------------------------
@@ -90,8 +110,7 @@ def merge_regions(
 def _merge_orders(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
     groups: dict[Hashable, list[Region]] = {}
     for region in regions:
-        others = frozenset(region.cone.others.values())
-        key = (_knowledge_key(region.knowledge), others, region.outcomes)
+        key = (_knowledge_key(region.knowledge), frozenset(region.cone.others.values()))
         groups.setdefault(key, []).append(region)
     result: list[Region] = []
     for group in groups.values():
@@ -209,7 +228,7 @@ _Literal = Guard | InputCondition | str
 
 def _own_keys(region: Region) -> Iterable[tuple[Hashable, _Literal]]:
     """Yield what a region says besides one literal, with that literal (a cell for its values)."""
-    knowledge, order = region.knowledge, (region.outcomes, region.cone.order.key())
+    knowledge, order = region.knowledge, region.cone.order.key()
     others = frozenset(region.cone.others.values())
     allowed = frozenset(knowledge.allowed.items())
     for guard in others:

@@ -7,7 +7,9 @@ changes anything.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeVar
 
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
@@ -17,7 +19,7 @@ from dipapprox.semantics.integers import with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.state import Choice, Sample
-from dipapprox.semantics.weights import proportions, weight_value
+from dipapprox.semantics.weights import expressions_in, proportions, weight_value
 from dipapprox.source import Span
 
 
@@ -59,8 +61,12 @@ class Statements:
         self._samples: dict[tuple[object, ...], Sample] = {}
         self._drawn: dict[tuple[object, ...], LinearForm] = {}
         self._choices: list[Choice] = []
-        self._choice_numbers: dict[tuple[int, ChoiceLaw], int] = {}
-        self._laws: dict[tuple[int, ChoiceLaw], str] = {}
+        self._choice_numbers: dict[tuple[int, int], int] = {}
+        self._laws: dict[tuple[int, int], Choice] = {}
+        self._shared_laws: dict[ChoiceLaw, ChoiceLaw] = {}
+        self._weights: dict[int, tuple[int, tuple[core.Expression, ...]]] = {}
+        self._weight_numbers: dict[tuple[core.Weight, ...], int] = {}
+        self._weighings: dict[tuple[object, ...], _Weighing] = {}
         self.integers: set[int] = set()
 
     @property
@@ -76,7 +82,7 @@ class Statements:
     @property
     def laws(self) -> tuple[Choice, ...]:
         """What was required to be a law so far."""
-        return tuple(Choice(law, site, label) for (site, law), label in self._laws.items())
+        return tuple(self._laws.values())
 
     def assign(self, statement: core.Assign, state: State) -> list[State]:
         """Run target <- value."""
@@ -159,29 +165,58 @@ class Statements:
 
     def weighed(
         self, statement: core.Choose, name: str, state: State
-    ) -> dict[core.Value, ExponentialRatio]:
-        """Return the values that a choice may give, each once, with their probabilities.
+    ) -> tuple[FiniteLaw, tuple[core.Value, ...]]:
+        """Return the law of a choice, and the value of each outcome, all different.
 
         Values of probability 0 for all eps are left out. The weights as they are written are one of
         the `laws` from now on.
         """
-        options: list[tuple[core.Value, ExponentialRatio]] = []
-        for expression, weight in statement.options:
-            value = self._evaluator.concrete(expression, state)
-            function = weight_value(weight, lambda each: self._number(each, state), statement.span)
-            if function.numerator:
-                options.append((value, function))
-        weights = [function for _, function in options]
+        values = tuple([self._evaluator.concrete(value, state) for value, _ in statement.options])
+        alike = tuple([values.index(value) for value in values])
+        number, expressions = self._weights_of(statement)
+        numbers = tuple([self._number(expression, state) for expression in expressions])
+        key = number, statement.proportional, alike, numbers
+        known = self._weighings.get(key)
+        if known is None:
+            known = self._weighings[key] = self._weighing(statement, alike, state)
+        self.require_law(known.written, statement.site, name)
+        if not known.places:
+            raise PathFault("value error", "all weights of a choice are 0", statement.span)
+        return known.law, tuple([values[place] for place in known.places])
+
+    def _weights_of(self, statement: core.Choose) -> tuple[int, tuple[core.Expression, ...]]:
+        """Return a number for the weights of a choice, and the expressions that they are of."""
+        found = self._weights.get(id(statement))
+        if found is None:
+            weights = tuple(weight for _, weight in statement.options)
+            number = self._weight_numbers.setdefault(weights, len(self._weight_numbers))
+            read = (each for weight in weights for each in expressions_in(weight))
+            found = self._weights[id(statement)] = number, tuple(read)
+        return found
+
+    def _weighing(self, statement: core.Choose, alike: tuple[int, ...], state: State) -> _Weighing:
+        """Work out the law of a choice; options with equal values are `alike`."""
+        functions = [
+            weight_value(weight, lambda each: self._number(each, state), statement.span)
+            for _, weight in statement.options
+        ]
+        places = [place for place, function in enumerate(functions) if function.numerator]
+        weights = [functions[place] for place in places]
         if statement.proportional and weights:
             weights = proportions(weights)
-        self.require_law(FiniteLaw(tuple(weights)), statement.site, name)
-        total: dict[core.Value, ExponentialRatio] = {}
-        for (value, _), own in zip(options, weights, strict=True):
-            total[value] = total[value] + own if value in total else own
-        kept = {value: own for value, own in total.items() if own.numerator}
-        if not kept:
-            raise PathFault("value error", "all weights of a choice are 0", statement.span)
-        return kept
+        total: dict[int, ExponentialRatio] = {}
+        for place, own in zip(places, weights, strict=True):
+            first = alike[place]
+            total[first] = total[first] + own if first in total else own
+        kept = {place: own for place, own in total.items() if own.numerator}
+        law = self._shared(FiniteLaw(tuple(kept.values())))
+        return _Weighing(self._shared(FiniteLaw(tuple(weights))), law, tuple(kept))
+
+    def _shared(self, law: L) -> L:
+        """Return the one object that stands for equal laws: they hash slowly."""
+        found = self._shared_laws.setdefault(law, law)
+        assert isinstance(found, type(law))
+        return found
 
     def _number(self, expression: core.Expression, state: State) -> Fraction:
         value = self._evaluator.concrete(expression, state)
@@ -193,7 +228,8 @@ class Statements:
 
     def require_law(self, law: ChoiceLaw, site: int, label: str) -> None:
         """Note that a law must be one for the program to make sense."""
-        self._laws.setdefault((site, law), label)
+        law = self._shared(law)
+        self._laws.setdefault((site, id(law)), Choice(law, site, label))
 
     def outcomes(self, state: State, law: ChoiceLaw, site: int, label: str) -> list[State]:
         """Split a state, which is used up, into one for each outcome of a choice.
@@ -203,12 +239,31 @@ class Statements:
         count = count_outcomes(law)
         if count == 1:
             return [state]
-        number = self._choice_numbers.get((site, law), -1)
+        law = self._shared(law)
+        number = self._choice_numbers.get((site, id(law)), -1)
         if number <= self._sets.largest(state.outcomes):
-            number = self._choice_numbers[site, law] = len(self._choices)
+            number = self._choice_numbers[site, id(law)] = len(self._choices)
             self._choices.append(Choice(law, site, label))
         parts = [*(state.fork() for _ in range(1, count)), state]
         split = self._sets.split(state.outcomes, number, count)
         for part, outcomes in zip(parts, split, strict=True):
             part.outcomes = outcomes
         return parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weighing:
+    """A choice with its weights worked out.
+
+    Attributes:
+        written: The weights as they are written, but for those that are the zero function.
+        law: Of the values that can come out, each once.
+        places: For each outcome of `law` the first option with its value.
+    """
+
+    written: FiniteLaw
+    law: FiniteLaw
+    places: tuple[int, ...]
+
+
+L = TypeVar("L", bound=ChoiceLaw)

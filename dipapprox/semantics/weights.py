@@ -7,7 +7,7 @@ denominator where they cancel, so that equal weights mostly look equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import assert_never
 
@@ -54,6 +54,22 @@ def weight_value(
             core.Constant() | core.Variable() | core.Element() | core.Sum() | core.Product()
         ) as expression:
             return ExponentialRatio.constant(number(expression))
+        case _:
+            assert_never(weight)
+
+
+def expressions_in(weight: core.Weight) -> Iterator[core.Expression]:
+    """Yield the finite-domain expressions in a weight, constants apart."""
+    match weight:
+        case core.Epsilon() | core.Constant():
+            return
+        case core.WeightSum(left, right) | core.WeightProduct(left, right):
+            yield from expressions_in(left)
+            yield from expressions_in(right)
+        case core.Inverse(operand) | core.Exponential(operand):
+            yield from expressions_in(operand)
+        case core.Variable() | core.Element() | core.Sum() | core.Product():
+            yield weight
         case _:
             assert_never(weight)
 
