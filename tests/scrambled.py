@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Independent, normal_choice
+from dipapprox.events.event import Independent
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Input
@@ -39,7 +39,7 @@ class Scrambled:
         for output, event, chosen in self._instantiator.events(input):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
-                key = frozenset((*map(canonical, reduced.factors), *map(normal_choice, chosen)))
+                key = frozenset((*map(canonical, reduced.factors), chosen))
                 if key not in self._numbers:
                     self._numbers[key] = Fraction(self._random.randrange(2**30), 2**30)
                 totals[output] += self._numbers[key] / self._most

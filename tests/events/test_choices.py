@@ -9,18 +9,17 @@ from random import Random
 
 import pytest
 
-from dipapprox.distributions import FiniteLaw
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Chosen, Independent, normal_choice
+from dipapprox.events.event import Chosen, Independent
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
-from tests.semantics.interpreter import Noise, distribution, law_probability
+from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.test_choices import number, pick
 from tests.semantics.test_integers import integer
 from tests.semantics.test_loops import ALWAYS, add, coin, loop
@@ -85,7 +84,7 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
         for output, event, chosen in instantiator.events(input):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
-                factors = (*map(canonical, reduced.factors), *map(normal_choice, chosen))
+                factors = [*map(canonical, reduced.factors), *([chosen] if chosen else [])]
                 expected[output, frozenset(Counter(factors).items())] += 1
         found: Counter[object] = Counter()
         for output, numbers in catalogue.for_input(input):
@@ -105,7 +104,9 @@ def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -
             probability = Fraction(1)
             for event in (catalogue.events[each] for each in numbers):
                 assert isinstance(event, Chosen)
-                probability *= law_probability(event.law, event.outcomes)
+                value = chosen_probability(event, Limits()).numerator.as_constant()
+                assert value is not None
+                probability *= value
             found[outputs[output]] = found.get(outputs[output], Fraction(0)) + probability
         possible = {each: probability for each, probability in found.items() if probability}
         assert possible == distribution(example, input, NOTHING_DRAWN)
@@ -118,15 +119,6 @@ def test_the_order_of_weights_does_not_matter() -> None:
     for value in (0, 1):
         catalogue.for_input((Fraction(value),))
     assert len(catalogue.events) == 2
-    third, rest = (ExponentialRatio.constant(Fraction(k, 3)) for k in (1, 2))
-    grown = ExponentialRatio(ExponentialPolynomial.monomial(1, 0, 1))
-    law, other = FiniteLaw((third, grown, rest, third)), FiniteLaw((rest, third, third, grown))
-    for mine, theirs in [({0, 1}, {1, 3}), ({2}, {0}), ({0, 3}, {1, 2}), ({3}, {1})]:
-        first = normal_choice(Chosen(law, frozenset(mine), Fraction(1)))
-        assert first == normal_choice(Chosen(other, frozenset(theirs), Fraction(1)))
-    assert normal_choice(Chosen(law, frozenset({1}), Fraction(1))) != normal_choice(
-        Chosen(law, frozenset({2}), Fraction(1))
-    )
 
 
 def test_choices_know_where_the_program_runs() -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
-from dipapprox.exact.choices.probability import chosen_probability, law_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
-from dipapprox.events.event import Chosen
+from dipapprox.exact.choices.absorption import absorption
+from dipapprox.exact.choices.circuits import chosen_probability
+from dipapprox.exact.choices.validity import law_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from tests.chosen import chosen
 
 ONE = ExponentialPolynomial.constant(1)
 GROWING = ExponentialPolynomial.monomial(1, 0, 1)  # e^ε
@@ -23,9 +25,7 @@ SURELY = ExponentialRatio.constant(1)
 
 
 def probability(law: ChoiceLaw, *outcomes: int, eps: Fraction | int = 1) -> ExponentialRatio:
-    found = chosen_probability(Chosen(law, frozenset(outcomes), Fraction(eps)), Limits())
-    assert isinstance(found, ExponentialRatio)
-    return found
+    return chosen_probability(chosen(law, outcomes, eps), Limits())
 
 
 def equal(left: ExponentialRatio, right: ExponentialRatio) -> bool:
@@ -84,9 +84,9 @@ def test_the_start_may_be_the_end() -> None:
 
 def test_states_that_never_end_take_their_probability_with_them() -> None:
     law = ChainLaw((((1, STAY), (2, LEAVE)), (), ((2, SURELY),)), (1,))
-    assert equal(probability(law, 0), STAY)
+    assert equal(absorption(law, Limits())[1], STAY)
     trapped = ChainLaw((((1, SURELY),), ((0, SURELY),), ()), (2,))
-    assert equal(probability(trapped, 0), NEVER)
+    assert not absorption(trapped, Limits())
 
 
 def test_transitions_that_are_identically_zero_do_not_count() -> None:

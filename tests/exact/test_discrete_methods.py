@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.distributions import Distribution, Family, FiniteLaw
-from dipapprox.events.event import Chosen, Event
+from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -16,6 +16,7 @@ from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import has_density, is_ratio, is_sum
 from dipapprox.numerics.methods import InOrder, Method, Step
 from exact.integer_events import at_most, dlap
+from tests.chosen import chosen
 from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 
@@ -43,7 +44,7 @@ def before(engine: Method) -> InOrder:
 def test_values_are_as_narrow_as_wanted(bits: int) -> None:
     method = before(Recording(HALF))
     tie = alone(method, TIE, bits, Limits())
-    yes = alone(method, Chosen(RESPONSE, frozenset({0}), Fraction(2)), bits, Limits())
+    yes = alone(method, chosen(RESPONSE, [0], 2), bits, Limits())
     for found, value in ((tie, 0.279602), (yes, 0.880797)):
         assert isinstance(found, Enclosure)
         assert found.width <= Fraction(1, 2**bits)
@@ -73,7 +74,7 @@ def test_the_engine_gets_the_rest_in_one_batch_and_in_order() -> None:
 
 def test_certain_outcomes_are_points() -> None:
     method = before(Recording(HALF))
-    certain = Chosen(RESPONSE, frozenset({0, 1}), Fraction(1, 3))
+    certain = chosen(RESPONSE, [0, 1], Fraction(1, 3))
     assert alone(method, certain, 30, Limits()) == Enclosure.exact(1)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Connected, Independent, Star, normal_choice, spelled_out
+from dipapprox.events.event import Connected, Independent, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.integrals.strategy import Strategy
@@ -53,7 +53,7 @@ def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
     for output, event, chosen in Instantiator(states, eps).events(input):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
-            events = [*map(canonical, reduced.factors), *map(normal_choice, chosen)]
+            events = [*map(canonical, reduced.factors), *([chosen] if chosen else [])]
             found.append((output, Counter(events)))
     return sorted(found, key=lambda each: each[0])
 

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import expon, norm
 
 from dipapprox.distributions import MIRRORED, Distribution, Family, FiniteLaw
-from dipapprox.events.event import Chosen, Event, Star
+from dipapprox.events.event import Event, Star
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals.strategy import Strategy
@@ -24,6 +24,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
+from tests.chosen import chosen
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
 from tests.numerics.alone import alone
 
@@ -176,7 +177,7 @@ def test_one_sided_against_two_sided_leaves() -> None:
 def test_what_has_no_density_is_refused_with_the_reason() -> None:
     integer = Distribution(Family.DISCRETE_LAPLACE, Q(0), Q(1))
     half = ExponentialRatio.constant(Q(1, 2))
-    choice = Chosen(FiniteLaw((half, half)), frozenset({0}), Q(1))
+    choice = chosen(FiniteLaw((half, half)), [0])
     guard = LinearForm.of({0: Q(1), 1: Q(-1)}, Q(-1, 2))
     cases = {
         choice: "choice",

@@ -17,6 +17,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, as_conjunction, reachable
 from dipapprox.semantics.state import FinalState, FinalStates, Guard, InputCondition, guards_of
 
 DrawKey = tuple[int, str, Fraction, str]
@@ -226,6 +227,28 @@ def _constant(weight: ExponentialRatio) -> Fraction:
     return value
 
 
+def set_probability(states: FinalStates, wanted: int) -> Fraction:
+    """Return the probability of a set of outcomes: all weights are constants."""
+    known = {NEVER: Fraction(0), ALWAYS: Fraction(1)}
+    for number in reachable(states.sets, (wanted,)):
+        choice, children = states.sets[number]
+        if number in known:
+            continue
+        below = [known[child] for child in children]
+        if choice != UNION:
+            law = states.choices[choice].law
+            below = [p * law_probability(law, (k,)) if p else p for k, p in enumerate(below)]
+        known[number] = sum(below, Fraction(0))
+    return known[wanted]
+
+
+def single_choices(states: FinalStates, state: FinalState) -> tuple[tuple[int, set[int]], ...]:
+    """Return which outcomes which choices have in a state that needs no more than that."""
+    found = as_conjunction(states.sets, state.chosen)
+    assert found is not None
+    return tuple((choice, set(outcomes)) for choice, outcomes in reversed(found))
+
+
 # --- final states on concrete values ------------------------------------------------------------
 
 
@@ -236,9 +259,7 @@ def distribution_of_states(
     found: Distribution = {}
     held = states_that_hold(states, input, noise)
     for state in held:
-        probability = Fraction(1)
-        for number, outcomes in state.choices:
-            probability *= law_probability(states.choices[number].law, outcomes)
+        probability = set_probability(states, state.chosen)
         found[state.outputs] = found.get(state.outputs, Fraction(0)) + probability
     return {outputs: p for outputs, p in found.items() if p}, held
 

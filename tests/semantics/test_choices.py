@@ -14,6 +14,7 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.weights import weight_value
 from tests.semantics.examples import (
     Operand,
@@ -25,6 +26,7 @@ from tests.semantics.examples import (
     expression,
     program,
 )
+from tests.semantics.interpreter import set_probability, single_choices
 
 EPS = core.Epsilon()
 ONE = ExponentialPolynomial.constant(1)
@@ -134,7 +136,7 @@ def test_randomised_response() -> None:
     truth = ExponentialRatio(grown(1), ((ONE + grown(1), 1),))
     for state in states.states:
         (condition,) = state.conditions
-        ((choice, outcomes),) = state.choices
+        ((choice, outcomes),) = single_choices(states, state)
         (outcome,) = outcomes
         law = states.choices[choice].law
         assert isinstance(law, FiniteLaw)
@@ -162,8 +164,8 @@ def test_outcomes_that_do_not_matter_vanish() -> None:
         choose(compare("x", ">=", 1), [assign("out[1]", 1)], [assign("out[1]", 0)]),
     ]
     states = execute(program((), BIT, body), True, Limits())
-    found = {state.outputs[0]: state.choices for state in states.states}
-    assert found == {Fraction(1): ((0, frozenset({1, 2})),), Fraction(0): ((0, frozenset({0})),)}
+    found = {state.outputs[0]: single_choices(states, state) for state in states.states}
+    assert found == {Fraction(1): ((0, {1, 2}),), Fraction(0): ((0, {0}),)}
     unmerged = execute(program((), BIT, body), False, Limits())
     assert len(unmerged.states) == 6
     assert len({state.decisions for state in unmerged.states}) == 6
@@ -180,13 +182,13 @@ def test_equal_values_are_one_outcome_and_impossible_ones_none() -> None:
 
 
 def test_choices_of_different_sites_are_independent() -> None:
-    """Two coins agree with probability 1/4 + 1/4."""
+    """Two coins agree with probability 1/3 · 1/4 + 2/3 · 3/4."""
     agree = choose(compare("x", "=", "y"), [assign("out[1]", 1)], [assign("out[1]", 0)])
-    states = execute(program((), BIT, [coin("x", 0), coin("y", 1), agree]), True, Limits())
-    assert len(states.choices) == 2
-    for state in states.states:
-        assert [len(outcomes) for _, outcomes in state.choices] == [1, 1]
-    assert sorted(len(s.choices) for s in states.states) == [2, 2, 2, 2]
+    coins = [coin("x", 0, "1/3"), coin("y", 1, "1/4")]
+    states = execute(program((), BIT, [*coins, agree]), True, Limits())
+    assert len(states.choices) == len(states.states) == 2
+    found = {state.outputs[0]: set_probability(states, state.chosen) for state in states.states}
+    assert found == {Fraction(1): Fraction(7, 12), Fraction(0): Fraction(5, 12)}
 
 
 def test_choices_and_guards_merge_together() -> None:
@@ -194,7 +196,7 @@ def test_choices_and_guards_merge_together() -> None:
     sign = choose(compare("r", ">", 0), [assign("out[1]", 1)], [assign("out[1]", 0)])
     body = [draw("r", 0, 0), coin("x", 1), choose(compare("x", "=", 1), [sign], [sign])]
     states = execute(program((), BIT, body), True, Limits())
-    assert [(state.choices, state.path is None) for state in states.states] == [((), False)] * 2
+    assert [(s.chosen, s.path is None) for s in states.states] == [(ALWAYS, False)] * 2
 
 
 def test_faults_of_outcomes_name_them() -> None:

@@ -16,7 +16,7 @@ from dipapprox.semantics.chains import law_of_end, reaching
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
-from tests.semantics.interpreter import law_probability
+from tests.semantics.interpreter import set_probability
 from tests.semantics.test_choices import BIT, EPS, coin, number, pick
 
 ALWAYS = compare(0, "=", 0)
@@ -43,9 +43,7 @@ def probabilities(states: FinalStates) -> dict[object, Fraction]:
     for state in states.states:
         assert state.path is None
         assert not state.conditions
-        probability = Fraction(1)
-        for number_, outcomes in state.choices:
-            probability *= law_probability(states.choices[number_].law, outcomes)
+        probability = set_probability(states, state.chosen)
         found[state.outputs[0]] = found.get(state.outputs[0], Fraction(0)) + probability
     return found
 
@@ -119,9 +117,7 @@ def test_comparisons_of_samples_in_loops_are_settled_first(merge: bool) -> None:
     for state in states.states:
         (guard,) = guards_of(state.path)
         positive = guard.form.coefficient(0) < 0
-        probability = Fraction(1)
-        for choice, outcomes in state.choices:
-            probability *= law_probability(states.choices[choice].law, outcomes)
+        probability = set_probability(states, state.chosen)
         found.add((positive, state.outputs[0], probability))
     half = Fraction(1, 2)
     assert found == {(True, 1, Fraction(1)), (False, 1, half), (False, 2, half)}

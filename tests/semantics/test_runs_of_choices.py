@@ -6,16 +6,13 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from dipapprox.exact.choices.probability import chosen_probability
-from dipapprox.semantics.regions import Region, Regions
 
-from dipapprox.events.event import Chosen
-from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
+from tests.semantics.interpreter import set_probability
 from tests.semantics.test_choices import coin
 
 COINS = 20
@@ -32,24 +29,9 @@ def chances(states: FinalStates) -> dict[object, Fraction]:
     """The probabilities of the choices behind every output, guards and conditions aside."""
     found: dict[object, Fraction] = {}
     for state in states.states:
-        chance = Fraction(1)
-        for number, outcomes in state.choices:
-            event = Chosen(states.choices[number].law, outcomes, Fraction(1))
-            probability = chosen_probability(event, Limits())
-            assert isinstance(probability, ExponentialRatio)
-            chance *= constant(probability)
+        chance = set_probability(states, state.chosen)
         found[state.outputs[0]] = found.get(state.outputs[0], Fraction(0)) + chance
     return found
-
-
-def constant(function: ExponentialRatio) -> Fraction:
-    """The value of a function that does not depend on eps."""
-    value = Fraction(0)
-    for _, coefficient in function.numerator.terms:
-        value += coefficient
-    for factor, power in function.denominator:
-        value /= sum((c for _, c in factor.terms), Fraction(0)) ** power
-    return value
 
 
 def sum_of_coins(*between: core.Statement) -> list[core.Statement]:
@@ -97,25 +79,6 @@ def test_thresholds_between_choices_split_once() -> None:
     assert len(states.states) == COINS + 2
 
 
-def test_comparisons_with_what_was_chosen_stay_outside() -> None:
-    """Else every outcome would be told apart by the answers of all others."""
-    body = (
-        draw("x", 0, 9),
-        coin("c", 0),
-        coin("d", 1),
-        plus("c", "d"),
-        choose(compare("x", "<", "c"), [coin("out[1]", 2)], [coin("out[1]", 3)]),
-        coin("d", 4),
-        coin("e", 5),
-        plus("d", "e"),
-        assign("out[1]", "d"),
-    )
-    _, first, *_, last, _, _ = Regions(program((), COUNTS, body), True).pieces(body)
-    assert isinstance(first, Region) and isinstance(last, Region)
-    assert first.statements == body[1:3]
-    assert last.statements == body[5:7]
-
-
 @pytest.mark.parametrize("wanted", [True, False])
 def test_choices_that_never_meet_stay_choices_of_their_own(wanted: bool) -> None:
     outputs = cells("out", 3, (0, 1))
@@ -131,14 +94,3 @@ def test_states_that_are_not_merged_are_those_of_all_courses() -> None:
         body += [coin("c", site), plus("s", "c")]
     states = execute(program((), COUNTS, [*body, assign("out[1]", "s")]), False, Limits())
     assert len(states.states) == 2**5
-
-
-def test_what_sees_nothing_of_each_other_is_apart() -> None:
-    """Twelve pairs of coins: a law of four outcomes each, not one of 3^12."""
-    outputs = cells("out", 12, (0, 1, 2))
-    body: list[core.Statement] = []
-    for k in range(1, 13):
-        body += [coin("a", 2 * k), coin("b", 2 * k + 1), plus("a", "b"), assign(f"out[{k}]", "a")]
-    whole = program((), outputs, body)
-    pieces = Regions(whole, True).pieces(whole.body)
-    assert sum(isinstance(piece, Region) for piece in pieces) == 12

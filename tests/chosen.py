@@ -1,0 +1,21 @@
+"""Sets of outcomes of one choice, as events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dipapprox.distributions import ChoiceLaw, count_outcomes
+from dipapprox.events.circuits import circuit_of
+from dipapprox.events.event import Chosen
+from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
+from dipapprox.semantics.state import Choice
+
+
+def chosen(law: ChoiceLaw, outcomes: Iterable[int], eps: Fraction | int = 1) -> Chosen:
+    """A choice has one of some outcomes."""
+    sets = OutcomeSets()
+    single = sets.split(ALWAYS, 0, count_outcomes(law))
+    wanted = sets.union(single[outcome] for outcome in outcomes)
+    circuit, (root,) = circuit_of([Choice(law, 0, "x")], sets.nodes, [wanted])
+    return Chosen(circuit, root, Fraction(eps))

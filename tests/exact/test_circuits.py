@@ -1,0 +1,135 @@
+"""Circuits of weights against sums over all combinations of outcomes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import prod
+from random import Random
+
+import pytest
+
+from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.events.circuits import circuit_of
+from dipapprox.events.event import Chosen
+from dipapprox.exact.choices.circuits import (
+    chosen_probability,
+    enclose_choices,
+    is_possible_choice,
+)
+from dipapprox.exact.signs.values import enclose_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
+from dipapprox.semantics.state import Choice
+
+ONE = ExponentialPolynomial.constant(1)
+UP = ExponentialPolynomial.monomial(1, 0, 1)
+DOWN = ExponentialPolynomial.monomial(1, 0, Fraction(-1, 2))
+EPS = ExponentialPolynomial.monomial(1, 1)
+THIRD = ExponentialRatio.constant(Fraction(1, 3))
+LAWS: tuple[ChoiceLaw, ...] = (
+    FiniteLaw((ExponentialRatio.of(UP, {UP + ONE: 1}), ExponentialRatio.of(ONE, {UP + ONE: 1}))),
+    FiniteLaw((ExponentialRatio(DOWN), ExponentialRatio(ONE - DOWN))),
+    FiniteLaw((THIRD, THIRD, THIRD)),
+    FiniteLaw(
+        (
+            ExponentialRatio.of(EPS * UP, {EPS * UP + DOWN: 1}),
+            ExponentialRatio.of(DOWN, {EPS * UP + DOWN: 1}),
+        )
+    ),
+)
+
+
+def example(seed: int) -> tuple[list[Choice], OutcomeSets, list[int]]:
+    """Choices, and sets that split them up."""
+    random = Random(seed)
+    laws = [random.choice(LAWS) for _ in range(6)]
+    sets, parts = OutcomeSets(), [ALWAYS]
+    for number, law in enumerate(laws):
+        groups: list[list[int]] = [[], [], []]
+        for part in parts:
+            for each in sets.split(part, number, count_outcomes(law)):
+                random.choice(groups).append(each)
+        parts = [sets.union(group) for group in groups if group]
+    return [Choice(law, k, "x") for k, law in enumerate(laws)], sets, parts
+
+
+def contains(sets: OutcomeSets, number: int, outcomes: tuple[int, ...]) -> bool:
+    choice, children = sets.nodes[number]
+    if choice < 0:
+        return number == ALWAYS or any(contains(sets, child, outcomes) for child in children)
+    return contains(sets, children[outcomes[choice]], outcomes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_are_sums_over_all_combinations(seed: int) -> None:
+    choices, sets, parts = example(seed)
+    circuit, roots = circuit_of(choices, sets.nodes, parts)
+    eps = Fraction(3, 4)
+    events = [Chosen(circuit, root, eps) for root in roots]
+    enclosed = enclose_choices(events, 80, Limits())
+    total = ExponentialRatio.constant(0)
+    for part, event in zip(parts, events, strict=True):
+        expected = 0.0
+        for outcomes in product(*(range(count_outcomes(c.law)) for c in choices)):
+            if contains(sets, part, outcomes):
+                expected += prod(
+                    value(choice.law, k, eps) for choice, k in zip(choices, outcomes, strict=True)
+                )
+        found = enclosed[event]
+        assert isinstance(found, Enclosure)
+        assert found.width <= found.upper / 2**79
+        assert abs(float(found.lower) - expected) < 1e-12
+        function = chosen_probability(event, Limits())
+        exact = enclose_at(function, Fraction(1), 80, Limits())
+        assert isinstance(exact, Enclosure) and exact.meets(found)
+        assert is_possible_choice(event, Limits())
+        total = total + function
+    assert not (total - ExponentialRatio.constant(1)).numerator
+
+
+def value(law: ChoiceLaw, outcome: int, eps: Fraction) -> float:
+    assert isinstance(law, FiniteLaw)
+    found = enclose_at(law.weights[outcome], eps, 60, Limits())
+    assert isinstance(found, Enclosure)
+    return float(found.lower)
+
+
+def test_equal_probabilities_are_one_node_whatever_they_are_of() -> None:
+    """Heads then tails, tails then heads, with coins of one law; and outcomes of equal weight."""
+    choices = [Choice(LAWS[0], 0, "x"), Choice(LAWS[0], 1, "y"), Choice(LAWS[2], 2, "z")]
+    sets = OutcomeSets()
+    heads, tails = sets.split(ALWAYS, 0, 2)
+    first, second = sets.split(heads, 1, 2)[1], sets.split(tails, 1, 2)[0]
+    thirds = sets.split(ALWAYS, 2, 3)
+    _, roots = circuit_of(choices, sets.nodes, [first, second, *thirds])
+    assert roots[0] == roots[1]
+    assert roots[2] == roots[3] == roots[4]
+
+
+def test_rational_probabilities_are_exact() -> None:
+    """Twenty thirds: 3^-20, as a function and as a point."""
+    sets, number = OutcomeSets(), ALWAYS
+    for k in range(20):
+        number = sets.split(number, k, 3)[k % 3]
+    choices = [Choice(LAWS[2], k, "x") for k in range(20)]
+    circuit, (root,) = circuit_of(choices, sets.nodes, [number])
+    event, expected = Chosen(circuit, root, Fraction(1)), Fraction(1, 3**20)
+    assert chosen_probability(event, Limits()).as_constant() == expected
+    assert enclose_choices([event], 10, Limits())[event] == Enclosure.exact(expected)
+
+
+def test_outcomes_of_weight_zero_are_impossible() -> None:
+    """1 - eps at eps = 1."""
+    law = FiniteLaw((ExponentialRatio(ONE - EPS), ExponentialRatio(EPS)))
+    sets = OutcomeSets()
+    stop, go = sets.split(ALWAYS, 0, 2)
+    circuit, roots = circuit_of([Choice(law, 0, "x")], sets.nodes, [stop, go])
+    for eps, expected in ((Fraction(1), [False, True]), (Fraction(1, 2), [True, True])):
+        events = [Chosen(circuit, root, eps) for root in roots]
+        assert [is_possible_choice(event, Limits()) for event in events] == expected
+    assert enclose_choices([Chosen(circuit, roots[0], Fraction(1))], 10, Limits()) == {
+        Chosen(circuit, roots[0], Fraction(1)): Enclosure.exact(0)
+    }

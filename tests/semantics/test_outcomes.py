@@ -1,0 +1,144 @@
+"""Sets of outcomes against sets that are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+
+import pytest
+
+from dipapprox.errors import BrokenInvariant
+from dipapprox.semantics.outcomes import (
+    ALWAYS,
+    NEVER,
+    UNION,
+    Disjointness,
+    OutcomeSets,
+    as_conjunction,
+    reachable,
+)
+
+COUNTS = (2, 3, 2, 2, 3)
+"""Outcomes of the choices."""
+
+Listed = frozenset[tuple[int, ...]]
+
+EVERYTHING: Listed = frozenset(product(*map(range, COUNTS)))
+
+
+def listed(sets: OutcomeSets, number: int) -> Listed:
+    """Spell a set out."""
+    found: dict[int, Listed] = {NEVER: frozenset(), ALWAYS: EVERYTHING}
+    for node in reachable(sets.nodes, (number,)):
+        choice, children = sets.nodes[node]
+        if node in found:
+            continue
+        if choice == UNION:
+            members = [found[child] for child in children]
+            found[node] = frozenset().union(*members)
+            assert len(found[node]) == sum(map(len, members)), "members are disjoint"
+        else:
+            found[node] = frozenset(
+                each for each in EVERYTHING if each in found[children[each[choice]]]
+            )
+    return found[number]
+
+
+def walks(sets: OutcomeSets, random: Random) -> Iterator[list[tuple[int, Listed]]]:
+    """Split and unite at random: after every choice, sets that make up everything."""
+    parts = [(ALWAYS, EVERYTHING)]
+    for choice, count in enumerate(COUNTS):
+        split = []
+        for number, outcomes in parts:
+            for k, part in enumerate(sets.split(number, choice, count)):
+                split.append((part, frozenset(each for each in outcomes if each[choice] == k)))
+        groups: list[list[tuple[int, Listed]]] = [[] for _ in range(random.randint(1, 5))]
+        for part in split:
+            random.choice(groups).append(part)
+        parts = [
+            (sets.union(n for n, _ in group), frozenset().union(*(each for _, each in group)))
+            for group in groups
+            if group
+        ]
+        yield parts
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("credit", [True, False])
+def test_sets_are_what_was_put_into_them(
+    seed: int, credit: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not credit:
+        monkeypatch.setattr("dipapprox.semantics.outcomes._CREDIT", 0)
+    sets = OutcomeSets()
+    known: dict[Listed, int] = {}
+    for parts in walks(sets, Random(seed)):
+        apart = Disjointness(sets.nodes)
+        for number, outcomes in parts:
+            assert listed(sets, number) == outcomes
+            if credit:  # equal sets have equal numbers
+                assert known.setdefault(outcomes, number) == number
+        for first, _ in parts:
+            for second, _ in parts:
+                if credit:
+                    assert apart.holds(first, second) == (first != second)
+                elif apart.holds(first, second):
+                    assert first != second
+        whole = sets.union(number for number, _ in parts)
+        assert listed(sets, whole) == EVERYTHING
+        assert not credit or whole == ALWAYS
+
+
+def test_unions_of_what_is_not_disjoint_are_noticed() -> None:
+    sets = OutcomeSets()
+    (heads, tails) = sets.split(ALWAYS, 0, 2)
+    (both, _) = sets.split(heads, 1, 2)
+    with pytest.raises(BrokenInvariant, match="not"):
+        sets.union([heads, heads])
+    with pytest.raises(BrokenInvariant, match="not"):
+        sets.union([ALWAYS, tails])
+    with pytest.raises(BrokenInvariant, match="not"):
+        sets.union([both, heads])
+    with pytest.raises(BrokenInvariant, match="twice"):
+        sets.split(both, 1, 2)
+
+
+def test_conjunctions_are_told_from_other_sets() -> None:
+    sets = OutcomeSets()
+    first, second, _ = sets.split(ALWAYS, 0, 3)
+    few = sets.union([first, second])
+    heads, tails = sets.split(few, 1, 2)
+    assert as_conjunction(sets.nodes, heads) == [(1, frozenset({0})), (0, frozenset({0, 1}))]
+    assert as_conjunction(sets.nodes, sets.union([heads, tails])) == [(0, frozenset({0, 1}))]
+    other = sets.split(first, 1, 2)[0]
+    assert as_conjunction(sets.nodes, sets.union([tails, other])) is None
+
+
+def test_counters_of_a_thousand_choices_stay_small() -> None:
+    """Sums modulo 3 of choices: three sets after each, whatever the number of combinations."""
+    sets = OutcomeSets()
+    rest = [ALWAYS, NEVER, NEVER]
+    for choice in range(1000):
+        split = [sets.split(each, choice, 2) if each else [NEVER, NEVER] for each in rest]
+        rest = [sets.union([split[k][0], split[k - 1][1]]) for k in range(3)]
+    assert len(sets.nodes) <= 3000 * 3
+    assert sets.union(rest) == ALWAYS
+
+
+def test_forgetting_may_cost_no_more_than_the_paths_do() -> None:
+    """Chains that forget where they were have few sets, though their reversals have many states."""
+    random = Random(1)
+    size, steps = 24, 60
+    sets = OutcomeSets()
+    rest = [NEVER] * size
+    rest[0] = ALWAYS
+    maps = [[random.randrange(size) for _ in range(size)] for _ in range(2)]
+    for choice in range(steps):
+        split = [sets.split(each, choice, 2) if each else [NEVER, NEVER] for each in rest]
+        into: list[list[int]] = [[] for _ in range(size)]
+        for k, parts in enumerate(split):
+            for outcome, part in enumerate(parts):
+                into[maps[outcome][k]].append(part)
+        rest = [sets.union(parts) for parts in into]
+    assert len(sets.nodes) < 200 * size * steps
