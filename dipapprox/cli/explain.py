@@ -10,6 +10,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments
+from dipapprox.cli.asking import ProgramFile, add_program, program_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
@@ -21,7 +22,6 @@ from dipapprox.cli.explanation_view import (
     unfinished_fields,
 )
 from dipapprox.cli.output import show_json, write
-from dipapprox.cli.program_file import ProgramFile, add_program, program_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.integrals.strategy import Strategy

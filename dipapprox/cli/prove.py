@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments, asking, certificate
+from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
-from dipapprox.cli.program_file import add_file, add_parameters, parameters_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program

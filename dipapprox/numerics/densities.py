@@ -1,4 +1,4 @@
-"""Densities and distribution functions of the noise families, on balls.
+"""Densities, distribution functions and proved tail bounds of the noise families, on balls.
 
 Everything is about the *standard* law of a family: mean 0, scale 1. `standardised` forms
 (x - mean) / scale are built by the callers. Arguments are either real balls, answered by an
@@ -17,20 +17,23 @@ real line every branch of the density is >= 0 and no branch of the distribution 
 decreases, also where the branch is not the true function.
 
 References:
-    Abramowitz and Stegun 7.1 (error function).
+    Abramowitz and Stegun 7.1 (error function); DiPApprox, section 6, Lemma 1 (tail masses).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
+from math import ceil
 from typing import Protocol
 
 from flint import acb, arb
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
-from dipapprox.numerics.precision import to_ball
+from dipapprox.numerics.enclosure import Enclosure, Side, compare
+from dipapprox.numerics.precision import exact_fraction, precision, to_ball, to_enclosure
 
 _ZERO = arb(0)
 _HALF = arb(1) / 2
@@ -251,3 +254,54 @@ def _growth(exponent: arb) -> arb:
     A non-finite bound makes the quadrature drop a hopeless ellipse at once.
     """
     return _INFINITY if exponent > 2**12 else exponent.exp().upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """A proved cut-off: the standard law puts at most `tail` above `distance`, and below -it."""
+
+    distance: Fraction
+    tail: Fraction
+
+
+def tail_mass(family: Family, distance: Fraction, side: int, bits: int) -> arb:
+    """Enclose the mass that the standard law puts beyond `distance` >= 0 on one side of 0.
+
+    Args:
+        family: Which law.
+        distance: In scales, exact and >= 0.
+        side: +1: above `distance`; -1: below -`distance`.
+        bits: Working precision.
+
+    Raises:
+        ValueError: If `distance` < 0.
+    """
+    if distance < 0:
+        raise ValueError(f"distance must be >= 0, got {distance}")
+    law = STANDARD_LAWS[family]
+    with precision(bits):
+        z = to_ball(distance)
+        return law.survival(z, side) if side > 0 else law.cdf(-z, side)
+
+
+@cache
+def cutoff(family: Family, bits: int) -> Cutoff:
+    """Return a distance, a multiple of 1/8, beyond which each tail has mass at most 2**-bits.
+
+    The distance is guessed and then proved by evaluating the tails with balls.
+    """
+    wanted = Fraction(1, 2**bits)
+    with precision(64):
+        guess = exact_fraction(STANDARD_LAWS[family].cutoff_guess(bits).mid())
+    eighths = ceil(8 * guess)
+    while not all(
+        _is_at_most(tail_mass(family, Fraction(eighths, 8), side, bits + 64), wanted)
+        for side in (-1, 1)
+    ):
+        eighths += 1
+    return Cutoff(Fraction(eighths, 8), wanted)
+
+
+def _is_at_most(ball: arb, bound: Fraction) -> bool:
+    enclosure = to_enclosure(ball)
+    return isinstance(enclosure, Enclosure) and compare(enclosure, bound) is Side.BELOW

@@ -17,8 +17,15 @@ from math import prod
 from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Program, Value, Within
-from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
-from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, radius_of
+from dipapprox.pairs.adjacency import (
+    FREE,
+    CellAdjacency,
+    OrderedPairs,
+    Pair,
+    PairSelection,
+    radius_of,
+    select_pairs,
+)
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Everyone, Value, Within
-from dipapprox.pairs.cell_adjacency import FREE, CellAdjacency, radius_of
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
 
 _MOST_STEPS = 10_000
 """Most steps of one cell; a domain that allows more is not worked on cell by cell."""

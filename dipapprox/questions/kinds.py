@@ -2,13 +2,14 @@
 
 A reader takes what an edge was given and the name by which that edge knows it: "--eps-prv" on the
 command line, "eps_prv" in Python, "grid 1: eps_prv" in a sweep. The command line and sweeps give
-texts; Python gives texts or values. What is wrong with it is a `UserError` that begins with the
-name.
+texts; Python gives texts or values. Some numbers may be formulas: log(3), eps^2/100. What is wrong
+with it is a `UserError` that begins with the name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -18,11 +19,39 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
 from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.language.values import exact_rational, parse_input
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
 from dipapprox.privacy.probabilities import check_input
 from dipapprox.privacy.selection import select
-from dipapprox.questions.formula import Written, is_formula, written
+
+_FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
+"""What numbers never contain; the sign of an exponent is taken out first."""
+
+_EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A formula, and the text that it was read from."""
+
+    formula: Formula
+    text: str
+
+
+def is_formula(text: str) -> bool:
+    """Tell formulas from what is, or was meant to be, a number."""
+    return bool(_FORMULA.search(_EXPONENT.sub("", text.strip())))
+
+
+def written(text: str, name: str, names: Sequence[str]) -> Written:
+    """Read a formula in some names.
+
+    Raises:
+        SourceError: If it is none; `name` is where.
+    """
+    return Written(parse_formula(text, name, names), " ".join(text.split()))
+
 
 Value = TypeVar("Value")
 

@@ -25,8 +25,7 @@ from dipapprox.privacy.profiles.question import (
 )
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import WHOLE
-from dipapprox.questions.formula import is_formula
-from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.kinds import Pairs, is_formula
 from dipapprox.questions.question import Question, Spelled, argument
 from dipapprox.questions.verify import PAIRS_HELP
 

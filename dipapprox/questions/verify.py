@@ -16,8 +16,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import WHOLE
-from dipapprox.questions.formula import Written
-from dipapprox.questions.kinds import ClosedInterval, Pairs
+from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
 from dipapprox.questions.question import Question, argument
 
 if TYPE_CHECKING:

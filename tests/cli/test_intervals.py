@@ -12,7 +12,7 @@ from dipapprox.cli.progress import Reporter
 from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.questions.formula import is_formula
+from dipapprox.questions.kinds import is_formula
 from tests.cli.running import enclosure, run, run_json
 from tests.schemas import check_schema
 

@@ -23,7 +23,7 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.privacy.decisions.proof_records import proof_of
+from dipapprox.privacy.decisions.certificate import proof_of
 from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
 
 LIMITS = Limits()

@@ -23,10 +23,9 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled_laws import Samples
-from dipapprox.numerics.densities import STANDARD_LAWS
+from dipapprox.numerics.densities import STANDARD_LAWS, tail_mass
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_enclosure
-from dipapprox.numerics.tails import tail_mass
 from tests.numerics.soundness import run
 
 Q = Fraction

@@ -28,8 +28,8 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.methods import open_method
 from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.semantics.strategies import programs

@@ -14,11 +14,12 @@ from dipapprox.numerics.densities import (
     KINKED,
     STANDARD_LAWS,
     Box,
+    cutoff,
     mass_bound,
+    tail_mass,
 )
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
-from dipapprox.numerics.tails import cutoff, tail_mass
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)

@@ -27,8 +27,8 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import combined, law_masses
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
-from dipapprox.privacy.methods import open_method
 from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 

@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.densities import KINKED, LEFT_SUPPORT, RIGHT_SUPPORT
+from dipapprox.numerics.densities import KINKED, LEFT_SUPPORT, RIGHT_SUPPORT, cutoff
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.tails import cutoff
 
 MAX_PANELS = 4096
 """More panels than any event within reach needs; a grid that wants more is refused."""

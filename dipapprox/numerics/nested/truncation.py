@@ -33,8 +33,8 @@ from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Distribution
+from dipapprox.numerics.densities import cutoff
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
-from dipapprox.numerics.tails import cutoff
 from dipapprox.semantics.linear import LinearForm
 
 Interval = tuple[Fraction, Fraction]

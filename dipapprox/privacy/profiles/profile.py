@@ -36,7 +36,7 @@ from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.possible import PossibleOutputs
-from dipapprox.privacy.products.details import ProductDetails
+from dipapprox.privacy.products.witness import ProductDetails
 from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended

@@ -23,8 +23,8 @@ from dipapprox.errors import UserError
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
+from dipapprox.privacy.decisions.certificate import proof_of as recorded_proof
 from dipapprox.privacy.decisions.epsilons import closed_interval
-from dipapprox.privacy.decisions.proof_records import proof_of as recorded_proof
 from tests.checking.certified import at, places, replaced
 
 E = ExponentialPolynomial.monomial
