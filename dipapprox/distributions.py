@@ -23,6 +23,10 @@ class Family(Enum):
     DISCRETE_LAPLACE: on the integers, Pr[x] proportional to exp(-|x - mean| / b), mean an integer.
     DISCRETE_GAUSSIAN: on the integers, Pr[x] proportional to exp(-(x - mean)² / (2 sigma²)), mean
         an integer; the scale is sigma.
+
+    Attributes:
+        is_discrete: Whether samples are integers.
+        is_gaussian: Whether exponents are squares: then no probability has a closed form in eps.
     """
 
     GAUSSIAN = "Gauss"
@@ -32,15 +36,10 @@ class Family(Enum):
     DISCRETE_LAPLACE = "DLap"
     DISCRETE_GAUSSIAN = "DGauss"
 
-    @property
-    def is_discrete(self) -> bool:
-        """Whether samples are integers."""
-        return self in (Family.DISCRETE_LAPLACE, Family.DISCRETE_GAUSSIAN)
-
-    @property
-    def is_gaussian(self) -> bool:
-        """Whether exponents are squares: then no probability has a closed form in eps."""
-        return self in (Family.GAUSSIAN, Family.DISCRETE_GAUSSIAN)
+    def __init__(self, word: str) -> None:
+        # Attributes: they are asked for by the million.
+        self.is_discrete = word.startswith("D")
+        self.is_gaussian = word.endswith("Gauss")
 
 
 MIRRORED: Mapping[Family, Family] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeGuard, assert_never
 
 from dipapprox.distributions import Distribution, Family
@@ -66,11 +67,15 @@ def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
 _LAPLACE_TYPE = {Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL}
 
 
-def _laws(event: Event | Star) -> tuple[Distribution, ...]:
+def _laws(event: Event | Star) -> Iterator[Distribution]:
     match event:
-        case Event():
-            return event.samples
+        case Event(samples):
+            yield from samples
         case Star(centre, below, above):
-            return (centre, *(law for law, _ in (*below, *above)))
+            yield centre
+            for law, _ in below:
+                yield law
+            for law, _ in above:
+                yield law
         case _:
             assert_never(event)

@@ -135,9 +135,7 @@ class PairArrays:
 
 def numbered(pairs: Sequence[Pair]) -> tuple[Block, list[Input]]:
     """Number the inputs of some pairs; return the pairs as a block, and the inputs."""
-    numbers = {input: k for k, input in enumerate(dict.fromkeys(r for pair in pairs for r in pair))}
-    block = Block(
-        np.array([numbers[u] for u, _ in pairs], np.int64),
-        np.array([numbers[v] for _, v in pairs], np.int64),
-    )
-    return block, list(numbers)
+    numbers: dict[Input, int] = {}
+    first = [numbers.setdefault(u, len(numbers)) for u, _ in pairs]
+    second = [numbers.setdefault(v, len(numbers)) for _, v in pairs]
+    return Block(np.array(first, np.int64), np.array(second, np.int64)), list(numbers)

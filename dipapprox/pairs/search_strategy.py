@@ -64,7 +64,8 @@ def look_first(
     bits = search.ladder[0]
     pairs = likely_pairs(program.inputs, adjacency)
     if most is not None:
-        pairs = _of_few_inputs(pairs, most // tables.outputs)
+        # Most inputs come with their pair in both orders, and share the other input.
+        pairs = islice(pairs, max(2 * (most // tables.outputs - 1), 0))
     looked = 0
     for batch in _growing_batches(pairs, tables.outputs):
         search.limits.check()
@@ -75,16 +76,6 @@ def look_first(
                 search.checked = looked + batch.index(pair) + 1
                 return
         looked += len(batch)
-
-
-def _of_few_inputs(pairs: Iterator[Pair], most: int) -> Iterator[Pair]:
-    """Yield pairs as long as they are made of at most so many inputs."""
-    met: set[Input] = set()
-    for pair in pairs:
-        met.update(pair)
-        if len(met) > most:
-            return
-        yield pair
 
 
 def _growing_batches(pairs: Iterator[Pair], outputs: int) -> Iterator[list[Pair]]:
