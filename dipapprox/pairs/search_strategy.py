@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Everyone, Input, Program, Within
+from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.enclosure import Enclosure, Side, compare

@@ -20,7 +20,7 @@ from dipapprox import (
     Options,
     PrivacyCurve,
 )
-from dipapprox.errors import LimitReached
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -29,6 +29,7 @@ from dipapprox.pairs.products import program as products
 from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of
+from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact
 from dipapprox.privacy.verdict import Verdict
 
@@ -385,6 +386,21 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
     if answer is Answer.NOT_DP:
         assert found.violation is not None
         assert found.violation.left.lower > found.violation.right.upper
+
+
+def test_a_violation_that_enclosures_do_not_show_has_no_named_outputs() -> None:
+    claim = 10 - Fraction(1, 10**200)
+    program = parse(RESPONSES, N=10)
+    found = dipapprox.decide(program, budget=claim, options=Options(engine=Engine.ELIMINATION))
+    assert found.answer is Answer.NOT_DP
+    violation = found.violation
+    assert violation is not None
+    assert not violation.rows and violation.left is None and violation.not_enclosed is not None
+    assert {abs(a - b) for a, b in zip(violation.input, violation.adjacent, strict=True)} == {1}
+    assert found.to_dict()["witness"]["outputs"] == []
+    with pytest.raises(UserError, match="no outputs of the violation are named"):
+        dipapprox.certify(program, RESPONSES, found)
+    assert dipapprox.decide(program, budget=claim).violation.rows
 
 
 @pytest.mark.parametrize("delta", ["0", "1/20", "1/4"])

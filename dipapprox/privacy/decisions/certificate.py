@@ -102,6 +102,8 @@ def without_evidence(decision: Decision) -> str | None:
             return "the decision is Unknown"
         case Answer.DP if decision.engine != EXACT:
             return "the decision rests on enclosures, not on exact forms"
+        case Answer.NOT_DP if decision.violation is not None and not decision.violation.rows:
+            return "no outputs of the violation are named"
         case Answer.DP | Answer.NOT_DP:
             return None
         case _:

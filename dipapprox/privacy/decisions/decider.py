@@ -234,10 +234,8 @@ def _decide_parts(
         limits.check()
         return False
     if search.violation is not None:
-        violation = certified(product.program, search.violation, question, selection, options)
-        if violation is None:
-            return False
-        run.violation, run.answer = violation, Answer.NOT_DP
+        run.answer = Answer.NOT_DP
+        run.violation = certified(product, parts, search.violation, question, selection, options)
         if question.violations:
             run.violated_on = merged(search.violated_on)
     elif search.undecided:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair, PairSelection
 from dipapprox.pairs.products.layout import Layout
@@ -55,15 +54,25 @@ class CountedParts:
 
     def opened(self, inequality: Open) -> Open:
         """Return an open inequality with its inputs; its outputs are too many to be named."""
-        return replace(inequality, pair=self._exact.pair(inequality.pair), outputs=())
+        return replace(inequality, pair=self.pair(inequality.pair), outputs=())
+
+    def pair(self, names: Pair) -> Pair:
+        """Return inputs behind a pair of names."""
+        return self._exact.pair(names)
 
 
 def certified(
-    program: Program,
-    violation: Violated,
+    product: ProductProgram,
+    parts: CountedParts,
+    found: Violated,
     question: DecisionQuestion,
     selection: PairSelection,
     options: Options,
-) -> Violation | None:
-    """Show a violation at a simple rational ε, with outputs; None if enclosures do not show it."""
-    return violation_at(program, question, selection, options, violation.eps)
+) -> Violation:
+    """Show a violation with outputs; without them where enclosures do not show it."""
+    violation = violation_at(product.program, question, selection, options, found.eps)
+    if violation is not None:
+        return violation
+    input, adjacent = parts.pair(found.divergence.pair)
+    reason = "by the sign of an exact form; of the outputs only the number of equal ones is known"
+    return Violation(input, adjacent, (), found.eps, None, None, reason, None, None)
