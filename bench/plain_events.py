@@ -22,7 +22,7 @@ from bench.plain import (
 )
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Chosen, Connected, Leaves, Star
-from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.enclosure import NotEnclosed
 
 
@@ -194,6 +194,8 @@ class Prepared:
             order = order_event(event)
             if isinstance(order, NotEnclosed):
                 raise NoPlainEvaluation(order.reason)
+            if isinstance(order, DifferenceEvent):
+                raise NoPlainEvaluation("comparisons with offsets")
             if any(each.lower is not None or each.upper is not None for each in order.samples):
                 raise NoPlainEvaluation("a comparison with a constant")
             if len(order.edges) == len(order.samples) - 1:

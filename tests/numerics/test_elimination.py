@@ -168,6 +168,6 @@ def test_what_is_not_an_order_is_handed_over() -> None:
     three = LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}, Q(0))
     found = alone(ENGINE, Event(samples, (three,)), 30, Limits())
     assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
-    band = (below(0, 1), below(1, 0, Q(-1)))
-    found = alone(ENGINE, Event(samples[:2], band), 30, Limits())
+    wedge = (below(0, 1), LinearForm.of({0: Q(-2), 1: Q(1)}, Q(0)))
+    found = alone(ENGINE, Event(samples[:2], wedge), 30, Limits())
     assert isinstance(found, NotEnclosed) and "cycle" in found.reason

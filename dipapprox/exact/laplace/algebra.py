@@ -53,7 +53,7 @@ _MOST_TERMS = 4_000_000
 
 
 class ExactAlgebra:
-    """The algebra in some units; it implements `FunctionAlgebra` with nothing lost.
+    """The algebra in some units; it implements `ShiftingAlgebra` with nothing lost.
 
     Args:
         units: Fit all laws and constants that will be used.
@@ -128,6 +128,18 @@ class ExactAlgebra:
     def from_right(self, function: Piecewise) -> Piecewise:
         """t -> ∫ function over (t, ∞)."""
         return self._integrate(function, from_left=False)
+
+    def moved(self, function: Piecewise, offset: Fraction) -> Piecewise:
+        """t -> function(t + offset)."""
+        by = self.units.mark(offset)
+        marks = tuple(mark - by for mark in function.marks)
+        return self._made(marks, [pieces.moved(piece, by) for piece in function.pieces])
+
+    def difference(self, upper: Piecewise, lower: Piecewise) -> Piecewise:
+        """t -> upper(t) - lower(t)."""
+        marks = pieces.union(upper.marks, lower.marks)
+        both = zip(upper.on(marks), lower.on(marks), strict=True)
+        return self._made(marks, [pieces.combined([(1, f), (-1, g)]) for f, g in both])
 
     def totals(self, functions: Sequence[Piecewise]) -> list[ExponentialPolynomial]:
         """∫ function over the line, for each function."""

@@ -3,8 +3,8 @@
 In: connected, reduced events whose samples have Laplace or one-sided exponential laws; every scale
 s means s / ε. Out: the probability, an exponential polynomial in ε > 0, exact.
 
-    event -> order event -> elimination plan -> exact algebra -> Σ coefficient * ∫ product
-                  | none: offsets round a cycle, sums of samples, rates without short units
+    event -> order event, or differences -> elimination plan -> exact algebra -> Σ c * ∫ product
+                  | none: sums of samples, rates without short units
                   +-------> integration over polyhedra (`polyhedra`)
 
 References:
@@ -23,10 +23,11 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.differences import eliminate_differences
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
 from dipapprox.numerics.elimination.requirements import GridRequirements, Order
-from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.elimination.value import ShiftingEvaluation
 from dipapprox.numerics.enclosure import NotEnclosed
 
 _REMEMBERED = 1_000_000
@@ -81,10 +82,16 @@ class LaplaceIntegrals:
             return values[0][1]
         return exponential_sum(total.scaled(coefficient) for coefficient, total in values)
 
-    def _plan(self, order: Order, limits: Limits) -> Terms | NotEnclosed:
-        if isinstance(order, Star):
-            return eliminate_star(order, self._table)
-        return eliminate(order, limits, self._table)
+    def _plan(self, order: Order | DifferenceEvent, limits: Limits) -> Terms | NotEnclosed:
+        match order:
+            case Star():
+                return eliminate_star(order, self._table)
+            case OrderEvent():
+                return eliminate(order, limits, self._table)
+            case DifferenceEvent():
+                return eliminate_differences(order, limits, self._table)
+            case _:
+                assert_never(order)
 
     def _prepare(self, required: GridRequirements) -> bool:
         """See to it that the algebra has fitting units, and room; False: no units fit."""
@@ -104,7 +111,7 @@ class LaplaceIntegrals:
     def _forget(self) -> None:
         self._table = FunctionTable()
         self._algebra = ExactAlgebra(self._units)
-        self._evaluation: Evaluation[Piecewise, ExponentialPolynomial] = Evaluation(
+        self._evaluation: ShiftingEvaluation[Piecewise, ExponentialPolynomial] = ShiftingEvaluation(
             self._algebra, self._table
         )
 

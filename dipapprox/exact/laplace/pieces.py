@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from math import comb
 
 from flint import fmpq
 
@@ -116,6 +117,22 @@ def at_mark(piece: Piece, mark: int) -> Piece:
         there = monomial(q + b * mark, 0, n + m)
         known = total.get(there)
         total[there] = c if known is None else known + c
+    return {packed: c for packed, c in total.items() if c}
+
+
+def moved(piece: Piece, mark: int) -> Piece:
+    """u -> piece(u + kη), k = `mark`.
+
+    (u + kη)^m e^{b(u + kη)} is Σ C(m, j) k^{m-j} η^{m-j} e^{bkη} u^j e^{bu}.
+    """
+    total: Piece = {}
+    for packed, c in piece.items():
+        q, b, n, m = exponents(packed)
+        for j in range(m + 1):
+            there = monomial(q + b * mark, b, n + m - j, j)
+            part = c * (comb(m, j) * mark ** (m - j))
+            known = total.get(there)
+            total[there] = part if known is None else known + part
     return {packed: c for packed, c in total.items() if c}
 
 

@@ -54,6 +54,9 @@ class FunctionAlgebra(Protocol[F, V]):
     def power(self, function: F, exponent: int) -> F:
         """t -> function(t) ** exponent, exponent >= 1."""
 
+    def difference(self, upper: F, lower: F) -> F:
+        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
+
     def from_left(self, function: F) -> F:
         """t -> ∫ function over (-∞, t)."""
 
@@ -74,3 +77,10 @@ class FunctionAlgebra(Protocol[F, V]):
 
     def product_totals(self, products: Sequence[Sequence[F]]) -> list[V]:
         """∫ over the line of every product, as for `running`."""
+
+
+class ShiftingAlgebra(FunctionAlgebra[F, V], Protocol[F, V]):
+    """An algebra that is closed under shifts as well."""
+
+    def moved(self, function: F, offset: Fraction) -> F:
+        """t -> function(t + offset)."""

@@ -204,6 +204,16 @@ class BallAlgebra:
         """t -> function(t) ** exponent, exponent >= 1."""
         return power(function, exponent, self.product)
 
+    def difference(self, upper: BallFunction, lower: BallFunction) -> BallFunction:
+        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
+        with precision(self.bits):
+            return tuple(
+                [
+                    f if f is None or g is None else _minus(f, g)
+                    for f, g in zip(upper, lower, strict=True)
+                ]
+            )
+
     def from_left(self, function: BallFunction) -> BallFunction:
         """t -> ∫ function over (-∞, t)."""
         return self._integrate(function, from_left=True)
@@ -317,3 +327,7 @@ class BallAlgebra:
                 coefficients = [c / scale for c in coefficients]
                 pieces[panel] = Piece(arb_poly(coefficients), remainder / scale)
             return tuple(pieces)
+
+
+def _minus(f: Piece, g: Piece) -> Piece:
+    return Piece(f.polynomial - g.polynomial, f.radius + g.radius)

@@ -24,6 +24,7 @@ from dipapprox.numerics.algebras.restricted_laws import RestrictedLaw, restricte
 from dipapprox.numerics.algebras.sampled import (
     Sampled,
     definite,
+    difference,
     indefinite,
     multiply,
     multiply_each,
@@ -34,12 +35,12 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 Array = NDArray[np.float64]
 _Function = Callable[[RestrictedLaw], Sampled]
 
-_NODES = 20
+NODES = 20
 _BATCH = 2**17  # doubles
 _TOGETHER = 256
 """Most panels of other laws that are sampled with one; more do not make it faster."""
 
-_RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
+RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 
 class Float64Algebra:
@@ -48,11 +49,9 @@ class Float64Algebra:
     Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
     """
 
-    __slots__ = ("_half", "_laws", "_leaves", "_rule", "grid")
+    __slots__ = ("_laws", "_leaves", "grid", "half", "rule")
 
-    def __init__(
-        self, grid: Grid, nodes: int = _NODES, ratios: tuple[float, ...] = _RATIOS
-    ) -> None:
+    def __init__(self, grid: Grid, nodes: int = NODES, ratios: tuple[float, ...] = RATIOS) -> None:
         """Prepare the grid.
 
         Args:
@@ -74,8 +73,8 @@ class Float64Algebra:
             if any(abs(end - law.mean) > FARTHEST * law.scale for end in ends):
                 raise ValueError("a panel reaches too far from a mean for doubles")
         self.grid = grid
-        self._rule: Rule = legendre_rule(nodes, ratios)
-        self._half = np.array([width / (2 * grid.unit) for width in widths])
+        self.rule: Rule = legendre_rule(nodes, ratios)
+        self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
 
@@ -116,20 +115,24 @@ class Float64Algebra:
         """t -> function(t) ** exponent, exponent >= 1."""
         return power(function, exponent, self.product)
 
+    def difference(self, upper: Sampled, lower: Sampled) -> Sampled:
+        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
+        return difference(upper, lower, self._nodes)
+
     def from_left(self, function: Sampled) -> Sampled:
         """t -> ∫ function over (-∞, t)."""
-        return indefinite(function, self._rule, self._half, from_left=True)
+        return indefinite(function, self.rule, self.half, from_left=True)
 
     def from_right(self, function: Sampled) -> Sampled:
         """t -> ∫ function over (t, ∞)."""
-        return indefinite(function, self._rule, self._half, from_left=False)
+        return indefinite(function, self.rule, self.half, from_left=False)
 
     def integrals(self, function: Sampled) -> tuple[Array, Array]:
         """Return certified lower and upper bounds of ∫ function over the line, batch-shaped.
 
         Where nothing could be proved the bounds are 0 and inf.
         """
-        value, error = definite(function, self._rule, self._half)
+        value, error = definite(function, self.rule, self.half)
         proved = np.isfinite(value) & np.isfinite(error)
         # The last subtraction and addition are rounded: `definite` has accounted for an ulp.
         value, error = np.where(proved, value, 0.0), np.where(proved, error, np.inf)
@@ -180,14 +183,14 @@ class Float64Algebra:
 
         factors = [cut(function) for function in functions]
         return monomial_integrals(
-            cut(self.density(law)), factors, exponents, self._rule, self._half[inside]
+            cut(self.density(law)), factors, exponents, self.rule, self.half[inside]
         )
 
     def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
         """t -> ∫ over (-∞, t), or over (t, ∞), of products of functions without batch axes."""
         found: list[Sampled] = []
         for batch in self._batches(products):
-            whole = indefinite(multiply_each(batch, self._nodes), self._rule, self._half, from_left)
+            whole = indefinite(multiply_each(batch, self._nodes), self.rule, self.half, from_left)
             found += [Sampled(layers, 1, whole.least) for layers in whole.layers]
         return found
 
@@ -201,11 +204,11 @@ class Float64Algebra:
 
     @property
     def _nodes(self) -> int:
-        return len(self._rule.nodes)
+        return len(self.rule.nodes)
 
     @property
     def _height(self) -> int:
-        return self._nodes + len(self._rule.ratios) + 2
+        return self._nodes + len(self.rule.ratios) + 2
 
     def _leaf(self, function: _Function, law: Distribution) -> Sampled:
         key = (function, law)
@@ -225,5 +228,5 @@ class Float64Algebra:
                     if panels > _TOGETHER:
                         break
                     laws.append(other)
-            self._laws.update(zip(laws, restricted_laws(laws, self.grid, self._rule), strict=True))
+            self._laws.update(zip(laws, restricted_laws(laws, self.grid, self.rule), strict=True))
         return self._laws[law]

@@ -105,7 +105,7 @@ def build_grid(
     Returns:
         The grid, or why there is none: samples too far apart for their scales.
     """
-    intervals = {law: _cutoff_interval(law, bits) for law in laws}
+    intervals = {law: cutoff_interval(law, bits) for law in laws}
     cuts = [*points, *(law.mean for law in intervals if law.family in KINKED)]
     # Integers over one denominator: fractions take much longer to compare, to add and to halve.
     marks = chain(cuts, *intervals.values())
@@ -161,7 +161,8 @@ _HALVINGS = 12
 """How often a panel can be halved before the common denominator has to grow."""
 
 
-def _cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
+def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
+    """Return where a law keeps all but 2**(1 - bits) of its mass."""
     left, right = (reach * law.scale for reach in _reaches(law.family, bits))
     return law.mean - left, law.mean + right
 

@@ -70,9 +70,8 @@ class Rule:
 def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
     """Build the rule with `count` nodes and the ellipses of the given `ratios` > 1."""
     with precision(_BITS):
-        pairs = [arb.legendre_p_root(count, k, True) for k in reversed(range(count))]
-        nodes, weights = [node for node, _ in pairs], [weight for _, weight in pairs]
-        left = _partial_weights(nodes, weights)
+        nodes, weights = legendre_nodes(count)
+        left = partial_weights(nodes, nodes, weights)
         rows = [[*(left[j][k] for j in range(count)), weights[k]] for k in range(count)]
         mirrored = [
             [*(weights[k] - left[j][k] for j in range(count)), weights[k]] for k in range(count)
@@ -83,12 +82,12 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
             for k in range(count + 1)
         )
         radii = [arb(ratio) for ratio in ratios]
-        places = [_nearest(node) for node in nodes]
+        places = [nearest(node) for node in nodes]
         return Rule(
             nodes=np.array(places),
             points=np.array([-1.0, *places, 1.0]),
-            from_left=np.array([[_nearest(entry) for entry in row] for row in rows]),
-            from_right=np.array([[_nearest(entry) for entry in row] for row in mirrored]),
+            from_left=np.array([[nearest(entry) for entry in row] for row in rows]),
+            from_right=np.array([[nearest(entry) for entry in row] for row in mirrored]),
             norm=norm,
             ratios=np.array(ratios),
             wide=np.array([_upper((r + 1 / r) / 2) for r in radii]),
@@ -100,20 +99,29 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
         )
 
 
-def _partial_weights(nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
-    """W_jk = w_k Σ_m P_m(x_k) (P_{m+1}(x_j) - P_{m-1}(x_j)) / 2, with P_{-1} = -1.
+def legendre_nodes(count: int) -> tuple[list[arb], list[arb]]:
+    """The nodes, ascending, and their weights, at the working precision."""
+    pairs = [arb.legendre_p_root(count, k, True) for k in reversed(range(count))]
+    return [node for node, _ in pairs], [weight for _, weight in pairs]
+
+
+def partial_weights(points: list[arb], nodes: list[arb], weights: list[arb]) -> list[list[arb]]:
+    """∫_{-1}^y l_k for points y, by y and k: w_k Σ_m P_m(x_k) (P_{m+1}(y) - P_{m-1}(y)) / 2.
 
     The rule is exact up to degree 2n - 1, so l_k = Σ_{m<n} (2m + 1) / 2 w_k P_m(x_k) P_m; and
-    (2m + 1) P_m is the derivative of P_{m+1} - P_{m-1}, which vanishes at -1.
+    (2m + 1) P_m is the derivative of P_{m+1} - P_{m-1}, which vanishes at -1; P_{-1} = -1.
     """
     count = len(nodes)
-    values = [[arb(-1), *(x.legendre_p(arb(m)) for m in range(count + 1))] for x in nodes]
+    values = [[arb(-1), *(y.legendre_p(arb(m)) for m in range(count + 1))] for y in points]
     steps = arb_mat([[row[m + 2] - row[m] for m in range(count)] for row in values])
-    halves = [[p * w / 2 for p in row[1:-1]] for row, w in zip(values, weights, strict=True)]
+    halves = [
+        [x.legendre_p(arb(m)) * w / 2 for m in range(count)]
+        for x, w in zip(nodes, weights, strict=True)
+    ]
     return (steps * arb_mat(halves).transpose()).tolist()
 
 
-def _nearest(value: arb) -> float:
+def nearest(value: arb) -> float:
     """Return a double within 2 u of a number, relatively; the ball tells whether it is.
 
     Raises:

@@ -183,6 +183,31 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     return Sampled(layers, 1, _floor_of(sup))
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def difference(upper: Sampled, lower: Sampled, nodes: int) -> Sampled:
+    """upper - lower, known to lie between 0 and `upper`; no batch axes.
+
+    Majorants add up, but on the panel itself that of `upper` will do. One rounding of the values
+    and of the majorants each; clipping at 0 only brings values nearer.
+    """
+    layers = np.empty_like(upper.layers)
+    values = np.subtract(upper.layers[:nodes], lower.layers[:nodes], out=layers[:nodes])
+    roundings = int(np.max(np.maximum(upper.roundings, lower.roundings))) + 1
+    excess = 1.01 * UNIT_ROUNDOFF * roundings
+    sup = upper.layers[nodes]
+    error = UNIT_ROUNDOFF * np.abs(values).max(axis=0) + _TINY
+    for each in (upper.layers, lower.layers):
+        error += (1 + excess) * each[nodes] * ((each[-1] - 1) + excess * each[-1])
+    np.maximum(values, 0.0, out=values)
+    layers[nodes] = sup
+    np.add(upper.layers[nodes + 1 : -1], lower.layers[nodes + 1 : -1], out=layers[nodes + 1 : -1])
+    nothing = sup == 0.0
+    layers[-1] = 1 + np.divide(error * SAFE, sup, out=np.zeros_like(error), where=~nothing)
+    layers[:, nothing] = 0.0
+    layers[-1, nothing] = 1.0
+    return Sampled(layers, roundings, upper.least)
+
+
 def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
     """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing.
 

@@ -10,7 +10,7 @@ plan.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import assert_never
 
@@ -22,15 +22,19 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
+from dipapprox.numerics.elimination.certain_bounds import lowered, without_certain
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
-from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
+from dipapprox.numerics.elimination.placed_evaluator import Ladder
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
 from dipapprox.numerics.elimination.refinement import (
     RefinementLevel,
     Tier,
     ball_levels,
+    better,
     double_levels,
     doubles_may_do,
+    leading_zeros,
 )
 from dipapprox.numerics.elimination.requirements import (
     GridEvent,
@@ -40,7 +44,7 @@ from dipapprox.numerics.elimination.requirements import (
     is_small,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 
 _SHARED_PANELS = 256
@@ -52,6 +56,8 @@ _TABLE = 200_000
 
 _TOGETHER = 128
 """Most events in a batch."""
+
+_NOTHING = Fraction(0)
 
 _MANY = 16
 """Stars that are worth a way of their own."""
@@ -97,23 +103,37 @@ class Eliminated:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
         grid_events: dict[int, GridEvent] = {}
+        differences: dict[int, DifferenceEvent] = {}
+        excess: dict[int, Fraction] = {}
         self._enclose_stars(events, bits, limits, found)
         for place in found.unanswered():
             plain = as_continuous(events[place])
             order = order_event(plain) if isinstance(plain, Event) else plain
+            if isinstance(order, DifferenceEvent):
+                order, excess[place] = without_certain(order, bits + 1)
             if isinstance(order, NotEnclosed):
                 found[place] = order
+            elif isinstance(order, DifferenceEvent):
+                differences[place] = order
             else:
                 grid_events[place] = GridEvent(order, GridRequirements.of(order))
+        if differences:
+            ladder = Ladder(differences, bits + 1, self._tier, limits)
+            for place, answer in ladder.enclose().items():
+                found[place] = lowered(answer, excess[place])
+            if ladder.furthest is not None:
+                self._reach(ladder.furthest)
         for group in grouped(grid_events):
             for start in range(0, len(group.places), _TOGETHER):
                 places = group.places[start : start + _TOGETHER]
+                # Bounds that were dropped take half of the wanted width.
+                wanted = bits + any(place in excess for place in places)
                 try:
                     batch = _Batch(
-                        {k: grid_events[k] for k in places}, group.required, bits, limits
+                        {k: grid_events[k] for k in places}, group.required, wanted, limits
                     )
                     for place, answer in self._enclose_batch(batch).items():
-                        found[place] = answer
+                        found[place] = lowered(answer, excess.get(place, _NOTHING))
                 except LimitReached as reached:
                     widest = max((events[k] for k in places), key=_cycles)
                     if not isinstance(widest, Event) or _cycles(widest) < 2:
@@ -164,7 +184,7 @@ class Eliminated:
             }
             before = {place: found[place] for place in hopeful}
         # The balls' errors are relative: what is known to be tiny needs fewer bits.
-        spared = _leading_zeros(pending, found, batch.bits)
+        spared = leading_zeros(pending, found, batch.bits)
         for level in ball_levels(batch.bits - spared, self._tier):
             for place in self._climb(batch, level, pending, found):
                 del pending[place]
@@ -203,13 +223,16 @@ class Eliminated:
         wanted = Fraction(1, 2**batch.bits)
         done = []
         for place, answer in zip(pending, answers, strict=True):
-            best = found[place] = _better(found.get(place), answer)
+            best = found[place] = better(found.get(place), answer)
             if isinstance(best, Enclosure) and best.width <= wanted:
                 done.append(place)
         self._forget_others(level)
         if any(isinstance(answer, Enclosure) for answer in answers):
-            self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
+            self._reach(level)
         return done
+
+    def _reach(self, level: RefinementLevel) -> None:
+        self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
 
     def _forget_others(self, level: RefinementLevel) -> None:
         """Forget evaluators, the finest first, until they share the memory of one."""
@@ -244,26 +267,6 @@ class Eliminated:
 
 def _shared_panels(level: RefinementLevel, events: int) -> int:
     return _SHARED_PANELS if level.bits else min(_SHARED_PANELS * events, MAX_PANELS)
-
-
-def _leading_zeros(
-    pending: Collection[int], found: Mapping[int, Enclosure | NotEnclosed], bits: int
-) -> int:
-    """Return k such that all pending probabilities are at most 2**-k, k <= bits."""
-    uppers = [each.upper for each in map(found.get, pending) if isinstance(each, Enclosure)]
-    if len(uppers) < len(pending) or not uppers:
-        return 0
-    largest = max(uppers)
-    zeros = largest.denominator.bit_length() - largest.numerator.bit_length() - 1
-    return min(max(zeros, 0), bits)
-
-
-def _better(
-    known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed
-) -> Enclosure | NotEnclosed:
-    if isinstance(found, NotEnclosed):
-        return found if known is None else known
-    return found.intersect(known if isinstance(known, Enclosure) else UNIT, "elimination")
 
 
 def _cycles(event: Connected) -> int:

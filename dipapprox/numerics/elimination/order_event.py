@@ -3,11 +3,12 @@
 In: an `Event`, any linear guards. Out: an `OrderEvent`, if an affine change of the samples makes
 one. In each connected component pick a sample as it is, z = x. A guard a x + b y + c <= 0 between
 a known x = p z + q and a new sample y becomes a p (z - w) <= 0 for y = -(a p / b) w - (a q + c) /
-b. On a tree this always works; every further guard must fit."""
+b. On a tree this always works; every further guard must fit. Where only its constant does not, as
+with x - 1 <= y <= x + 3, comparisons with offsets are left: a `DifferenceEvent`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -28,6 +29,14 @@ class Sample:
     lower: Fraction | None
     upper: Fraction | None
 
+    def shifted(self, by: Fraction) -> Sample:
+        """The sample of x + by."""
+        return Sample(
+            self.law.affine(Fraction(1), by),
+            None if self.lower is None else self.lower + by,
+            None if self.upper is None else self.upper + by,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class OrderEvent:
@@ -37,8 +46,27 @@ class OrderEvent:
     edges: frozenset[Edge]
 
 
-def order_event(event: Event) -> OrderEvent | NotEnclosed:
-    """Turn an event into comparisons, or say which guard does not allow it."""
+Bound = tuple[int, int, Fraction]
+"""(i, j, w): x[i] <= x[j] + w."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceEvent:
+    """{ x : lower_i <= x_i <= upper_i, x_i <= x_j + w for every bound }, x_i independent.
+
+    A pair may have two bounds, one in each direction.
+    """
+
+    samples: tuple[Sample, ...]
+    bounds: frozenset[Bound]
+
+
+def order_event(event: Event) -> OrderEvent | DifferenceEvent | NotEnclosed:
+    """Turn an event into comparisons, with offsets only if no shifts make them plain.
+
+    Returns:
+        The comparisons, or which guard is none.
+    """
     size = len(event.samples)
     linked: list[list[LinearForm]] = [[] for _ in range(size)]
     for guard in event.guards:
@@ -51,11 +79,12 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
     change = [_SAME] * size if all(plain) else _changes(size, linked)
     lower: list[Fraction | None] = [None] * size
     upper: list[Fraction | None] = [None] * size
-    edges: set[Edge] = set()
+    bounds: dict[Edge, Fraction] = {}
     for guard, compares in zip(event.guards, plain, strict=True):
         if compares and all(change[i] is _SAME for i in guard.samples()):
             (i, a), (j, _) = guard.terms
-            edges.add((int(i), int(j)) if a > 0 else (int(j), int(i)))
+            edge = (int(i), int(j)) if a > 0 else (int(j), int(i))
+            bounds[edge] = min(bounds.get(edge, _NOTHING), _NOTHING)
             continue
         (i, a), *others = [(int(s), c) for s, c in guard.terms]
         slope, shift = change[i]
@@ -68,14 +97,18 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
             continue
         ((j, b),) = others
         b, constant = b * change[j][0], constant + b * change[j][1]
-        if constant or a + b:
-            return NotEnclosed(
-                "guards between the same samples, or round a cycle of them, do not fit one order"
-            )
-        edges.add((i, j) if a > 0 else (j, i))
+        if a + b:
+            return NotEnclosed("guards round a cycle of samples compare different multiples")
+        edge, offset = ((i, j), -constant / a) if a > 0 else ((j, i), constant / a)
+        bounds[edge] = min(bounds.get(edge, offset), offset)
     laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
-    return OrderEvent(tuple(map(Sample, laws, lower, upper)), frozenset(edges))
+    samples = tuple(map(Sample, laws, lower, upper))
+    if any(bounds.values()):
+        return DifferenceEvent(samples, frozenset((i, j, w) for (i, j), w in bounds.items()))
+    return OrderEvent(samples, frozenset(bounds))
 
+
+_NOTHING = Fraction(0)
 
 Change = tuple[Fraction, Fraction]
 """(p, q): x = p z + q."""
@@ -93,35 +126,34 @@ def is_plain(guard: LinearForm) -> bool:
 
 
 def _changes(size: int, linked: list[list[LinearForm]]) -> list[Change]:
-    """For every sample (p, q) with x = p z + q, along a spanning forest of the guards."""
+    """For every sample (p, q) with x = p z + q, along a spanning forest of the guards.
+
+    Guards that are plain already come first, and stay so.
+    """
     change: list[Change | None] = [None] * size
     for root in range(size):
-        if change[root] is not None:
-            continue
-        change[root] = _SAME
-        waiting = [root]
-        while waiting:
-            known = waiting.pop()
-            for new, found in _neighbours(known, change[known], linked[known]):
-                if change[new] is None:
-                    change[new] = found
-                    waiting.append(new)
+        waiting: list[tuple[int, Change]] = [(root, _SAME)]
+        later: list[tuple[int, Change]] = []
+        while waiting or later:
+            known, found = (waiting or later).pop()
+            if change[known] is not None:
+                continue
+            change[known] = found
+            for guard in linked[known]:
+                new, its = _across(known, found, guard)
+                (waiting if is_plain(guard) else later).append((new, its))
     return [pair for pair in change if pair is not None]
 
 
-def _neighbours(
-    known: int, change: Change | None, guards: list[LinearForm]
-) -> Iterator[tuple[int, Change]]:
-    assert change is not None
+def _across(known: int, change: Change, guard: LinearForm) -> tuple[int, Change]:
+    """The other sample of a guard, and its change."""
+    (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
+    if j == known:
+        (i, a), (j, b) = (j, b), (i, a)
+    if change is _SAME and is_plain(guard):
+        return j, _SAME
     slope, shift = change
-    for guard in guards:
-        (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
-        if j == known:
-            (i, a), (j, b) = (j, b), (i, a)
-        if change is _SAME and is_plain(guard):
-            yield j, _SAME
-            continue
-        yield j, (-a * slope / b, -(a * shift + guard.constant) / b)
+    return j, (-a * slope / b, -(a * shift + guard.constant) / b)
 
 
 def _changed(law: Distribution, change: Change) -> Distribution:

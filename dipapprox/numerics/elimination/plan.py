@@ -19,7 +19,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import product
+from typing import assert_never
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
@@ -45,12 +47,45 @@ class Running:
     from_left: bool
 
 
-Function = Restricted | Running
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """t -> f(t + offset), f a function by number."""
+
+    number: int
+    offset: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """t -> upper(t) - lower(t), functions by number, where 0 <= lower <= upper."""
+
+    upper: int
+    lower: int
+
+
+Function = Restricted | Running | Moved | Difference
+"""Orders have the first two only; see `differences` for the others."""
+
 Factors = tuple[tuple[int, int], ...]
 """A product: (number in a `FunctionTable`, exponent), by ascending number."""
 
 Terms = tuple[tuple[int, Factors], ...]
 """A plan: Σ coefficient * ∫ product."""
+
+
+def parts(function: Function) -> tuple[int, ...]:
+    """The numbers of the functions that a function is made of."""
+    match function:
+        case Restricted():
+            return ()
+        case Running(factors):
+            return tuple([number for number, _ in factors])
+        case Moved(number):
+            return (number,)
+        case Difference(upper, lower):
+            return upper, lower
+        case _:
+            assert_never(function)
 
 
 class FunctionTable:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,27 @@ def ball_levels(bits: int, tier: Tier) -> list[RefinementLevel]:
         RefinementLevel(4, _rounded_up(bits + 160), bits // 2 + 30),
         RefinementLevel(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
     ]
+
+
+def leading_zeros(
+    pending: Collection[int], found: Mapping[int, Enclosure | NotEnclosed], bits: int
+) -> int:
+    """Return k such that all pending probabilities are at most 2**-k, k <= bits."""
+    uppers = [each.upper for each in map(found.get, pending) if isinstance(each, Enclosure)]
+    if len(uppers) < len(pending) or not uppers:
+        return 0
+    largest = max(uppers)
+    zeros = largest.denominator.bit_length() - largest.numerator.bit_length() - 1
+    return min(max(zeros, 0), bits)
+
+
+def better(
+    known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed
+) -> Enclosure | NotEnclosed:
+    """Put together what two attempts have found."""
+    if isinstance(found, NotEnclosed):
+        return found if known is None else known
+    return found.intersect(known if isinstance(known, Enclosure) else UNIT, "elimination")
 
 
 _NARROW = 20

@@ -9,7 +9,7 @@ from typing import assert_never
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
-from dipapprox.numerics.elimination.order_event import OrderEvent
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
 
 Order = OrderEvent | Star
 
@@ -20,7 +20,7 @@ class GridRequirements:
 
     Attributes:
         laws: Of their samples.
-        points: Constants that samples are compared with.
+        points: Constants that samples are compared with, and offsets of comparisons.
         samples: The most that one of them has.
     """
 
@@ -29,16 +29,18 @@ class GridRequirements:
     samples: int
 
     @classmethod
-    def of(cls, order: Order) -> GridRequirements:
+    def of(cls, order: Order | DifferenceEvent) -> GridRequirements:
         """Read what an event requires."""
         match order:
             case Star(centre, below, above):
                 leaves = (*below, *above)
                 laws = frozenset((centre, *(law for law, _ in leaves)))
                 return cls(laws, frozenset(), 1 + sum(count for _, count in leaves))
-            case OrderEvent(samples):
+            case OrderEvent(samples) | DifferenceEvent(samples):
                 shared = {id(sample.law): sample.law for sample in samples}  # laws hash slowly
                 bounds = {bound for each in samples for bound in (each.lower, each.upper)}
+                if isinstance(order, DifferenceEvent):
+                    bounds |= {offset for _, _, offset in order.bounds}
                 points = frozenset(bound for bound in bounds if bound is not None)
                 return cls(frozenset(shared.values()), points, len(samples))
             case _:

@@ -12,16 +12,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, assert_never
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.algebra import FunctionAlgebra
+from dipapprox.numerics.algebras.algebra import FunctionAlgebra, ShiftingAlgebra
 from dipapprox.numerics.elimination.plan import (
+    Difference,
     Factors,
     FunctionTable,
+    Moved,
     Restricted,
     Running,
     Terms,
+    parts,
 )
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
@@ -69,9 +73,7 @@ class Evaluation(Generic[F, V]):
             if number in found or number in self._known:
                 continue
             found.add(number)
-            function = self._table.functions[number]
-            if isinstance(function, Running):
-                waiting.extend(n for n, _ in function.factors)
+            waiting.extend(parts(self._table.functions[number]))
         return found
 
     def values(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, V]]]:
@@ -108,6 +110,13 @@ class Evaluation(Generic[F, V]):
                             sides[to_right].append((number, factors))
                         else:
                             self._known[number] = plain
+                    case Difference(upper, lower):
+                        ends = self._known[upper], self._known[lower]
+                        self._known[number] = self._algebra.difference(*ends)
+                    case Moved():
+                        self._known[number] = self._moved(function)
+                    case _:
+                        assert_never(function)
             for from_left in (False, True):
                 self._raise((factors for _, factors in sides[from_left]), limits)
                 for batch in _batches(sides[from_left], self._algebra.together):
@@ -119,8 +128,7 @@ class Evaluation(Generic[F, V]):
     def _measure(self) -> None:
         """Extend the depths to all functions: one more than the greatest of the factors'."""
         for function in self._table.functions[len(self._depths) :]:
-            below = function.factors if isinstance(function, Running) else ()
-            self._depths.append(1 + max((self._depths[n] for n, _ in below), default=-1))
+            self._depths.append(1 + max((self._depths[n] for n in parts(function)), default=-1))
 
     def _restricted(self, function: Restricted) -> F:
         sample = function.sample
@@ -128,6 +136,9 @@ class Evaluation(Generic[F, V]):
         if sample.lower is None and sample.upper is None:
             return density
         return self._algebra.restrict(density, sample.lower, sample.upper)
+
+    def _moved(self, function: Moved) -> F:
+        raise BrokenInvariant("functions on one grid are not moved")
 
     def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
         """The distribution function of a sample without constants or earlier messages."""
@@ -163,6 +174,17 @@ class Evaluation(Generic[F, V]):
                 halves = [((n, e // 2), (n, e - e // 2)) for n, e in batch]
                 found = self._algebra.products([self._factors(each) for each in halves])
                 self._powers.update(zip(batch, found, strict=True))
+
+
+class ShiftingEvaluation(Evaluation[F, V]):
+    """Values of plans with functions at shifted places."""
+
+    def __init__(self, algebra: ShiftingAlgebra[F, V], table: FunctionTable) -> None:
+        super().__init__(algebra, table)
+        self._shifting = algebra
+
+    def _moved(self, function: Moved) -> F:
+        return self._shifting.moved(self._known[function.number], function.offset)
 
 
 def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclosure | NotEnclosed:

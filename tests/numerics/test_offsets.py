@@ -1,0 +1,236 @@
+"""Comparisons with offsets: bands, difference constraints, top-2 — against what is known."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event, Impossible
+from dipapprox.events.reduce import connected_parts, reduce
+from dipapprox.exact.laplace.engine import LaplaceIntegrals
+from dipapprox.exact.laplace.polyhedra import integrate
+from dipapprox.exact.signs.values import enclose_at
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.differences import tight
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
+from dipapprox.numerics.elimination.refinement import Tier
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.semantics.linear import LinearForm
+from tests.event_strategies import CONTINUOUS, gauss, laplace, laws
+from tests.numerics.alone import alone
+
+Q = Fraction
+LAPLACE_TYPE = tuple(family for family in CONTINUOUS if not family.is_gaussian)
+NO_OFFSET = Q(0)
+
+
+def below(i: int, j: int, offset: Fraction | int = NO_OFFSET) -> LinearForm:
+    """x_i <= x_j + offset."""
+    return LinearForm.of({i: Q(1), j: Q(-1)}, Q(-offset))
+
+
+def enclose(event: Event, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
+    found = alone(Eliminated(tier), event, bits, Limits())
+    assert isinstance(found, Enclosure), found
+    assert tier is Tier.FLOAT64 or found.width <= Q(1, 2**bits)
+    return found
+
+
+@st.composite
+def difference_events(draw: st.DrawFn, families: tuple[Family, ...]) -> Event:
+    """Up to four samples, any difference constraints between them."""
+    size = draw(st.integers(2, 4))
+    samples = tuple(draw(laws(families)) for _ in range(size))
+    offsets = st.builds(Q, st.integers(-2, 8), st.sampled_from([1, 2, 3]))
+    guards = []
+    for _ in range(draw(st.integers(2, size + 2))):
+        low, high = draw(st.permutations(range(size)))[:2]
+        guards.append(below(low, high, draw(offsets)))
+    return Event(samples, tuple(guards))
+
+
+@given(event=difference_events(LAPLACE_TYPE))
+@settings(deadline=None, max_examples=25)
+def test_closed_forms_lie_inside(event: Event) -> None:
+    parts = connected_parts(event)
+    assume(parts)
+    for _, part in parts or ():
+        form = integrate(part, Limits())
+        assert isinstance(form, ExponentialPolynomial)
+        exact = enclose_at(form, Q(1), 80, Limits())
+        assert isinstance(exact, Enclosure)
+        doubles = enclose(part, tier=Tier.FLOAT64)
+        assert doubles.meets(exact) and doubles.width < Q(1, 2**36)
+        balls = enclose(part, 60, Tier.BALLS)
+        assert balls.meets(exact)
+
+
+@given(event=difference_events((Family.GAUSSIAN,)))
+@settings(deadline=None, max_examples=15)
+def test_gaussian_systems_agree_with_scipy(event: Event) -> None:
+    parts = connected_parts(event)
+    assume(parts)
+    for _, part in parts or ():
+        size = range(len(part.samples))
+        rows = np.array([[float(g.coefficient(s)) for s in size] for g in part.guards])
+        means = np.array([float(law.mean) for law in part.samples])
+        scales = np.array([float(law.scale) for law in part.samples])
+        about = stats.multivariate_normal.cdf(
+            np.zeros(len(rows)),
+            mean=rows @ means + np.array([float(g.constant) for g in part.guards]),
+            cov=rows @ np.diag(scales**2) @ rows.T,
+            allow_singular=True,
+            maxpts=20_000,
+            abseps=1e-5,
+            releps=0.0,
+            rng=np.random.default_rng(1),
+        )
+        found = enclose(part)
+        assert float(found.lower) - 1e-4 < about < float(found.upper) + 1e-4
+
+
+@given(event=difference_events(LAPLACE_TYPE))
+@settings(deadline=None, max_examples=25)
+def test_closed_forms_by_elimination_are_those_by_polyhedra(event: Event) -> None:
+    parts = connected_parts(event)
+    assume(parts)
+    for _, part in parts or ():
+        found = LaplaceIntegrals().closed_form(part, Limits())
+        assert found == integrate(part, Limits())
+
+
+def test_a_band_is_a_difference_of_distribution_functions() -> None:
+    band = Event((gauss(0, 3), gauss(1, 4)), (below(0, 1, 3), below(1, 0, 1)))
+    # x_0 - x_1 is in [-1, 3]; its mean is -1, its deviation 5.
+    exact = stats.norm.cdf(4 / 5) - stats.norm.cdf(0)
+    found = enclose(band, 45, Tier.BALLS)
+    assert abs(float(found.lower) - exact) < 1e-12
+    assert enclose(band).meets(found)
+
+
+@pytest.mark.parametrize("law", [gauss(0), laplace(0, 2)])
+@pytest.mark.parametrize("size", [3, 5])
+def test_the_two_largest_of_equal_samples(law: Distribution, size: int) -> None:
+    """x_0 is the largest and x_1 the largest of the others, also after x_0 - 1000."""
+    others = tuple(below(k, 1) for k in range(2, size))
+    event = Event((law,) * size, (below(1, 0), below(0, 1, 1000), *others))
+    assert Q(1, size * (size - 1)) in enclose(event)
+    assert Q(1, size * (size - 1)) in enclose(event, 80)
+
+
+@pytest.mark.parametrize("law", [gauss(0), laplace(0)])
+def test_gaps_of_a_maximum_are_complementary(law: Distribution) -> None:
+    """The largest of four is ahead by at least c, or not: all together have probability 1/4."""
+    gap = Q(3, 2)
+    ahead = enclose(Event((law,) * 4, tuple(below(k, 0, -gap) for k in (1, 2, 3))), 50)
+    second = tuple(below(k, 1) for k in (2, 3))
+    near = enclose(Event((law,) * 4, (below(1, 0), below(0, 1, gap), *second)), 50)
+    whole = ahead + near + near + near
+    assert Q(1, 4) in whole
+
+
+def test_trees_of_bands_split_into_no_parts() -> None:
+    """A chain of ten bands is linear work; of equal bands it has few panels."""
+    size, width = 10, Q(2)
+    guards = [g for k in range(size - 1) for g in (below(k, k + 1), below(k + 1, k, width))]
+    chain = Event((laplace(0),) * size, tuple(guards))
+    found = enclose(chain, 40)
+    form = LaplaceIntegrals().closed_form(chain, Limits())
+    assert isinstance(form, ExponentialPolynomial)
+    exact = enclose_at(form, Q(1), 60, Limits())
+    assert isinstance(exact, Enclosure) and exact.meets(found)
+
+
+@pytest.mark.parametrize("small", [Q(1, 10**6), Q(1, 10**3)])
+def test_scales_far_apart(small: Fraction) -> None:
+    """A wide sample within a band of a narrow one: the density there times the band, about."""
+    wide = 1 / small
+    for law in (gauss, laplace):
+        event = Event((law(0, wide), law(0, small)), (below(0, 1, 3), below(1, 0, 1)))
+        found = enclose(event, 60)
+        density = {gauss: 0.3989422804014327, laplace: 0.5}[law] / float(wide)
+        assert abs(float(found.lower) - 4 * density) < 1e-2 * density
+
+
+def test_null_sets_are_impossible() -> None:
+    samples = (gauss(0), laplace(0), gauss(1))
+    for guards in (
+        (below(0, 1, 1), below(1, 0, -1)),
+        (below(0, 1, 1), below(1, 2, 2), below(2, 0, -3)),
+        (below(0, 1, 1), below(1, 2, 2), below(2, 0, -4)),
+    ):
+        assert isinstance(reduce(Event(samples, guards)), Impossible)
+
+
+def test_an_offset_of_zero_and_implied_offsets_make_plain_orders() -> None:
+    plain = Event((gauss(0), gauss(1), gauss(2)), (below(0, 1), below(1, 2)))
+    more = Event(plain.samples, (*plain.guards, below(0, 2, 5)))
+    (kept,) = [part for _, part in connected_parts(more) or ()]
+    assert kept.guards == plain.guards
+    assert not isinstance(order_event(kept), DifferenceEvent)
+
+
+def test_shifts_round_a_consistent_cycle_are_removed() -> None:
+    cycle = (below(0, 1, 1), below(1, 2, 2), below(0, 2, 3))
+    moved = Event((gauss(0), gauss(1), gauss(2)), cycle[:2])
+    assert not isinstance(order_event(Event(moved.samples, cycle)), DifferenceEvent)
+
+
+@given(
+    weights=st.dictionaries(
+        st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda pair: pair[0] != pair[1]),
+        st.integers(-1, 6),
+        min_size=1,
+    ),
+    point=st.lists(st.integers(-30, 30), min_size=5, max_size=5),
+)
+def test_tight_bounds_describe_the_same_points(
+    weights: dict[tuple[int, int], int], point: list[int]
+) -> None:
+    def holds(bounds: dict[tuple[int, int], int]) -> bool:
+        return all(point[i] < point[j] + w for (i, j), w in bounds.items())
+
+    kept = tight(weights)
+    assert holds(weights) == (kept is not None and holds(kept))
+    if kept is not None:
+        assert kept.items() <= weights.items()
+
+
+@given(event=difference_events(CONTINUOUS), names=st.permutations(range(4)))
+@settings(deadline=None, max_examples=30)
+def test_normal_forms_know_offsets(event: Event, names: list[int]) -> None:
+    """Renumbered, shifted, doubled and mirrored events have one normal form."""
+    parts = connected_parts(event)
+    assume(parts)
+    for _, part in parts or ():
+        size = len(part.samples)
+        order = [name for name in names if name < size]
+        samples = tuple(part.samples[order.index(k)].affine(Q(-2), Q(5)) for k in range(size))
+        guards = tuple(
+            LinearForm.of({order[s]: -c / 2 for s, c in g.terms}, g.constant) for g in part.guards
+        )
+        assert canonical(Event(samples, guards)) == canonical(part)
+
+
+def test_binomials_count_equal_samples_in_a_band() -> None:
+    """k of n samples within a band of a threshold, the others below it."""
+    found, n = Enclosure.exact(0), 4
+    for inside in range(n + 1):
+        guards = [g for k in range(1, inside + 1) for g in (below(k, 0, 1), below(0, k))]
+        guards += [below(k, 0) for k in range(inside + 1, n + 1)]
+        each = enclose(Event((gauss(0),) * (n + 1), tuple(guards)), 50)
+        for _ in range(comb(n, inside)):
+            found = found + each
+    # All n are at most 1 above the threshold.
+    together = Event((gauss(0),) * (n + 1), tuple(below(k, 0, 1) for k in range(1, n + 1)))
+    assert found.meets(enclose(together, 50))
