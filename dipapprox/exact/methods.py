@@ -15,6 +15,7 @@ from dipapprox.events.event import Chosen, Connected, Event, Star, spelled_out
 from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import polyhedra
+from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -92,6 +93,30 @@ class BoundedIntegration:
             self._failures.append(size)
             return form
         return self._forms.put(event, form)
+
+
+class LaplaceSums:
+    """Laplace-type events that reduce to comparisons of sums: before doubles, which take longer."""
+
+    name = _NAME
+
+    def __init__(self) -> None:
+        self._integrals = LaplaceIntegrals()
+        self._forms: Cache[Event, ExponentialPolynomial] = Cache(_REMEMBERED)
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] one by one; see `Method.enclose`."""
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        limits.check()
+        if isinstance(event, Chosen):
+            return NotEnclosed("not all samples are of Laplace type")
+        plain = spelled_out(event)
+        form = self._forms.get(plain) or self._integrals.sum_of_samples(plain, limits)
+        if isinstance(form, NotEnclosed):
+            return form
+        return _value(self._forms.put(plain, form), bits, limits)
 
 
 def _value(

@@ -64,6 +64,11 @@ def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
     )
 
 
+def has_sums(event: Connected) -> TypeGuard[Event]:
+    """Whether a guard of an event is about more than two samples."""
+    return isinstance(event, Event) and any(len(guard.terms) > 2 for guard in event.guards)
+
+
 _LAPLACE_TYPE = {Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL}
 
 

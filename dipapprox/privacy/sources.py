@@ -4,7 +4,8 @@ A source encloses events by methods, tried in the order that the options ask for
 
     choices, integers            closed forms; sums for the integers that have none
     one comparison               closed forms of half-spaces
-    comparisons of two samples   elimination
+    sums of Laplace samples      exactly, where comparisons of sums are all there is
+    comparisons, of sums too     elimination
     Gaussian samples             by the rank of the guards, up to 4
     Laplace-type samples         exact integration, as far as the work is bounded
     everything that has a density   nested quadrature
@@ -49,6 +50,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.kinds import (
     has_density,
+    has_sums,
     is_gaussian,
     is_laplace_type,
     is_ratio,
@@ -97,11 +99,18 @@ def methods_in_order(options: Options) -> InOrder:
             rank = Step(_gaussian_rank, is_gaussian, narrows, slow=True)
             integration = Step(_bounded_integration, is_laplace_type, narrows, slow=True)
             slowly = Step(quadrature, has_density, narrows, slow=True)
-            return InOrder([*steps, elimination, rank, integration, slowly], "elimination")
+            exact_sums = Step(_laplace_sums, _is_laplace_sum, narrows)
+            return InOrder(
+                [*steps, exact_sums, elimination, rank, integration, slowly], "elimination"
+            )
         case Engine.AUTO | Engine.NESTED:
             return InOrder([*steps, Step(quadrature, has_density)], "nested")
         case _:
             assert_never(options.engine)
+
+
+def _is_laplace_sum(event: Connected) -> bool:
+    return has_sums(event) and is_laplace_type(event)
 
 
 def _is_any(event: Connected) -> bool:
@@ -122,6 +131,10 @@ def _nested(strategy: Strategy) -> Method:
 
 def _gaussian_rank() -> Method:
     return gaussian_rank.GaussianRank()
+
+
+def _laplace_sums() -> Method:
+    return exact.LaplaceSums()
 
 
 def _bounded_integration() -> Method:

@@ -166,7 +166,8 @@ def test_like_samples_between_two_others_are_collected() -> None:
 def test_what_is_not_an_order_is_handed_over() -> None:
     samples = equal(Family.GAUSSIAN, 3)
     three = LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}, Q(0))
-    found = alone(ENGINE, Event(samples, (three,)), 30, Limits())
+    other = LinearForm.of({0: Q(1), 1: Q(-1), 2: Q(2)}, Q(0))
+    found = alone(ENGINE, Event(samples, (three, other)), 30, Limits())
     assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
     wedge = (below(0, 1), LinearForm.of({0: Q(-2), 1: Q(1)}, Q(0)))
     found = alone(ENGINE, Event(samples[:2], wedge), 30, Limits())

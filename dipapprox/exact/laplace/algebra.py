@@ -141,6 +141,55 @@ class ExactAlgebra:
         both = zip(upper.on(marks), lower.on(marks), strict=True)
         return self._made(marks, [pieces.combined([(1, f), (-1, g)]) for f, g in both])
 
+    def convolution(self, left: Piecewise, right: Piecewise) -> Piecewise:
+        """t -> ∫ left(r) right(t - r) dr.
+
+        A piece of `right` between two marks wants t - r between them: as a sum of functions of t
+        times functions of r, it gives differences of antiderivatives of the latter with `left`.
+
+        Raises:
+            TooManyTerms: If the functions are too long.
+        """
+        parts: list[tuple[int, Piecewise]] = []
+        for k, piece in enumerate(right.pieces):
+            above = right.marks[k] if k < len(right.marks) else None
+            below = right.marks[k - 1] if k else None
+            for of_sum, of_part in pieces.by_difference(piece):
+                weighted = self.product(left, Piecewise((), (of_part,)))
+                if above is None or below is None:
+                    primitive = self._integrate(weighted, from_left=above is None)
+                    ends = [(1, below if above is None else above)]
+                else:
+                    primitive = self._primitive(weighted)
+                    ends = [(1, below), (-1, above)]
+                for sign, end in ends:
+                    assert end is not None
+                    moved = _shifted(primitive, end)
+                    parts.append((sign, self.product(moved, Piecewise((), (of_sum,)))))
+        return self._sum(parts)
+
+    def plus_sample(self, function: Piecewise, law: Distribution) -> Piecewise:
+        """t -> ∫ function(r) φ(t - r) dr for the density φ of a law."""
+        return self.convolution(function, self.density(law))
+
+    def _sum(self, parts: Sequence[tuple[int, Piecewise]]) -> Piecewise:
+        marks: tuple[int, ...] = ()
+        for _, part in parts:
+            marks = pieces.union(marks, part.marks)
+        columns = zip(*(part.on(marks) for _, part in parts), strict=True)
+        signs = [sign for sign, _ in parts]
+        found = [pieces.combined(zip(signs, column, strict=True)) for column in columns]
+        return self._made(marks, found or [{}])
+
+    def _primitive(self, function: Piecewise) -> Piecewise:
+        """A continuous antiderivative."""
+        marks, found = function.marks, [pieces.antiderivative(function.pieces[0])]
+        for mark, piece in zip(marks, function.pieces[1:], strict=True):
+            primitive = pieces.antiderivative(piece)
+            before, here = pieces.at_mark(found[-1], mark), pieces.at_mark(primitive, mark)
+            found.append(pieces.combined([(1, primitive), (1, before), (-1, here)]))
+        return self._made(marks, found)
+
     def totals(self, functions: Sequence[Piecewise]) -> list[ExponentialPolynomial]:
         """∫ function over the line, for each function."""
         return [self._total(function) for function in functions]
@@ -218,3 +267,11 @@ class ExactAlgebra:
                 else:
                     ends.append((sign, pieces.at_infinity(primitive, sign)))
         return pieces.as_function(pieces.combined(ends), self.units.step)
+
+
+def _shifted(function: Piecewise, mark: int) -> Piecewise:
+    """u -> function(u - mark * η)."""
+    if not mark:
+        return function
+    marks = tuple(own + mark for own in function.marks)
+    return Piecewise(marks, tuple(pieces.shifted(piece, mark) for piece in function.pieces))

@@ -105,6 +105,34 @@ def antiderivative(piece: Piece) -> Piece:
     return total
 
 
+def shifted(piece: Piece, mark: int) -> Piece:
+    """u -> piece(u - mark * η)."""
+    total: Piece = {}
+    for packed, c in piece.items():
+        q, b, n, m = exponents(packed)
+        for i in range(m + 1):
+            there = monomial(q - b * mark, b, n + m - i, i)
+            share = c * comb(m, i) * (-mark) ** (m - i)
+            known = total.get(there)
+            total[there] = share if known is None else known + share
+    return {packed: c for packed, c in total.items() if c}
+
+
+def by_difference(piece: Piece) -> list[tuple[Piece, Piece]]:
+    """Write piece(t - r) as a sum of products of functions of t and of r.
+
+    e^{b (t - r)} (t - r)^m = Σ_i binomial(m, i) t^{m-i} e^{bt} · (-r)^i e^{-br}.
+    """
+    parts: dict[tuple[int, int], Piece] = {}
+    for packed, c in piece.items():
+        q, b, n, m = exponents(packed)
+        for i in range(m + 1):
+            there = monomial(q, b, n, m - i)
+            part = parts.setdefault((b, i), {})
+            part[there] = part.get(there, _ZERO) + c * comb(m, i) * (-1) ** i
+    return [(part, {monomial(0, -b, 0, i): _ONE}) for (b, i), part in parts.items()]
+
+
 def at_mark(piece: Piece, mark: int) -> Piece:
     """The value at u = mark * η, a function of η alone."""
     total: Piece = {}
@@ -147,7 +175,7 @@ def at_infinity(piece: Piece, sign: int) -> Piece:
     return {}
 
 
-_ZERO = fmpq(0)
+_ZERO, _ONE = fmpq(0), fmpq(1)
 
 
 def as_function(piece: Piece, unit: int) -> ExponentialPolynomial:

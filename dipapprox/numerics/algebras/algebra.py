@@ -11,6 +11,8 @@ is dropped, elsewhere nothing is. With it, exactly and in every algebra, for t i
 
     density = dμ'/dt,   cdf(t) = μ'(-∞, t),   survival(t) = μ'(t, ∞),   cdf + survival = mass
     cdf = from_left(density),   survival = from_right(density),   total(density) = mass >= 1 - lost
+
+Convolutions are restricted to the grid, too: whatever of a sum lies outside is dropped.
 """
 
 from __future__ import annotations
@@ -62,6 +64,20 @@ class FunctionAlgebra(Protocol[F, V]):
 
     def from_right(self, function: F) -> F:
         """t -> ∫ function over (t, ∞)."""
+
+    def convolution(self, left: F, right: F) -> F:
+        """t -> ∫ left(r) right(t - r) dr.
+
+        Raises:
+            ValueError: If the algebra was not made for sums.
+        """
+
+    def plus_sample(self, function: F, law: Distribution) -> F:
+        """t -> ∫ function(r) φ(t - r) dr for the density φ of a law, which is not restricted.
+
+        Raises:
+            ValueError: If the algebra was not made for sums with the law.
+        """
 
     def products(self, products: Sequence[Sequence[F]]) -> list[F]:
         """Multiply the factors of every product, at least one; batches as for `running`."""

@@ -27,13 +27,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from math import sqrt
 
 from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.ball_convolution import Panels, convolved_pieces
 from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.algebras.pieces import Piece, constant_piece, one_norm, spread
 from dipapprox.numerics.algebras.products import SharedProducts, power
 from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -84,44 +87,7 @@ DENSITY_SERIES: Mapping[Family, Series] = {
 """The series of every continuous family, in standard units; only Gaussian panels may straddle 0."""
 
 
-_ZERO = arb(0)
-
-
-class Piece:
-    """p(u) + e(u) on one panel, |e| <= radius, which is exact."""
-
-    __slots__ = ("_norm", "polynomial", "radius")
-
-    def __init__(self, polynomial: arb_poly, radius: arb) -> None:
-        self.polynomial = polynomial
-        self.radius = radius.upper()
-        self._norm: arb | None = None
-
-    @property
-    def norm(self) -> arb:
-        """An upper bound of |p| + radius, exact; computed when it is first asked for."""
-        if self._norm is None:
-            self._norm = one_norm(self.polynomial.coeffs(), self.radius).upper()
-        return self._norm
-
-
-def one_norm(coefficients: Sequence[arb], start: arb) -> arb:
-    """start + Σ |coefficient|."""
-    return sum(map(abs, coefficients), start)
-
-
-def constant_piece(value: arb) -> Piece:
-    """The constant `value`."""
-    return Piece(arb_poly([value]), _ZERO)
-
-
-def spread(radius: arb) -> arb:
-    """The ball [-radius, radius]."""
-    return arb(0, radius)
-
-
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
-
 
 BallFunction = tuple[Piece | None, ...]
 """One piece per panel; None where the function is 0."""
@@ -222,6 +188,40 @@ class BallAlgebra:
         """t -> ∫ function over (t, ∞)."""
         return self._integrate(function, from_left=False)
 
+    def convolution(self, left: BallFunction, right: BallFunction) -> BallFunction:
+        """t -> ∫ left(r) right(t - r) dr, on a lattice."""
+        start, _ = self.grid.lattice()
+        return self._convolved(left, right, start)
+
+    def plus_sample(self, function: BallFunction, law: Distribution) -> BallFunction:
+        """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
+        _, width = self.grid.lattice()
+        reach = self.grid.panels
+
+        def kernel() -> BallFunction:
+            marks = [k * width for k in range(-reach, reach + 1)]
+            return self._law_pieces(law, marks)
+
+        return self._convolved(function, self._cached("kernel", law, kernel), -reach)
+
+    def _convolved(self, left: BallFunction, right: Panels, start: int) -> BallFunction:
+        """Convolve with a function whose first panel has the place `start`; keep the grid."""
+        self._check()
+        first = next((k for k, piece in enumerate(left) if piece), len(left))
+        last = len(left) - next((k for k, p in enumerate(reversed(left)) if p), 0)
+        with precision(self.bits + 2 * self._degree + 32):
+            own = left[first:last]
+            found = convolved_pieces(own, right, 2 * self._half[0])
+            negligible = max((p.norm for p in found if p), default=_ZERO) * self._least
+            offset = first + start
+            pieces: list[Piece | None] = []
+            for panel in range(self.grid.panels):
+                self._check()
+                place = panel - offset
+                piece = found[place] if 0 <= place < len(found) else None
+                pieces.append(piece and self._cut(piece.polynomial, piece.radius, negligible))
+            return tuple(pieces)
+
     def totals(self, functions: Sequence[BallFunction]) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ function over the line, for each function."""
         with precision(self.bits):
@@ -313,21 +313,35 @@ class BallAlgebra:
             return tuple(pieces if from_left else reversed(pieces))
 
     def _density(self, law: Distribution) -> BallFunction:
-        span = self.grid.spans[law]
-        marks = self.grid.boundaries
+        span, marks = self.grid.spans[law], self.grid.boundaries
+        inside = self._law_pieces(law, marks[span.first : span.last + 1])
+        return (
+            *[None] * span.first,
+            *inside,
+            *[None] * (self.grid.panels - span.last),
+        )
+
+    def _law_pieces(self, law: Distribution, marks: Sequence[Fraction]) -> BallFunction:
+        """The density of a law on some panels."""
         with precision(self.bits + 32):
             scale = to_ball(law.scale)
-            pieces: list[Piece | None] = [None] * self.grid.panels
-            for panel in range(span.first, span.last):
+            pieces: list[Piece | None] = []
+            for low, high in pairwise(marks):
                 self._check()
-                center = ((marks[panel] + marks[panel + 1]) / 2 - law.mean) / law.scale
-                half = (marks[panel + 1] - marks[panel]) / 2 / law.scale
+                center = ((low + high) / 2 - law.mean) / law.scale
+                half = (high - low) / 2 / law.scale
+                if center * _ONLY_SIDE.get(law.family, 0) < 0:
+                    pieces.append(None)
+                    continue
                 series = DENSITY_SERIES[law.family]
                 coefficients, remainder = series(center, half, self._degree)
                 coefficients = [c / scale for c in coefficients]
-                pieces[panel] = Piece(arb_poly(coefficients), remainder / scale)
+                pieces.append(Piece(arb_poly(coefficients), remainder / scale))
             return tuple(pieces)
 
 
 def _minus(f: Piece, g: Piece) -> Piece:
     return Piece(f.polynomial - g.polynomial, f.radius + g.radius)
+
+
+_ONLY_SIDE = {Family.EXPONENTIAL: 1, Family.REFLECTED_EXPONENTIAL: -1}

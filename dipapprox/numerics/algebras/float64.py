@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Distribution
+from dipapprox.numerics.algebras.convolution import convolve
 from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.algebras.kernels import Kernel, function_kernel, law_kernel
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.monomials import monomial_integrals
 from dipapprox.numerics.algebras.products import power
@@ -49,7 +51,7 @@ class Float64Algebra:
     Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
     """
 
-    __slots__ = ("_laws", "_leaves", "grid", "half", "rule")
+    __slots__ = ("_kernels", "_laws", "_leaves", "grid", "half", "rule")
 
     def __init__(self, grid: Grid, nodes: int = NODES, ratios: tuple[float, ...] = RATIOS) -> None:
         """Prepare the grid.
@@ -77,6 +79,7 @@ class Float64Algebra:
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
+        self._kernels: dict[Distribution, Kernel] = {}
 
     @property
     def together(self) -> int:
@@ -141,6 +144,24 @@ class Float64Algebra:
     def totals(self, functions: Sequence[Sampled]) -> list[Enclosure | NotEnclosed]:
         """Enclose ∫ function over the line, for each function without batch axes."""
         return self.product_totals([(function,) for function in functions])
+
+    def convolution(self, left: Sampled, right: Sampled) -> Sampled:
+        """t -> ∫ left(r) right(t - r) dr, on a lattice; functions without batch axes."""
+        start, width = self._lattice()
+        return convolve(left, function_kernel(right, start, self.rule), self.rule, width)
+
+    def plus_sample(self, function: Sampled, law: Distribution) -> Sampled:
+        """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
+        _, width = self._lattice()
+        if law not in self._kernels:
+            self._kernels[law] = law_kernel(law, width, self.grid.panels, self.rule)
+        return convolve(function, self._kernels[law], self.rule, width)
+
+    def _lattice(self) -> tuple[int, Fraction]:
+        start, width = self.grid.lattice()
+        if not 2.0**-30 <= width <= 2.0**30:
+            raise ValueError("panel widths are out of the range of doubles")
+        return start, width
 
     def products(self, products: Sequence[Sequence[Sampled]]) -> list[Sampled]:
         """Multiply the factors of each, functions without batch axes."""

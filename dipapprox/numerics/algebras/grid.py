@@ -19,7 +19,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, pairwise
 from math import inf, lcm
 from typing import NamedTuple
 
@@ -70,6 +70,18 @@ class Grid:
     def panels(self) -> int:
         """The number of panels."""
         return len(self.marks) - 1
+
+    def lattice(self) -> tuple[int, Fraction]:
+        """Return (k, w) if the boundaries are k w, (k + 1) w, (k + 2) w, …
+
+        Raises:
+            ValueError: If they are not.
+        """
+        width = self.marks[1] - self.marks[0]
+        start, rest = divmod(self.marks[0], width)
+        if rest or any(high - low != width for low, high in pairwise(self.marks)):
+            raise ValueError("the panels are no lattice")
+        return start, Fraction(width, self.unit)
 
     def index(self, point: Fraction) -> int:
         """Return the index of the boundary at `point`, or the nearest end if it lies outside.

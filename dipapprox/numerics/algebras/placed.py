@@ -249,6 +249,18 @@ class PlacedAlgebra(Generic[F]):
 
         return Placed(own, (from_left, not from_left), make)
 
+    def convolution(self, left: Placed[F], right: Placed[F]) -> Placed[F]:
+        """No sums here.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError("functions on panels of their own are not convolved")
+
+    def plus_sample(self, function: Placed[F], law: Distribution) -> Placed[F]:
+        """No sums here; see `convolution`."""
+        raise ValueError("functions on panels of their own are not convolved")
+
     def totals(self, functions: Sequence[Placed[F]]) -> list[Value]:
         """∫ function over the line, for each function."""
         found: list[Value] = []

@@ -26,7 +26,13 @@ from dipapprox.numerics.elimination.certain_bounds import lowered, without_certa
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
 from dipapprox.numerics.elimination.placed_evaluator import Ladder
-from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate, eliminate_star
+from dipapprox.numerics.elimination.plan import (
+    FunctionTable,
+    Terms,
+    eliminate,
+    eliminate_star,
+    eliminate_sums,
+)
 from dipapprox.numerics.elimination.refinement import (
     RefinementLevel,
     Tier,
@@ -44,6 +50,7 @@ from dipapprox.numerics.elimination.requirements import (
     is_small,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
+from dipapprox.numerics.elimination.sum_event import SumEvent, sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 
@@ -108,7 +115,7 @@ class Eliminated:
         self._enclose_stars(events, bits, limits, found)
         for place in found.unanswered():
             plain = as_continuous(events[place])
-            order = order_event(plain) if isinstance(plain, Event) else plain
+            order = _order(plain, bits) if isinstance(plain, Event) else plain
             if isinstance(order, DifferenceEvent):
                 order, excess[place] = without_certain(order, bits + 1)
             if isinstance(order, NotEnclosed):
@@ -171,7 +178,8 @@ class Eliminated:
             if isinstance(terms, NotEnclosed):
                 found[place] = terms
             else:
-                pending[place] = Planned(terms, each.required.samples)
+                error = each.order.error if isinstance(each.order, SumEvent) else Fraction(0)
+                pending[place] = Planned(terms, each.required.samples, error)
         hopeful = pending
         before: dict[int, Enclosure | NotEnclosed] = {}
         for level in double_levels(self._tier):
@@ -194,6 +202,8 @@ class Eliminated:
         limits.check()
         if isinstance(order, Star):
             return eliminate_star(order, self._table)
+        if isinstance(order, SumEvent):
+            return eliminate_sums(order, limits, self._table)
         return eliminate(order, limits, self._table)
 
     def _climb(
@@ -263,6 +273,12 @@ class Eliminated:
         if isinstance(made, GridEvaluator):
             self._evaluators[level] = made
         return made
+
+
+def _order(event: Event, bits: int) -> Order | DifferenceEvent | NotEnclosed:
+    """Read an event as comparisons of samples, or else of sums."""
+    order = order_event(event)
+    return sum_event(event, bits) if isinstance(order, NotEnclosed) else order
 
 
 def _shared_panels(level: RefinementLevel, events: int) -> int:

@@ -18,6 +18,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid
+from dipapprox.numerics.algebras.lattice import build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import RefinementLevel
@@ -29,10 +30,17 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The plan of an event, and how many samples the event has."""
+    """The plan of an event.
+
+    Attributes:
+        terms: The probability, but for `error`.
+        samples: How many samples and sums the event has.
+        error: The terms' distance from the probability.
+    """
 
     terms: Terms
     samples: int
+    error: Fraction = Fraction(0)
 
 
 _MEMORY = 2**28
@@ -96,7 +104,7 @@ class GridEvaluator:
         return [
             value
             if isinstance(value, NotEnclosed)
-            else Enclosure(value.lower, value.upper + lost[plan.samples])
+            else Enclosure(value.lower - plan.error, value.upper + lost[plan.samples] + plan.error)
             for value, plan in zip(values, plans, strict=True)
         ]
 
@@ -130,9 +138,9 @@ def new_evaluator(
     algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
     if not level.bits and has_few_laws(required) and is_small(required):
         key = required.laws, required.points, kept, level, min(max_panels, _SHARED)
-        algebra = _shared.find(key, lambda: _algebra(*key))
+        algebra = _shared.find(key, lambda: _algebra(required, *key[2:]))
     if isinstance(algebra, NotEnclosed):
-        algebra = _algebra(required.laws, required.points, kept, level, max_panels)
+        algebra = _algebra(required, kept, level, max_panels)
     if isinstance(algebra, NotEnclosed):
         return algebra
     return GridEvaluator(
@@ -144,13 +152,15 @@ Algebra = Float64Algebra | BallAlgebra
 
 
 def _algebra(
-    laws: frozenset[Distribution],
-    points: frozenset[Fraction],
-    kept: int,
-    level: RefinementLevel,
-    max_panels: int,
+    required: GridRequirements, kept: int, level: RefinementLevel, max_panels: int
 ) -> Algebra | NotEnclosed:
-    grid = build_grid(sorted(laws, key=law_order), points, kept, level.fineness, max_panels)
+    laws, points = sorted(required.laws, key=law_order), required.points
+    if required.sums:
+        if level.bits:
+            max_panels = min(max_panels, _MOST_IN_BALLS)
+        grid = build_lattice(laws, points, required.sums, kept, level.fineness, max_panels)
+    else:
+        grid = build_grid(laws, points, kept, level.fineness, max_panels)
     if isinstance(grid, NotEnclosed):
         return grid
     try:
@@ -158,6 +168,9 @@ def _algebra(
     except ValueError as error:
         return NotEnclosed(str(error))
 
+
+_MOST_IN_BALLS = 512
+"""Most panels of one width in balls: a sum takes up to a second for so many."""
 
 _SHARED = 256
 """Most panels of a grid that the process remembers."""

@@ -18,17 +18,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
+from dipapprox.numerics.elimination.sum_event import Element, SumEvent
 from dipapprox.numerics.enclosure import NotEnclosed
 
 
@@ -63,8 +64,25 @@ class Difference:
     lower: int
 
 
-Function = Restricted | Running | Moved | Difference
-"""Orders have the first two only; see `differences` for the others."""
+@dataclass(frozen=True, slots=True)
+class Convolved:
+    """The density of a sum of two independent variables, between two constants.
+
+    Attributes:
+        left: The density of one, a product.
+        right: That of the other, or its law.
+        lower: No values below; None: no bound.
+        upper: No values above.
+    """
+
+    left: Factors
+    right: Factors | Distribution
+    lower: Fraction | None
+    upper: Fraction | None
+
+
+Function = Restricted | Running | Moved | Difference | Convolved
+"""Orders have the first two only; see `differences` and `sum_event` for the others."""
 
 Factors = tuple[tuple[int, int], ...]
 """A product: (number in a `FunctionTable`, exponent), by ascending number."""
@@ -84,8 +102,21 @@ def parts(function: Function) -> tuple[int, ...]:
             return (number,)
         case Difference(upper, lower):
             return upper, lower
+        case Convolved():
+            return tuple([number for factors in products_in(function) for number, _ in factors])
         case _:
             assert_never(function)
+
+
+def products_in(function: Function) -> tuple[Factors, ...]:
+    """The products that a function integrates."""
+    match function:
+        case Running(factors):
+            return (factors,)
+        case Convolved(left, right):
+            return (left,) if isinstance(right, Distribution) else (left, right)
+        case _:
+            return ()
 
 
 class FunctionTable:
@@ -167,7 +198,60 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
     edges = event.edges if tree else _reduced(event.edges)
     if edges is None:
         return ()
-    start = tuple((i, ((table.leaf(sample), 1),)) for i, sample in enumerate(event.samples))
+    start = [((table.leaf(sample), 1),) for sample in event.samples]
+    return _integrated(start, edges, limits, table)
+
+
+def eliminate_sums(event: SumEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
+    """The same for an event of sums; every element's density is a function."""
+    densities: list[Factors] = []
+    for element in event.elements:
+        limits.check()
+        if isinstance(element.source, Distribution):
+            leaf = table.leaf(Sample(element.source, element.lower, element.upper))
+            factors: Factors = ((leaf, 1),)
+        else:
+            factors = _density_of_sum(element, element.source, event, densities, table)
+        for sides, from_left in ((element.below, True), (element.above, False)):
+            for other in sides:
+                factors = times(factors, table.number(Running(densities[other], from_left)))
+        densities.append(factors)
+    edges = _reduced(event.edges)
+    if edges is None:
+        return ()
+    return _integrated([densities[root] for root in event.roots], edges, limits, table)
+
+
+def _density_of_sum(
+    element: Element,
+    parts: Sequence[int],
+    event: SumEvent,
+    densities: Sequence[Factors],
+    table: FunctionTable,
+) -> Factors:
+    """Convolve the densities of some parts, those of samples without bounds last."""
+    order = sorted(parts, key=lambda part: (_ease(event.elements[part]), part))
+    factors = densities[order[0]]
+    for part in order[1:]:
+        law = event.elements[part].law
+        bounds = (element.lower, element.upper) if part == order[-1] else (None, None)
+        right = densities[part] if law is None else law
+        factors = ((table.number(Convolved(factors, right, *bounds)), 1),)
+    return factors
+
+
+def _ease(element: Element) -> int:
+    """What is smooth and known everywhere comes last."""
+    if element.law is None:
+        return 0
+    return 2 if element.law.family is Family.GAUSSIAN else 1
+
+
+def _integrated(
+    densities: Sequence[Factors], edges: frozenset[Edge], limits: Limits, table: FunctionTable
+) -> Terms | NotEnclosed:
+    """Integrate out all samples of an order in its transitive reduction."""
+    start = tuple(enumerate(densities))
     pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
     pending[len(start)][_State(start, edges)] = 1
     created = 0
@@ -179,7 +263,7 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
                 pending[len(after.factors)][after] += sign * coefficient
             if created > limits.pieces:
                 return NotEnclosed(
-                    f"its {len(event.samples)} samples and {len(edges)} comparisons split into "
+                    f"its {len(start)} samples and {len(edges)} comparisons split into "
                     f"more than {limits.pieces} pieces"
                 )
     return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)

@@ -10,8 +10,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
+from dipapprox.numerics.elimination.sum_event import SumEvent
 
-Order = OrderEvent | Star
+Order = OrderEvent | SumEvent | Star
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,14 @@ class GridRequirements:
     Attributes:
         laws: Of their samples.
         points: Constants that samples are compared with, and offsets of comparisons.
-        samples: The most that one of them has.
+        samples: The most samples and sums that one of them has.
+        sums: The laws of the samples in each sum; with any, panels have one width.
     """
 
     laws: frozenset[Distribution]
     points: frozenset[Fraction]
     samples: int
+    sums: frozenset[tuple[Distribution, ...]] = frozenset()
 
     @classmethod
     def of(cls, order: Order | DifferenceEvent) -> GridRequirements:
@@ -43,24 +46,33 @@ class GridRequirements:
                     bounds |= {offset for _, _, offset in order.bounds}
                 points = frozenset(bound for bound in bounds if bound is not None)
                 return cls(frozenset(shared.values()), points, len(samples))
+            case SumEvent(elements):
+                sources = (element.source for element in elements)
+                laws = frozenset(source for source in sources if isinstance(source, Distribution))
+                bounds = {bound for each in elements for bound in (each.lower, each.upper)}
+                points = frozenset(bound for bound in bounds if bound is not None)
+                return cls(laws, points, len(elements), order.sums())
             case _:
                 assert_never(order)
 
-    def scope(self) -> tuple[frozenset[Distribution], frozenset[Fraction]]:
-        """The laws and the points."""
-        return self.laws, self.points
+    def scope(self) -> tuple[frozenset[object], ...]:
+        """The laws, the points and the sums."""
+        return self.laws, self.points, self.sums
 
     def __or__(self, other: GridRequirements) -> GridRequirements:
         if other <= self:
             return self
         samples = max(self.samples, other.samples)
-        return GridRequirements(self.laws | other.laws, self.points | other.points, samples)
+        return GridRequirements(
+            self.laws | other.laws, self.points | other.points, samples, self.sums | other.sums
+        )
 
     def __le__(self, other: GridRequirements) -> bool:
         return (
             self.samples <= other.samples
             and self.points <= other.points
             and self.laws <= other.laws
+            and self.sums <= other.sums
         )
 
 
@@ -104,6 +116,8 @@ def grouped(grid_events: Mapping[int, GridEvent]) -> list[Group]:
 
 def is_small(required: GridRequirements) -> bool:
     """Whether one grid serves all of them without costing much more than theirs."""
+    if required.sums:
+        return False  # a width that suits all may be much less than each needs
     if len(required.points) > _SHARED_LAWS:
         return False
     return has_few_laws(required) or (

@@ -14,10 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Generic, TypeVar, assert_never
 
+from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra, ShiftingAlgebra
 from dipapprox.numerics.elimination.plan import (
+    Convolved,
     Difference,
     Factors,
     FunctionTable,
@@ -26,6 +28,7 @@ from dipapprox.numerics.elimination.plan import (
     Running,
     Terms,
     parts,
+    products_in,
 )
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
@@ -56,7 +59,7 @@ class Evaluation(Generic[F, V]):
         fresh = self._needed(plans)
         functions = [self._table.functions[number] for number in fresh]
         products = [factors for terms in plans for _, factors in terms]
-        products += [f.factors for f in functions if isinstance(f, Running)]
+        products += [factors for f in functions for factors in products_in(f)]
         powers = {(n, exponent) for each in products for n, exponent in each if exponent > 1}
         # A power by itself needs two more for each binary digit of its exponent.
         digits = sum(
@@ -115,6 +118,9 @@ class Evaluation(Generic[F, V]):
                         self._known[number] = self._algebra.difference(*ends)
                     case Moved():
                         self._known[number] = self._moved(function)
+                    case Convolved():
+                        limits.check()
+                        self._known[number] = self._convolved(function, limits)
                     case _:
                         assert_never(function)
             for from_left in (False, True):
@@ -139,6 +145,19 @@ class Evaluation(Generic[F, V]):
 
     def _moved(self, function: Moved) -> F:
         raise BrokenInvariant("functions on one grid are not moved")
+
+    def _convolved(self, function: Convolved, limits: Limits) -> F:
+        left, right = function.left, function.right
+        self._raise(products_in(function), limits)
+        (first,) = self._algebra.products([self._factors(left)])
+        if isinstance(right, Distribution):
+            found = self._algebra.plus_sample(first, right)
+        else:
+            (second,) = self._algebra.products([self._factors(right)])
+            found = self._algebra.convolution(first, second)
+        if function.lower is None and function.upper is None:
+            return found
+        return self._algebra.restrict(found, function.lower, function.upper)
 
     def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
         """The distribution function of a sample without constants or earlier messages."""

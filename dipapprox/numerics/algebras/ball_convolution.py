@@ -1,0 +1,95 @@
+"""Convolutions of polynomials with errors on panels of one width, at any precision.
+
+In: f and g as pieces (`balls`) on panels [k w, (k+1) w]. Out: pieces of h(t) = ∫ f(r) g(t - r) dr.
+With θ in [0, 1] for the place on a panel,
+
+    h_m(θ) = w Σ_k ( ∫_0^θ f_k(ρ) g_{m-k}(θ - ρ) dρ + ∫_θ^1 f_k(ρ) g_{m-k-1}(1 + θ - ρ) dρ ).
+
+As ∫_0^θ ρ^a / a! (θ - ρ)^b / b! dρ = θ^(a+b+1) / (a+b+1)!, the first integral of polynomials Σ α_a
+θ^a / a! and Σ β_b θ^b / b! is the product of Σ α_a x^a and Σ β_b x^b with x^c read as θ^(c+1) /
+(c+1)!. The second is the same in 1 - θ. All products of panels with one sum of places come from one
+product of two long polynomials, panels side by side with room for the products.
+
+Errors: |f - p| <= r, |p| + r <= N on a panel, likewise for g: the summand errs by at most
+r_f N_g + N_f r_g, with the larger one of the two panels of g, at most their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+
+from flint import arb, arb_poly
+
+from dipapprox.numerics.algebras.pieces import Piece
+
+Panels = Sequence[Piece | None]
+
+_ZERO = arb(0)
+
+
+def convolved_pieces(left: Panels, right: Panels, width: arb) -> list[Piece | None]:
+    """Convolve at the current precision.
+
+    Args:
+        left: f on panels k, k + 1, …
+        right: g on panels l, l + 1, …
+        width: w.
+
+    Returns:
+        h on the panels k + l, k + l + 1, …, one more than both have together less 1; polynomials
+        of about twice the degree.
+    """
+    degrees = [max((p.polynomial.length() for p in each if p), default=0) for each in (left, right)]
+    panels = len(left) + len(right)
+    if not all(degrees):
+        return [None] * panels
+    room = sum(degrees)
+    rising = _long(left, room, 1) * _long(right, room, 1)
+    falling = _long(left, room, -1) * _long(right, room, -1)
+    radii = _folded(left, right)
+    reached = arb_poly([int(p is not None) for p in left]) * arb_poly(
+        [int(p is not None) for p in right]
+    )
+    first, second = rising.coeffs(), falling.coeffs()
+    found: list[Piece | None] = []
+    for panel in range(panels):
+        before = panel - 1
+        if reached[panel].is_zero() and (before < 0 or reached[before].is_zero()):
+            found.append(None)
+            continue
+        start = panel * room
+        polynomial = _read(first[start : start + room], 1)
+        radius = radii[panel]
+        if before >= 0:
+            polynomial = polynomial + _read(second[start - room : start], -1)
+            radius = radius + radii[before]
+        found.append(Piece(polynomial * width, radius * width))
+    return found
+
+
+def _long(panels: Panels, room: int, side: int) -> arb_poly:
+    """Σ α_a x^a of every panel, in θ (side 1) or 1 - θ (side -1), side by side."""
+    place = arb_poly([-side, 2 * side])
+    coefficients: list[arb] = []
+    for piece in panels:
+        own = piece.polynomial(place).coeffs() if piece else []
+        coefficients += [c * factorial(a) for a, c in enumerate(own)]
+        coefficients += [_ZERO] * (room - len(own))
+    return arb_poly(coefficients)
+
+
+def _read(coefficients: Sequence[arb], side: int) -> arb_poly:
+    """Read x^c as θ^(c+1) / (c+1)!, or as a power of 1 - θ, in u = 2θ - 1."""
+    powers = arb_poly([_ZERO, *(c / factorial(a + 1) for a, c in enumerate(coefficients))])
+    half = arb(1) / 2
+    found: arb_poly = powers(arb_poly([half, side * half]))
+    return found
+
+
+def _folded(left: Panels, right: Panels) -> arb_poly:
+    """Bounds of the errors by sum of places."""
+    radii = [arb_poly([piece.radius if piece else _ZERO for piece in p]) for p in (left, right)]
+    norms = [arb_poly([piece.norm if piece else _ZERO for piece in p]) for p in (left, right)]
+    found: arb_poly = radii[0] * norms[1] + norms[0] * radii[1]
+    return found

@@ -1,0 +1,244 @@
+"""Functions and laws prepared as kernels of convolutions; the mathematics is in `convolution`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Distribution, Family
+from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
+from dipapprox.numerics.algebras.elementary import exponential, growth
+from dipapprox.numerics.algebras.grid import Grid, Span
+from dipapprox.numerics.algebras.legendre import Rule
+from dipapprox.numerics.algebras.restricted_laws import restricted_laws
+from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
+from dipapprox.numerics.algebras.sampled_laws import FARTHEST
+
+Array = NDArray[np.float64]
+
+_ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
+_ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """What a function is convolved with, prepared for the differences d = start, start + 1, …
+
+    Attributes:
+        start: The first difference of panels.
+        table: By node of h, node of f and d: ω_i g((d + θ_j - ρ_i) w), 0 where that is not the
+            rule, shape (n, n, D) or (0, 0, D) if it is nowhere.
+        table_error: Bound of Σ_i |errors of the table| for each d, shape (D,).
+        products: The differences where g_d and g_{d-1} are multiplied, a range.
+        pairs: Node values of g_d above those of g_{d-1}, at `products`, shape (2n, …).
+        sup: max(S_d, S_{d-1}), likewise 0 outside `products`, shape (D,).
+        error: The same of E.
+        truncated: The same of I.
+        growth: Factors by which node errors of f grow to those of a node of h, shape (n, D).
+        real: G_r(d), 0 where that is not the rule, shape (R, D).
+        local: The factor of M_r(f_k) elsewhere, shape (R, D).
+    """
+
+    start: int
+    table: Array
+    table_error: Array
+    products: range
+    pairs: Array
+    sup: Array
+    error: Array
+    truncated: Array
+    growth: Array
+    real: Array
+    local: Array
+
+
+def function_kernel(function: Sampled, start: int, rule: Rule) -> Kernel:
+    """Prepare a function without batch axes whose first panel is [start w, (start + 1) w]."""
+    first, last = support(function, rule)
+    inner = cut(function, first, last)
+    matrices = bilinear(len(rule.nodes), tuple(rule.ratios.tolist()))
+    error, sup, ellipses = bounds_of(inner, rule)
+    pairs = _pairs(inner.layers[: len(rule.nodes)])
+    size = pairs.shape[1]
+    sup = _max_of_neighbours(sup)
+    return Kernel(
+        start + first,
+        np.zeros((0, 0, size)),
+        np.zeros(size),
+        range(size),
+        pairs,
+        sup,
+        _max_of_neighbours(error),
+        _max_of_neighbours(interpolation_errors(ellipses, matrices)),
+        _growth(pairs, sup, matrices),
+        np.zeros((len(rule.ratios), size)),
+        rule.wide[:, None] * _max_of_neighbours(ellipses),
+    )
+
+
+def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Kernel:
+    """Prepare the density of a law for differences of up to `reach` panels.
+
+    Raises:
+        ValueError: If the mean of a law of exponential type is not a multiple of w, or the law lies
+            too far away for its scale.
+    """
+    matrices = bilinear(len(rule.nodes), tuple(rule.ratios.tolist()))
+    nodes, size = len(rule.nodes), 2 * reach + 1
+    mean = law.mean / width
+    if abs(mean) + reach > FARTHEST * min(law.scale / width, Fraction(1)):
+        raise ValueError("a law is too far from the panels")
+    table, relative = _table(law, width, reach, rule)
+    real, local = _law_majorants(law, width, reach, rule)
+    pairs, sup, error, truncated = np.zeros((2 * nodes, 0)), *np.zeros((3, size))
+    products = range(0)
+    masses = np.abs(table).sum(axis=1) * SAFE
+    growth_of_errors = masses
+    if law.family is not Family.GAUSSIAN:
+        if mean.denominator > 1:
+            raise ValueError("the mean of a kernel is not a boundary")
+        place = mean.numerator + reach
+        if 0 <= place < size:
+            products = range(place, place + 1)
+            near = _around_mean(law, width, rule)
+            near_error, near_sup, ellipses = bounds_of(near, rule)
+            pairs = _pairs(near.layers[:nodes])[:, 1:2]
+            sup[place], error[place] = near_sup.max(), near_error.max()
+            truncated[place] = interpolation_errors(ellipses, matrices).max()
+            growth_of_errors = masses.copy()
+            growth_of_errors[:, [place]] = _growth(pairs, sup[place : place + 1], matrices)
+    return Kernel(
+        -reach,
+        table,
+        masses.max(axis=0) * relative,
+        products,
+        pairs,
+        sup,
+        error,
+        truncated,
+        growth_of_errors,
+        real,
+        local,
+    )
+
+
+def _pairs(values: Array) -> Array:
+    nothing = np.zeros((len(values), 1))
+    this, before = np.hstack([values, nothing]), np.hstack([nothing, values])
+    return np.concatenate([this, before])
+
+
+def _growth(pairs: Array, sup: Array, matrices: Bilinear) -> Array:
+    """Σ_a |(A_j g_d)_a| + |(B_j g_{d-1})_a| by j; rounding is below 2^-30 of S Σ |A_j|."""
+    nodes = len(pairs) // 2
+    first = np.abs(np.matmul(matrices.first, pairs[:nodes])).sum(axis=1)
+    second = np.abs(np.matmul(matrices.second, pairs[nodes:])).sum(axis=1)
+    found: Array = (first + second) * SAFE + 2.0**-29 * matrices.norm * sup
+    return found
+
+
+def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
+    """The density of a law of exponential type on the panels before and after its mean."""
+    place = (law.mean / width).numerator
+    sides = [side for side, mass in zip((-1, 0), _MASSES[law.family], strict=True) if mass]
+    marks = tuple((place + k) * width.numerator for k in range(sides[0], sides[-1] + 2))
+    grid = Grid(width.denominator, marks, {law: Span(0, len(sides), Fraction(0))})
+    (restricted,) = restricted_laws([law], grid, rule)
+    density = restricted.density()
+    layers = np.zeros((len(density.layers), 2))
+    layers[-1] = 1.0
+    for panel, side in enumerate(sides):
+        layers[:, side + 1] = density.layers[:, panel]
+    return Sampled(layers, density.roundings, density.least)
+
+
+def _table(law: Distribution, width: Fraction, reach: int, rule: Rule) -> tuple[Array, Array]:
+    """The table of a law, and the relative errors of its entries by difference.
+
+    z = (d - μ/w + (x_j - x_i) / 2) w/σ is at most T = (|d - μ/w| + 1) w/σ and has an error of at
+    most δ = 2^-50 (|d - μ/w| + |μ/w| + 1) w/σ; so the density's relative error is at most 1.01 (T δ
+    + 2 u T²), or 1.01 δ for laws of exponential type, and 2^-48 with those of its factors.
+    """
+    mean, ratio, scale = (float(x) for x in (law.mean / width, width / law.scale, law.scale))
+    differences = np.arange(-reach, reach + 1, dtype=np.float64) - mean
+    between = (rule.nodes[:, None] - rule.nodes[None, :]) / 2
+    z = (differences + between[..., None]) * ratio
+    far = (np.abs(differences) + 1) * ratio
+    moved = 2.0**-50 * (far + abs(mean) * ratio)
+    weights = rule.from_left[:, -1] / (2 * scale)
+    if law.family is Family.GAUSSIAN:
+        density = exponential(-0.5 * z * z) * _ROOT
+        moved = far * moved + 2.0**-52 * far * far
+    else:
+        left, right = _MASSES[law.family]
+        mass = np.where(differences > 0, right, left) * (differences != 0)
+        density = exponential(-np.abs(z)) * mass
+    return density * weights[None, :, None], 1.01 * moved + 2.0**-48
+
+
+def _law_majorants(
+    law: Distribution, width: Fraction, reach: int, rule: Rule
+) -> tuple[Array, Array]:
+    """`real` and `local` of a law."""
+    mean, ratio, scale = (float(x) for x in (law.mean / width, width / law.scale, law.scale))
+    differences = np.arange(-reach, reach + 1, dtype=np.float64) - mean
+    wide, high = rule.wide[:, None], rule.high[:, None]
+    slack = 2.0**-30 * (1 + abs(mean) + reach)
+    beyond = np.abs(differences) - (wide + 1) / 2 - slack
+    if law.family is Family.GAUSSIAN:
+        near = np.maximum(beyond, 0.0) * (ratio * (1 - 2.0**-40))
+        height = high * (ratio / 2 * (1 + 2.0**-40))
+        with np.errstate(over="ignore"):
+            bell = growth((height * height * (1 + 2.0**-40) - near * near * (1 - 2.0**-40)) / 2)
+        return bell * (_ROOT_ABOVE / scale * SAFE), np.zeros_like(near)
+    left, right = _MASSES[law.family]
+    mass = np.where(differences > 0, right, left)
+    exponent = -beyond * ratio + 2.0**-30 * (1 + np.abs(beyond) * ratio)
+    real = mass * growth(exponent) * (SAFE / scale)
+    at_mean = growth((wide - 1) * (ratio / 2 * (1 + 2.0**-30))) * wide
+    meets = differences == 0
+    local = np.where(meets, at_mean * (max(left, right) / scale * SAFE), 0.0)
+    return np.where(meets, 0.0, real), local
+
+
+_MASSES = {
+    Family.LAPLACE: (0.5, 0.5),
+    Family.EXPONENTIAL: (0.0, 1.0),
+    Family.REFLECTED_EXPONENTIAL: (1.0, 0.0),
+}
+
+
+def bounds_of(function: Sampled, rule: Rule) -> tuple[Array, Array, Array]:
+    """Bounds E, S and the majorants on ellipses of every panel."""
+    errors = panel_errors(function, rule)
+    nodes = len(rule.nodes)
+    kappa = errors.kappa
+    sup = function.layers[nodes] * (kappa * SAFE)
+    return (
+        errors.values * SAFE,
+        sup + errors.values * SAFE,
+        function.layers[nodes + 1 : -1] * (kappa * SAFE),
+    )
+
+
+def _max_of_neighbours(panels: Array) -> Array:
+    """max(x_d, x_{d-1}) for all d, 0 beyond the ends; along the last axis, one longer."""
+    nothing = np.zeros((*panels.shape[:-1], 1))
+    found: Array = np.maximum(
+        np.concatenate([panels, nothing], axis=-1), np.concatenate([nothing, panels], axis=-1)
+    )
+    return found
+
+
+def support(function: Sampled, rule: Rule) -> tuple[int, int]:
+    """The first panel on which a function is not 0, and the one after the last."""
+    (places,) = np.nonzero(function.layers[len(rule.nodes)])
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
+
+
+def cut(function: Sampled, first: int, last: int) -> Sampled:
+    """Return a function on some of its panels."""
+    return Sampled(function.layers[:, first:last], function.roundings, function.least)

@@ -1,0 +1,156 @@
+"""Laws, constants and sums in; out, a grid of panels of one width for all of them.
+
+Convolutions add up panels: k w and l w make (k + l) w. So on a *lattice* all kinks of densities and
+all constants are multiples of one width w, which is narrow for every law. The grid covers all but
+little of every sample and every sum; for a sum of independent X_i and 0 < λ
+
+    Pr[Σ X_i - mean >= t]  <=  exp(Σ ψ_i(λ) - λ t),     ψ_i(λ) = log E exp(λ (X_i - mean_i)):
+
+λ² σ² / 2 for Gaussian samples, -log(1 - b² λ²) for Laplace ones, -log(1 - b λ) for one-sided ones
+above their mean and -log(1 + b λ) for those below.
+
+References:
+    H. Chernoff, A measure of asymptotic efficiency for tests of a hypothesis, Ann. Math. Statist.
+    23 (1952).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import chain
+from math import ceil, floor, gcd, lcm, log1p
+
+from flint import arb
+
+from dipapprox.distributions import MIRRORED, Distribution, Family
+from dipapprox.errors import BrokenInvariant
+from dipapprox.numerics.algebras.grid import Grid, Span, cutoff_interval
+from dipapprox.numerics.densities import KINKED
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+
+MOST_PANELS = 2048
+"""Convolutions take a time that grows with the square of the number of panels."""
+
+_GAUSSIAN, _EXPONENTIAL = Fraction(4, 5), Fraction(2, 5)
+"""Widths of panels in scales: a kink's next to a function make errors grow with every sum."""
+
+_BITS = 64
+
+_LEAST = Fraction(1, 2**24)
+"""Least scale; its inverse is the greatest."""
+
+
+def build_lattice(
+    laws: Iterable[Distribution],
+    points: Iterable[Fraction],
+    sums: Iterable[Sequence[Distribution]],
+    bits: int,
+    fineness: int = 1,
+    max_panels: int = MOST_PANELS,
+) -> Grid | NotEnclosed:
+    """Cover laws and sums of independent samples.
+
+    Args:
+        laws: Of the samples; at least one.
+        points: Constants that functions will be cut at.
+        sums: The laws of the samples in each sum.
+        bits: All but 2**(1 - bits) of each law and of each sum is covered.
+        fineness: Divides the panels' width; >= 1.
+        max_panels: The grid is refused if it would have more.
+
+    Returns:
+        The grid, or why there is none: no width suits all.
+    """
+    laws, sums = tuple(laws), tuple(sums)
+    scales = [law.scale for law in (*laws, *chain.from_iterable(sums))]
+    if not _LEAST <= min(scales) <= max(scales) <= 1 / _LEAST:
+        return NotEnclosed("the samples' scales are beyond the range of sums in doubles")
+    cuts = [*points, *(law.mean for law in laws if law.family in KINKED)]
+    width = min(_widest(law) for law in laws) / fineness
+    common = reduce(_common_measure, cuts, Fraction(0))
+    # Without cuts any width will do: short fractions are quicker.
+    width = common / ceil(common / width) if common else width.limit_denominator(64) or width
+    intervals = [cutoff_interval(law, bits) for law in laws]
+    intervals += [_interval_of_sum(each, bits) for each in sums]
+    low = min(floor(left / width) for left, _ in intervals)
+    high = max(ceil(right / width) for _, right in intervals)
+    if high - low > min(max_panels, MOST_PANELS):
+        return NotEnclosed(
+            f"sums of samples with such scales, means and constants need {high - low} panels of "
+            f"one width, more than {min(max_panels, MOST_PANELS)}"
+        )
+    lost = Fraction(2, 2**bits)
+    spans = {}
+    for law in laws:
+        left, right = cutoff_interval(law, bits)
+        spans[law] = Span(floor(left / width) - low, ceil(right / width) - low, lost)
+    marks = tuple(k * width.numerator for k in range(low, high + 1))
+    return Grid(width.denominator, marks, spans)
+
+
+def _widest(law: Distribution) -> Fraction:
+    return law.scale * (_EXPONENTIAL if law.family in KINKED else _GAUSSIAN)
+
+
+def _common_measure(left: Fraction, right: Fraction) -> Fraction:
+    """The largest number that both are multiples of."""
+    below = lcm(left.denominator, right.denominator)
+    return Fraction(gcd(int(left * below), int(right * below)), below)
+
+
+def _interval_of_sum(laws: Sequence[Distribution], bits: int) -> tuple[Fraction, Fraction]:
+    """An interval outside which a sum lies with a probability of at most 2**(1 - bits)."""
+    mean = sum((law.mean for law in laws), Fraction(0))
+    mirrored = [Distribution(MIRRORED[law.family], -law.mean, law.scale) for law in laws]
+    return mean - _reach(mirrored, bits), mean + _reach(laws, bits)
+
+
+def _reach(laws: Sequence[Distribution], bits: int) -> Fraction:
+    """t with Pr[sum - mean > t] <= 2**-bits, for about the best of a few λ."""
+    variance = float(sum((law.scale**2 for law in laws), Fraction(0)))
+    tries = [Fraction((1.4 * bits / variance) ** 0.5).limit_denominator(2**40)]
+    steepest = max((law.scale for law in laws if law.family is not Family.GAUSSIAN), default=None)
+    if steepest is not None:
+        tries = [k / steepest / 16 for k in range(1, 16)]
+    scales = [(law.family, float(law.scale)) for law in laws]
+    return _reach_by(laws, min(tries, key=lambda rate: _guess(scales, float(rate), bits)), bits)
+
+
+def _guess(scales: Sequence[tuple[Family, float]], rate: float, bits: int) -> float:
+    """About what `_reach_by` gives, without any promise."""
+    return (0.7 * bits + sum(_LOG_MOMENT[family](rate * scale) for family, scale in scales)) / rate
+
+
+_LOG_MOMENT: Mapping[Family, Callable[[float], float]] = {
+    Family.GAUSSIAN: lambda x: x * x / 2,
+    Family.LAPLACE: lambda x: -log1p(-x * x),
+    Family.EXPONENTIAL: lambda x: -log1p(-x),
+    Family.REFLECTED_EXPONENTIAL: lambda x: -log1p(x),
+}
+
+
+def _reach_by(laws: Sequence[Distribution], rate: Fraction, bits: int) -> Fraction:
+    with precision(_BITS):
+        exponent = arb.const_log2() * bits
+        for law, count in Counter(laws).items():
+            product = to_ball(law.scale * rate)
+            match law.family:
+                case Family.GAUSSIAN:
+                    own = product * product / 2
+                case Family.LAPLACE:
+                    own = -(1 - product * product).log()
+                case Family.EXPONENTIAL:
+                    own = -(1 - product).log()
+                case Family.REFLECTED_EXPONENTIAL:
+                    own = -(1 + product).log()
+                case _:
+                    raise ValueError(f"{law.family.value} has no density")
+            exponent += count * own
+        found = to_enclosure(exponent / to_ball(rate))
+    if isinstance(found, NotEnclosed):
+        raise BrokenInvariant("a sum has no exponential moment where it must have one")
+    return max(found.upper, Fraction(0))

@@ -1,0 +1,422 @@
+"""Sums of samples: events whose guards reduce to comparisons of sums, one after the other.
+
+In: an `Event`, any linear guards. Out: a `SumEvent`, if four rules make one. A *part* is a random
+variable of its own, at first a sample; parts are independent.
+
+    bound       a guard about one part bounds it
+    sum         parts that all guards meet in one proportion become one part, their sum
+    comparison  a guard about two parts, one in no other guard, becomes a property of the other
+    order       guards about two parts each that fit one order stay: `order_event`
+
+Partial sums, trees of counters and comparisons of sums with what else is compared reduce so. A sum
+of Gaussian samples without bounds is one Gaussian sample: its variance is rational, its deviation s
+may not be. A rational t <= s < t (1 + 2^-k) stands in: in ln s the density changes by |z² - 1|
+times itself, whose integral is below 1, so no probability changes by more than ln(s / t) < 2^-k.
+
+Coordinates. Parts are rescaled so that sums are z = z_1 + z_2 + … and comparisons plain, and
+shifted so that as many means and constants as possible are 0: panels of one width serve all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import isqrt
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.distributions import Distribution, Family, law_order
+from dipapprox.events.event import Event
+from dipapprox.numerics.densities import KINKED
+from dipapprox.numerics.elimination.order_event import Edge
+from dipapprox.numerics.enclosure import NotEnclosed
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A random variable between two constants (None: none), and what it is compared with.
+
+    Attributes:
+        source: Its law, or the elements whose sum it is.
+        lower: Least value.
+        upper: Greatest value.
+        below: Elements that are at most it, in no other comparison.
+        above: Elements that are at least it, likewise.
+    """
+
+    source: Distribution | tuple[int, ...]
+    lower: Fraction | None
+    upper: Fraction | None
+    below: tuple[int, ...]
+    above: tuple[int, ...]
+
+    @property
+    def law(self) -> Distribution | None:
+        """The law of a sample that is bounded and compared nowhere."""
+        if self.below or self.above or not (self.lower is self.upper is None):
+            return None
+        return self.source if isinstance(self.source, Distribution) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SumEvent:
+    """Elements within their bounds and comparisons, and an order of some of them.
+
+    Attributes:
+        elements: All independent but for sums; each after those that it is made of.
+        roots: Elements that are part of no other.
+        edges: (i, j): root i < root j.
+        errors: The probability differs from the event's by less than errors * 2**-digits.
+        digits: How exact deviations are.
+    """
+
+    elements: tuple[Element, ...]
+    roots: tuple[int, ...]
+    edges: frozenset[Edge]
+    errors: int
+    digits: int
+
+    @property
+    def error(self) -> Fraction:
+        """A bound on what other deviations change."""
+        return Fraction(self.errors, 2**self.digits)
+
+    def sums(self) -> frozenset[tuple[Distribution, ...]]:
+        """The laws of the samples in each sum, in some order that equal sums share."""
+        laws: list[tuple[Distribution, ...]] = []
+        for element in self.elements:
+            if isinstance(element.source, Distribution):
+                laws.append((element.source,))
+            else:
+                inner = [law for part in element.source for law in laws[part]]
+                laws.append(tuple(sorted(inner, key=law_order)))
+        return frozenset(each for each in laws if len(each) > 1)
+
+
+def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
+    """Reduce a connected event of continuous samples.
+
+    Args:
+        event: With irredundant guards.
+        bits: Deviations are so exact that 2**-bits is much more than `SumEvent.error`.
+
+    Returns:
+        The reduced event, or which guards allow no rule.
+    """
+    digits = -(-(bits + 64) // 64) * 64
+    work = _Reduction(event, digits)
+    obstacle = work.run()
+    return work.settled() if obstacle is None else NotEnclosed(obstacle)
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """A random variable while rules are applied.
+
+    Attributes:
+        law: Of a sample; None for a sum.
+        terms: Of a sum: (coefficient, part).
+        lower: See `Element`.
+        upper: See `Element`.
+        compared: (part, a, c, k) for a · that part + c · this one + k <= 0.
+    """
+
+    law: Distribution | None
+    terms: tuple[tuple[Fraction, _Part], ...] = ()
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    compared: list[tuple[_Part, Fraction, Fraction, Fraction]] = field(default_factory=list)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is bounded and compared nowhere."""
+        return self.lower is None and self.upper is None and not self.compared
+
+
+@dataclass(slots=True, eq=False)
+class _Guard:
+    """Σ coefficient · part + constant <= 0, parts by number."""
+
+    terms: dict[int, Fraction]
+    constant: Fraction
+
+
+class _Reduction:
+    """Parts and guards while rules are applied."""
+
+    def __init__(self, event: Event, digits: int) -> None:
+        self._parts: dict[int, _Part] = {k: _Part(law) for k, law in enumerate(event.samples)}
+        self._guards = [
+            _Guard({int(s): c for s, c in guard.terms}, guard.constant) for guard in event.guards
+        ]
+        self._digits = digits
+        self._errors = 0
+
+    def run(self) -> str | None:
+        """Apply the rules as long as one applies; return what is in the way of the last."""
+        while True:
+            self._bound()
+            if self._sum():
+                continue
+            if all(self._is_simple(guard) for guard in self._guards):
+                return None
+            if not self._compare():
+                return self._obstacle()
+
+    def _is_simple(self, guard: _Guard) -> bool:
+        return len(guard.terms) == 2
+
+    def _obstacle(self) -> str:
+        most = max(len(guard.terms) for guard in self._guards)
+        return f"a guard compares {most} samples or sums that other guards tie to each other"
+
+    def _bound(self) -> None:
+        """Rule 1."""
+        kept = []
+        for guard in self._guards:
+            if len(guard.terms) > 1:
+                kept.append(guard)
+                continue
+            ((number, c),) = guard.terms.items()
+            part, bound = self._parts[number], -guard.constant / c
+            if c > 0:
+                part.upper = bound if part.upper is None else min(part.upper, bound)
+            else:
+                part.lower = bound if part.lower is None else max(part.lower, bound)
+        self._guards = kept
+
+    def _sum(self) -> bool:
+        """Rule 2, for all parts that it applies to; whether there were any."""
+        columns: dict[int, dict[int, Fraction]] = {}
+        for place, guard in enumerate(self._guards):
+            for number, c in guard.terms.items():
+                columns.setdefault(number, {})[place] = c
+        groups: dict[tuple[tuple[int, Fraction], ...], list[int]] = {}
+        for number, column in columns.items():
+            leading = next(iter(column.values()))
+            direction = tuple((place, c / leading) for place, c in column.items())
+            groups.setdefault(direction, []).append(number)
+        found = False
+        for direction, members in groups.items():
+            first = direction[0][0]
+            if len(members) < 2 or (len(direction) == 1 and len(self._guards[first].terms) == 2):
+                continue  # alone, or one comparison of two parts
+            found = True
+            leader, *others = members
+            unit = columns[leader][first]
+            weighted = [(columns[m][first] / unit, self._parts.pop(m)) for m in members]
+            self._parts[leader] = self._total(weighted)
+            for place, _ in direction:
+                for other in others:
+                    del self._guards[place].terms[other]
+        return found
+
+    def _total(self, weighted: Sequence[tuple[Fraction, _Part]]) -> _Part:
+        """The sum of parts, Gaussian samples first made one."""
+        flat: list[tuple[Fraction, _Part]] = []
+        for c, part in weighted:
+            if part.is_free and part.law is None:
+                flat += [(c * inner, each) for inner, each in part.terms]
+            else:
+                flat.append((c, part))
+        gaussian: list[tuple[Fraction, Distribution]] = []
+        terms: list[tuple[Fraction, _Part]] = []
+        for c, part in flat:
+            if part.is_free and part.law is not None and part.law.family is Family.GAUSSIAN:
+                gaussian.append((c, part.law))
+            else:
+                terms.append((c, part))
+        if gaussian:
+            terms.append((Fraction(1), _Part(self._gaussian(gaussian))))
+        if len(terms) > 1:
+            return _Part(None, tuple(terms))
+        ((_, only),) = terms
+        return only
+
+    def _gaussian(self, weighted: Sequence[tuple[Fraction, Distribution]]) -> Distribution:
+        mean = sum((c * law.mean for c, law in weighted), Fraction(0))
+        variance = sum(((c * law.scale) ** 2 for c, law in weighted), Fraction(0))
+        scale = root_below(variance, self._digits)
+        self._errors += scale * scale != variance
+        return Distribution(Family.GAUSSIAN, mean, scale)
+
+    def _compare(self) -> bool:
+        """Rule 3, for all guards that it applies to; whether there were any."""
+        count: dict[int, int] = {}
+        for guard in self._guards:
+            for number in guard.terms:
+                count[number] = count.get(number, 0) + 1
+        kept = []
+        for guard in self._guards:
+            leaf = next((n for n in guard.terms if count[n] == 1), None)
+            if len(guard.terms) != 2 or leaf is None:
+                kept.append(guard)
+                continue
+            (other,) = guard.terms.keys() - {leaf}
+            term = self._parts.pop(leaf), guard.terms[leaf], guard.terms[other], guard.constant
+            self._parts[other].compared.append(term)
+            count[other] -= 1
+        found = len(kept) < len(self._guards)
+        self._guards = kept
+        return found
+
+    def settled(self) -> SumEvent | NotEnclosed:
+        """Choose coordinates and list the elements."""
+        roots = sorted(self._parts)
+        changes = self._root_changes(roots)
+        edges: set[Edge] = set()
+        place = {number: k for k, number in enumerate(roots)}
+        for guard in self._guards:
+            (i, a), (j, b) = guard.terms.items()
+            (p, q), (r, s) = changes[i], changes[j]
+            if a * p + b * r or a * q + b * s + guard.constant:
+                return NotEnclosed(
+                    "guards between the same sums, or round a cycle of them, do not fit one order"
+                )
+            edges.add((place[i], place[j]) if a * p > 0 else (place[j], place[i]))
+        layout = _Layout()
+        numbers = [layout.add(self._parts[number], *changes[number]) for number in roots]
+        elements = layout.elements(numbers)
+        last = len(elements) - 1
+        return SumEvent(
+            elements,
+            tuple(last - number for number in numbers),
+            frozenset(edges),
+            self._errors,
+            self._digits,
+        )
+
+    def _root_changes(self, roots: Sequence[int]) -> dict[int, tuple[Fraction, Fraction]]:
+        """(p, q) with part = p z + q for every root, along a spanning forest of the guards."""
+        linked: dict[int, list[_Guard]] = {number: [] for number in roots}
+        for guard in self._guards:
+            for number in guard.terms:
+                linked[number].append(guard)
+        changes: dict[int, tuple[Fraction, Fraction]] = {}
+        for root in roots:
+            if root in changes:
+                continue
+            changes[root] = Fraction(1), Fraction(0)
+            waiting = [root]
+            while waiting:
+                known = waiting.pop()
+                p, q = changes[known]
+                for guard in linked[known]:
+                    ((new, b),) = [each for each in guard.terms.items() if each[0] != known]
+                    a = guard.terms[known]
+                    if new not in changes:
+                        changes[new] = -a * p / b, -(a * q + guard.constant) / b
+                        waiting.append(new)
+        return changes
+
+
+def root_below(square: Fraction, digits: int) -> Fraction:
+    """Return t with t <= s < t (1 + 2**-digits) for the root s of a number > 0; s if rational."""
+    whole = square.numerator * square.denominator
+    root = isqrt(whole)
+    if root * root == whole:
+        return Fraction(root, square.denominator)
+    shift = max(digits + 1 - whole.bit_length() // 2, 0)
+    return Fraction(isqrt(whole << 2 * shift), square.denominator << shift)
+
+
+@dataclass(slots=True, eq=False)
+class _Placed:
+    """A part in the coordinate z, part = slope · z + shift.
+
+    Attributes:
+        part: The part.
+        slope: Not 0.
+        shift: Any number.
+        parts: Numbers of a sum's terms; their z add up to this one's.
+        below: Numbers of what is compared with it, and at most it.
+        above: Likewise, at least it.
+        origin: A number that its means and constants differ from by few steps; None: any.
+    """
+
+    part: _Part
+    slope: Fraction
+    shift: Fraction
+    parts: list[int] = field(default_factory=list)
+    below: list[int] = field(default_factory=list)
+    above: list[int] = field(default_factory=list)
+    origin: Fraction | None = None
+
+    def cuts(self) -> Iterable[Fraction]:
+        """The kink of a law, and the bounds, in the coordinate."""
+        part = self.part
+        kinked = part.law is not None and part.law.family in KINKED
+        points = [part.law.mean] if kinked and part.law is not None else []
+        points += [bound for bound in (part.lower, part.upper) if bound is not None]
+        return [(point - self.shift) / self.slope for point in points]
+
+
+class _Layout:
+    """Parts with their coordinates, each before those that it is made of."""
+
+    def __init__(self) -> None:
+        self._placed: list[_Placed] = []
+
+    def add(self, part: _Part, slope: Fraction, shift: Fraction) -> int:
+        """Place a part and everything that it is made of; return its number."""
+        number = len(self._placed)
+        self._placed.append(_Placed(part, slope, shift))
+        waiting = [number]
+        while waiting:
+            place = self._placed[waiting.pop()]
+            p, q = place.slope, place.shift
+            inner: list[tuple[list[int], _Part, Fraction, Fraction]] = []
+            for k, (c, each) in enumerate(place.part.terms):
+                inner.append((place.parts, each, p / c, q / c if k == 0 else Fraction(0)))
+            for each, a, c, constant in place.part.compared:
+                # a y + c (p z + q) + constant is a multiple of c p (z - z').
+                side = place.above if c * p > 0 else place.below
+                inner.append((side, each, -c * p / a, -(c * q + constant) / a))
+            for side, each, inner_slope, inner_shift in inner:
+                side.append(len(self._placed))
+                waiting.append(len(self._placed))
+                self._placed.append(_Placed(each, inner_slope, inner_shift))
+        return number
+
+    def elements(self, roots: Sequence[int]) -> tuple[Element, ...]:
+        """Shift coordinates and list the elements, the last first."""
+        for place in reversed(self._placed):
+            place.origin = self._origin(place)
+        common = next((o for o in (self._placed[r].origin for r in roots) if o is not None), None)
+        origins: list[Fraction] = [common or Fraction(0)] * len(self._placed)
+        last = len(self._placed) - 1
+        found: list[Element] = []
+        for number, place in enumerate(self._placed):
+            origin = origins[number]
+            for other in (*place.below, *place.above):
+                origins[other] = origin
+            own = [self._placed[k].origin for k in place.parts]
+            rest = origin - sum((o for o in own if o is not None), Fraction(0))
+            for k, o in zip(place.parts, own, strict=True):
+                origins[k] = o or Fraction(0)
+            if place.parts:
+                # Whatever has no kinks takes the rest; else the first, which then has them there.
+                free = next((k for k, o in zip(place.parts, own, strict=True) if o is None), None)
+                origins[place.parts[0] if free is None else free] += rest
+            found.append(self._element(place, origin, last))
+        return tuple(reversed(found))
+
+    def _origin(self, place: _Placed) -> Fraction | None:
+        own = [self._placed[k].origin for k in place.parts]
+        fixed = [o for o in own if o is not None]
+        if place.parts and len(fixed) == len(own):
+            return sum(fixed, Fraction(0))
+        compared = (self._placed[k].origin for k in (*place.below, *place.above))
+        candidates = (*place.cuts(), *(o for o in compared if o is not None))
+        return candidates[0] if candidates else None
+
+    def _element(self, place: _Placed, origin: Fraction, last: int) -> Element:
+        slope, shift = place.slope, place.shift + place.slope * origin
+        part = place.part
+        bounds = [
+            None if bound is None else (bound - shift) / slope for bound in (part.lower, part.upper)
+        ]
+        lower, upper = bounds if slope > 0 else reversed(bounds)
+        law = None if part.law is None else part.law.affine(1 / slope, -shift / slope)
+        source = law or tuple([last - k for k in place.parts])
+        below, above = ([last - k for k in side] for side in (place.below, place.above))
+        return Element(source, lower, upper, tuple(below), tuple(above))

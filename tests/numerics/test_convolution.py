@@ -1,0 +1,119 @@
+"""Convolutions in three algebras: doubles lie where the balls say, balls where closed forms say."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.float64 import Float64Algebra
+from dipapprox.numerics.algebras.grid import Grid
+from dipapprox.numerics.algebras.lattice import build_lattice
+from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
+from dipapprox.numerics.densities import STANDARD_LAWS
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball
+
+Q = Fraction
+CONTINUOUS = [family for family in Family if not family.is_discrete]
+HALF = Q(1, 2)
+
+
+def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
+    return Distribution(family, Q(mean), Q(scale))
+
+
+def lattice(*laws: Distribution, points: tuple[Fraction, ...] = (Q(0), HALF)) -> Grid:
+    found = build_lattice(laws, points, [laws], 10, 1)
+    assert isinstance(found, Grid), found
+    return found
+
+
+def check(doubles: Sampled, balls: BallFunction, algebra: BallAlgebra, fast: Float64Algebra) -> int:
+    """Every node value and every majorant on the panels holds; return how many were checked."""
+    rule = fast.rule
+    nodes = len(rule.nodes)
+    errors = panel_errors(doubles, rule)
+    kappa = float(np.max(errors.kappa))
+    checked = 0
+    with precision(120):
+        for panel in range(fast.grid.panels):
+            sup, wrong = doubles.layers[nodes, panel] * kappa, errors.values[panel]
+            for j in range(0, nodes, 3):
+                u = arb(float(rule.nodes[j]))
+                exact = algebra.value(balls, panel, u)
+                value = arb(float(doubles.layers[j, panel]))
+                # The node is rounded: 2^-52 of a panel, where the function moves little.
+                slack = arb(2) ** -48 * float(sup)
+                assert abs(value - exact).lower() <= arb(float(wrong)) + slack, panel
+                assert abs(exact).lower() <= arb(float(sup)), panel
+                checked += 1
+            if not sup:
+                assert balls[panel] is None or abs(algebra.value(balls, panel, arb(0))).lower() <= 0
+    return checked
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_doubles_lie_where_the_balls_say(seed: int) -> None:
+    chance = random.Random(seed)
+    laws = [law(chance.choice(CONTINUOUS), 0, chance.choice((1, Q(3, 2)))) for _ in range(3)]
+    grid = lattice(*laws)
+    fast, slow = Float64Algebra(grid), BallAlgebra(grid, 80, 40)
+    first = fast.restrict(fast.density(laws[0]), Q(0), None)
+    second = slow.restrict(slow.density(laws[0]), Q(0), None)
+    first, second = fast.plus_sample(first, laws[1]), slow.plus_sample(second, laws[1])
+    assert check(first, second, slow, fast)
+    first, second = fast.restrict(first, None, HALF), slow.restrict(second, None, HALF)
+    other, others = fast.density(laws[2]), slow.density(laws[2])
+    both = fast.convolution(first, other), slow.convolution(second, others)
+    assert check(*both, slow, fast)
+    turned = fast.convolution(other, first), slow.convolution(others, second)
+    assert check(*turned, slow, fast)
+
+
+@pytest.mark.parametrize("family", CONTINUOUS)
+def test_sums_of_two_have_their_known_densities(family: Family) -> None:
+    """Gauss: of the scale 5 for 3 and 4. Exponential type, scales 1 and 2: partial fractions."""
+    one, two = (law(family, 0, s) for s in ((3, 4) if family is Family.GAUSSIAN else (1, 2)))
+    grid = lattice(one, two)
+    slow = BallAlgebra(grid, 80, 40)
+    found = slow.plus_sample(slow.density(one), two)
+    start, width = grid.lattice()
+    with precision(120):
+        for panel in range(0, grid.panels, 7):
+            place = (start + panel + HALF) * width
+            x = to_ball(place)
+            standard = STANDARD_LAWS[family]
+            if family is Family.GAUSSIAN:
+                expected = standard.pdf(x / 5, 0) / 5
+            elif family is Family.LAPLACE:
+                expected = ((-abs(x) / 2).exp() * 2 - (-abs(x)).exp()) / 6
+            else:
+                side = 1 if family is Family.EXPONENTIAL else -1
+                expected = (-abs(x) / 2).exp() - (-abs(x)).exp() if place * side > 0 else arb(0)
+            # The first density is cut off where 2^-9 of its mass lies beyond.
+            assert abs(slow.value(found, panel, arb(0)) - expected).lower() < 2.0**-9
+
+
+def test_a_width_fits_all_cuts_or_there_is_none() -> None:
+    kinked = law(Family.LAPLACE, Q(1, 3), Q(1, 2))
+    found = build_lattice([kinked], [Q(1, 7)], [], 30)
+    assert isinstance(found, Grid)
+    start, width = found.lattice()
+    assert (Q(1, 3) / width).denominator == 1 == (Q(1, 7) / width).denominator
+    assert found.boundaries[0] == start * width
+    hopeless = build_lattice([kinked], [Q(1, 10**7 + 9)], [], 30)
+    assert isinstance(hopeless, NotEnclosed) and "panels" in hopeless.reason
+    far = build_lattice([law(Family.GAUSSIAN, 0, Q(1, 10**9))], [], [], 30)
+    assert isinstance(far, NotEnclosed)
+
+
+def test_what_is_no_lattice_is_refused() -> None:
+    grid = Grid(1, (0, 1, 3), {})
+    with pytest.raises(ValueError, match="lattice"):
+        grid.lattice()

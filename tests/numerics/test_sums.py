@@ -1,0 +1,161 @@
+"""Events of sums: identities of random walks, closed forms, ranks, quadrature and scipy agree."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from math import comb
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event, spelled_out
+from dipapprox.exact.laplace.polyhedra import integrate
+from dipapprox.exact.methods import LaplaceSums
+from dipapprox.exact.signs.values import enclose_at
+from dipapprox.integrals.strategy import Strategy
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.refinement import Tier
+from dipapprox.numerics.elimination.sum_event import SumEvent, root_below, sum_event
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.numerics.nested.engine import Nested
+from dipapprox.semantics.linear import LinearForm
+from tests.numerics.alone import alone
+from tests.numerics.test_engines_agree import by_scipy
+from tests.sum_events import partial_sums, parts_of, random_sums, tree_of_counters
+
+Q = Fraction
+SYMMETRIC = [Family.GAUSSIAN, Family.LAPLACE]
+LAPLACE_TYPE = [Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL]
+CONTINUOUS = [Family.GAUSSIAN, *LAPLACE_TYPE]
+DOUBLES = Eliminated(Tier.FLOAT64)
+
+
+def enclosed(event: Event, bits: int = 36, engine: Eliminated = DOUBLES) -> Enclosure:
+    """The product of the parts."""
+    lower = upper = Q(1)
+    for part in parts_of(event):
+        found = alone(engine, part, bits, Limits())
+        assert isinstance(found, Enclosure), (found, part)
+        lower, upper = lower * found.lower, upper * found.upper
+    return Enclosure(lower, upper)
+
+
+@pytest.mark.parametrize("family", SYMMETRIC)
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_partial_sums_stay_positive_whatever_the_law(family: Family, count: int) -> None:
+    """Sparre Andersen: C(2n, n) / 4^n for every continuous symmetric law."""
+    found = enclosed(partial_sums(Distribution(family, Q(0), Q(3, 2)), count), 40)
+    assert Q(comb(2 * count, count), 4**count) in found
+    assert found.width <= Q(1, 10**12)
+
+
+@pytest.mark.parametrize("family", SYMMETRIC)
+def test_balls_do_as_doubles_do(family: Family) -> None:
+    event = partial_sums(Distribution(family, Q(0), Q(1)), 3)
+    found = enclosed(event, 60, Eliminated(Tier.BALLS))
+    assert Q(5, 16) in found and found.width <= Q(1, 2**60)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed: int) -> None:
+    chance = random.Random(seed)
+    for part in parts_of(random_sums(chance, chance.randint(2, 4), LAPLACE_TYPE)):
+        plain = spelled_out(part)  # type: ignore[arg-type]
+        form = integrate(plain, Limits())
+        assert not isinstance(form, NotEnclosed)
+        exact = enclose_at(form, Q(1), 60, Limits())
+        own = alone(LaplaceSums(), plain, 60, Limits())
+        if isinstance(own, NotEnclosed):
+            assert "cycle" in own.reason
+            continue
+        assert isinstance(exact, Enclosure) and own.meets(exact)
+        doubles = alone(DOUBLES, part, 30, Limits())
+        if isinstance(doubles, Enclosure):
+            assert doubles.meets(exact) and doubles.width < Q(1, 2**20)
+        else:
+            assert "panels" in doubles.reason
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_gaussian_sums_are_what_their_rank_gives(seed: int) -> None:
+    chance = random.Random(100 + seed)
+    for part in parts_of(random_sums(chance, chance.randint(2, 6), [Family.GAUSSIAN])):
+        doubles = alone(DOUBLES, part, 36, Limits())
+        if isinstance(doubles, NotEnclosed):
+            assert "cycle" in doubles.reason
+            continue
+        assert doubles.width <= Q(1, 2**36)
+        by_rank = alone(GaussianRank(), part, 12, Limits())
+        if isinstance(by_rank, Enclosure):
+            assert doubles.meets(by_rank)
+        else:
+            assert "rank" in by_rank.reason
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mixed_sums_are_what_quadrature_gives(seed: int) -> None:
+    chance = random.Random(200 + seed)
+    for part in parts_of(random_sums(chance, 3, CONTINUOUS)):
+        doubles = alone(DOUBLES, part, 30, Limits())
+        by_quadrature = alone(Nested(Strategy.LEAST_NESTING), part, 20, Limits())
+        assert isinstance(doubles, Enclosure) and isinstance(by_quadrature, Enclosure), doubles
+        assert doubles.meets(by_quadrature)
+
+
+def test_trees_of_counters_are_what_scipy_says() -> None:
+    laws = [Distribution(Family.GAUSSIAN, Q(k % 2), Q(2)) for k in range(8)]
+    event = tree_of_counters(laws, [-2, -1, -2, -1, -3, -2, -1, -2, 0, -1, 0, 1, 2, 1, 4])
+    found = enclosed(event, 36)
+    assert float(found.lower) - 2e-4 <= by_scipy(event) <= float(found.upper) + 2e-4
+    assert found.width <= Q(1, 2**36)
+
+
+def test_bands_round_sums() -> None:
+    """-1 <= x + y <= 1 and, both used twice, 0 <= x + y + z <= 1: two bounds for each sum."""
+    law = Distribution(Family.LAPLACE, Q(0), Q(1))
+    two, three = ({k: Q(1) for k in range(n)} for n in (2, 3))
+    guards = [LinearForm.of(two, Q(-1)), LinearForm.of(two, Q(1)).scaled(Q(-1))]
+    guards[1] = LinearForm.of({0: Q(-1), 1: Q(-1)}, Q(-1))
+    guards += [LinearForm.of(three, Q(-1)), LinearForm.of({k: Q(-1) for k in range(3)})]
+    event = Event((law,) * 3, tuple(guards))
+    form = integrate(event, Limits())
+    assert not isinstance(form, NotEnclosed)
+    exact = enclose_at(form, Q(1), 60, Limits())
+    assert isinstance(exact, Enclosure) and enclosed(event).meets(exact)
+
+
+@pytest.mark.parametrize("families", [SYMMETRIC, [Family.GAUSSIAN]])
+def test_scales_far_apart_end_in_an_answer_or_a_reason(families: list[Family]) -> None:
+    small, large = (Distribution(families[-1], Q(0), s) for s in (Q(1, 10**6), Q(10**6)))
+    for samples in ((small, large, large), (small, small, large)):
+        guards = (LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}), LinearForm.of({0: Q(1), 1: Q(1)}))
+        for engine in (DOUBLES, LaplaceSums()):
+            found = alone(engine, Event(samples, guards), 30, Limits())
+            if isinstance(found, Enclosure):
+                assert Q(0) <= found.lower <= found.upper <= Q(1)
+                assert found.upper > Q(1, 4)
+            else:
+                assert found.reason
+
+
+def test_deviations_that_are_no_fractions_are_nearly_met() -> None:
+    for square in (Q(2), Q(1, 3), Q(10**9 + 7, 10**12)):
+        root = root_below(square, 100)
+        assert root * root <= square < (root * (1 + Q(1, 2**100))) ** 2
+    assert root_below(Q(9, 4), 10) == Q(3, 2)
+    ones = tuple(Distribution(Family.GAUSSIAN, Q(0), Q(1)) for _ in range(3))
+    guards = (LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}), LinearForm.of({2: Q(1)}))
+    reduced = sum_event(Event(ones, guards), 40)
+    assert isinstance(reduced, SumEvent)
+    assert reduced.errors == 1 and reduced.error < Q(1, 2**80)
+
+
+def test_what_no_rule_reduces_is_handed_over() -> None:
+    law = Distribution(Family.GAUSSIAN, Q(0), Q(1))
+    sums = [{0: Q(1), 1: Q(1), 2: Q(1)}, {1: Q(1), 2: Q(-1), 3: Q(1)}]
+    event = Event((law,) * 4, tuple(LinearForm.of(each) for each in sums))
+    found = sum_event(event, 40)
+    assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
