@@ -28,8 +28,8 @@ from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
 _SPREADS = ((3, 2, 9, 6, 12), (2, 6, 3, 12, 9), (3, 1, 4, 1, 5, 9, 2, 6), (6, 3, 2, 9))
-_MOST_WORK = 200_000
-"""Values that are looked at for one run's word."""
+_MOST_WORK = 10_000
+"""Values that are looked at for one run's word, but for the first inputs."""
 
 
 def bounds_of_run(
@@ -47,10 +47,12 @@ def bounds_of_run(
         LimitReached: As `word_rate`.
     """
     search = _Search(graph, run, limits)
+    apart = _apart(graph.automaton, run, changes)
+    yield from search.attempt(apart)
     for times in _TIMES:
         ray = tuple(Fraction(-change * times) for change in changes)
         yield from search.attempt(_Inputs(ray, changes))
-    yield from search.climb(_apart(graph.automaton, run, changes))
+    yield from search.climb(apart)
     for spread in _SPREADS:
         sizes = [spread[place % len(spread)] for place in range(len(run))]
         means = (-change * size for change, size in zip(changes, sizes, strict=True))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dipapprox.automata.benchmarks import all_pairs_text as all_pairs
+from dipapprox.automata.benchmarks import min_max_text as k_min_max
+from dipapprox.automata.benchmarks import range_text as m_range
+from dipapprox.automata.benchmarks import sparse_vector_text as sparse_vector
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton
 from dipapprox.language.dipa import parse_dipa
+
+__all__ = ["all_pairs", "automaton", "chain", "k_min_max", "m_range", "sparse_vector"]
 
 
 def automaton(text: str) -> Automaton:
@@ -127,76 +133,6 @@ GAP_LP = gap(
     "oa",
     "qc",
 )
-
-
-def m_range(m: int) -> str:
-    lines = []
-    for j in range(1, m + 1):
-        following = f"qa{j + 1}" if j < m else "qc1"
-        lines += [
-            f"(qa{j}:non-input, 1/{4 * m}, 0): low{j} := insample; output ob; goto qb{j}",
-            f"(qb{j}:non-input, 1/{4 * m}, 1): high{j} := insample; output ob; goto {following}",
-        ]
-    for j in range(1, m + 1):
-        inside = f"insample >= low{j} && insample < high{j}"
-        over = f"insample >= low{j} && insample >= high{j}"
-        under = f"insample < low{j} && insample < high{j}"
-        lines.append(
-            f"(qc{j}, 1/4, 0): if ({inside}) then output ocont; goto qc{j % m + 1} "
-            f"elseif ({over}) then output otop; goto qh elseif ({under}) then output obot; goto qh"
-        )
-    return "\n".join(lines)
-
-
-def k_min_max(k: int) -> str:
-    rate = f"1/{4 * k}"
-    lines = [f"(q1, {rate}, 0): min := insample, max := insample; output oread; goto q2"]
-    for i in range(2, k + 1):
-        lines.append(
-            f"(q{i}, {rate}, 0): if (insample >= max && insample >= min) then max := insample; "
-            f"output oread; goto q{i + 1} "
-            f"elseif (insample >= min && insample < max) then output oread; goto q{i + 1} "
-            f"elseif (insample < max && insample < min) then min := insample; "
-            f"output oread; goto q{i + 1}"
-        )
-    lines.append(
-        f"(q{k + 1}, 1/4, 0): if (insample >= min && insample < max) then output oc; goto q{k + 1} "
-        "elseif (insample >= max && insample >= min) then output otop; goto qh "
-        "elseif (insample < min && insample < max) then output obot; goto qh"
-    )
-    return "\n".join(lines)
-
-
-def all_pairs(k: int) -> str:
-    lines = []
-    for i in range(k):
-        following = f"qt{i + 1}" if i + 1 < k else "qp0"
-        lines.append(f"(qt{i}:non-input, 1, {i}): x{i} := insample; output ob; goto {following}")
-    pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-    for number, (i, j) in enumerate(pairs):
-        target = f"qp{(number + 1) % len(pairs)}"
-        branches = [
-            (f"insample >= x{i} && insample < x{j}", "oa"),
-            (f"insample >= x{j} && insample < x{i}", "ob"),
-            (f"insample >= x{i} && insample >= x{j}", "oc"),
-            (f"insample < x{i} && insample < x{j}", "od"),
-        ]
-        steps = " elseif ".join(
-            f"({guard}) then output {output}; goto {target}" for guard, output in branches
-        )
-        lines.append(f"(qp{number}, 1, 0): if {steps}")
-    return "\n".join(lines)
-
-
-def sparse_vector(positives: int) -> str:
-    """Above threshold, stopping after some positives; the coupling paper's rates."""
-    lines = ["(q0:non-input, 1/2, 0): x := insample; output oi; goto q1"]
-    for i in range(1, positives + 1):
-        lines.append(
-            f"(q{i}, 1/{4 * positives}, 0): if (insample < x) then output obot; goto q{i} "
-            f"elseif (insample >= x) then output otop; goto q{i + 1}"
-        )
-    return "\n".join(lines)
 
 
 def chain(threshold: str, reads: bool, *uses: str) -> str:

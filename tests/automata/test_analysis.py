@@ -362,7 +362,7 @@ def test_min_max_needs_what_is_proved_by_hand(k: int) -> None:
     """Reads (-3, 3, 0, …), loop (-9, -9, 9, 9), out at the top at -20: 1/2 + 1/k."""
     first = [-3, 3, *[0] * (k - 2), -9, -9, 9, 9, -20]
     changes = [-1, 1, *[0] * (k - 2), 1, 1, -1, -1, 1]
-    word = (*[Symbol("oread")] * k, *[Symbol("oc")] * 4, Symbol("otop"))
+    word = (*[Symbol("oread")] * k, *[Symbol("ocont")] * 4, Symbol("otop"))
     second = tuple(Fraction(a + b) for a, b in zip(first, changes, strict=True))
     found = augment(automaton(examples.k_min_max(k)), Limits())
     bound = word_bound(found, tuple(map(Fraction, first)), second, word, Limits())

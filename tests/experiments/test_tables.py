@@ -12,6 +12,11 @@ from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Notes, Table
 from dipapprox.semantics.structure import Structure
 
+OF_ANSWERS = {
+    *("verdict", "seconds", "ratio", "inequalities", "violation"),
+    *("nodes", "bad", "weight", "budget"),
+}
+
 
 @pytest.fixture(scope="module")
 def quick() -> dict[str, Table]:
@@ -33,13 +38,17 @@ def test_the_plan_names_what_there_is() -> None:
     found = plan()
     for table in found.tables:
         layout, columns = found.layouts[table.layout], printed_rows(table.figures)[0].keys()
+        of_automata = any(asked.ask == "prove" for asked in layout.answers.values())
         assert layout.program in columns
         assert bool(layout.columns) != (layout.grid is not None)
         for row in (*printed_rows(table.figures), *table.added):
-            assert row[layout.program] in found.programs
+            if not of_automata:
+                assert row[layout.program] in found.programs
+            elif not row.get("automaton") and not row.get("family"):
+                assert row[layout.program] in found.automata
         assert all(row.keys() - {"after"} <= columns for row in table.added)
         for _, kind, *needs in layout.columns:
-            of_answers = kind in {"verdict", "seconds", "ratio", "inequalities", "violation"}
+            of_answers = kind in OF_ANSWERS
             if of_answers:
                 assert needs.pop(0) in layout.answers
             if kind == "structure":
@@ -48,7 +57,7 @@ def test_the_plan_names_what_there_is() -> None:
                 named = {name for each in needs for name in each.split(" + ")}
                 assert {name for name in named if not name.startswith("= ")} <= columns
         asked = {asked.eps for asked in layout.answers.values() if asked.ask == "verify"}
-        assert asked | {"n", "eps_prv", "delta"} <= columns
+        assert of_automata or asked | {"n", "eps_prv", "delta"} <= columns
     for note in found.notes:
         for table in (table for table in found.tables if table.name in note.tables):
             assert {column[0] for column in found.layouts[table.layout].columns} & set(note.at)
@@ -57,8 +66,22 @@ def test_the_plan_names_what_there_is() -> None:
         row[found.layouts[t.layout].program]
         for t in found.tables
         for row in (*printed_rows(t.figures), *t.added)
+        if "n" in row
     }
     assert {name.partition(", 0<1")[0] for name in found.programs} == used
+
+
+def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, Table]) -> None:
+    columns = quick["dipaut-1"].columns
+    weight, least = columns.index("weight"), columns.index("least D")
+    cells = {row[0]: row for row in quick["dipaut-1"].rows}
+    assert (cells["SVT"][weight], cells["SVT"][least]) == ("5/4", "5/4")
+    assert cells["GAP-PV"][weight] == "9/10"
+    assert cells["GAP-PV"][least].startswith("101/5 [")
+    assert cells["10-MIN-MAX"][least].startswith("3/5")
+    proved = [row for row in quick["dipaut-4"].rows if not row[1].startswith("refused")]
+    assert len(proved) >= 31
+    assert all("unexplained" not in cell for row in quick["coupling-1"].rows for cell in row)
 
 
 def test_known_differences_are_marked(quick: dict[str, Table]) -> None:

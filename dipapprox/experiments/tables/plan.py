@@ -22,10 +22,10 @@ _FOLDER = Path(__file__).parent / "published"
 
 
 class Asked(Struct, frozen=True, forbid_unknown_fields=True):
-    """A question about the program of every row.
+    """A question about the program, or the automaton, of every row.
 
     Attributes:
-        ask: At the printed eps, or at all of the program's interval.
+        ask: At the printed eps, or at all of the program's interval, or about an automaton.
         pairs: "all", "single", or a pair with printed values in braces.
         eps: The column of eps; the claimed budget and delta are in `eps_prv` and `delta`.
         budget: For all epsilons: the claimed multiple of eps.
@@ -35,8 +35,8 @@ class Asked(Struct, frozen=True, forbid_unknown_fields=True):
         seconds: Most that it may take.
     """
 
-    ask: Literal["verify", "decide"]
-    pairs: str
+    ask: Literal["verify", "decide", "prove"]
+    pairs: str = ""
     eps: str = "eps"
     budget: str = "1"
     queries: int = 0
@@ -119,6 +119,12 @@ class ProgramPlan(Struct, frozen=True, forbid_unknown_fields=True):
     words: dict[str, str] = field(default_factory=dict)
 
 
+class AutomatonPlan(Struct, frozen=True, forbid_unknown_fields=True):
+    """An automaton as a paper names it: its text."""
+
+    text: str
+
+
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
     """Why cells differ from the printed ones, or what they mean.
 
@@ -154,6 +160,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         tables: In the order of the papers.
         layouts: By name.
         programs: By printed name; `NAME, SEQ` before `NAME`.
+        automata: Likewise, but those of a family and those with a text beside the figures.
         notes: The first that fits counts.
     """
 
@@ -161,11 +168,12 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     tables: tuple[TablePlan, ...]
     layouts: dict[str, Layout]
     programs: dict[str, ProgramPlan]
+    automata: dict[str, AutomatonPlan]
     notes: tuple[Note, ...]
 
     def source_of(self, name: str) -> str:
         """Say which paper a table is from."""
-        return self.sources[name.rpartition("-")[0]]
+        return self.sources[name.partition("-")[0] if "-" in name else ""]
 
     def chosen(self, names: Iterable[str]) -> tuple[TablePlan, ...]:
         """Return tables by their names; without any, all.

@@ -11,6 +11,10 @@
 ["inequalities", "inequalities", ANSWER]    how many were decided, and how many distinct ones
 ["pair", "pair", COLUMN, COLUMN]            printed inputs
 ["ours", "violation", ANSWER]               a pair and an eps that violate the claim
+["nodes", "nodes", ANSWER]                  of the automaton, unfolded and merged
+["structure", "bad", ANSWER, COLUMN]        which one leaves no budget, beside the printed one
+["weight", "weight", ANSWER, COLUMN]        the paper's weight, beside the printed one
+["least D", "budget", ANSWER, COLUMN]       what is known of the least budget, beside the printed
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from dipapprox.automata.benchmarks import FAMILIES
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.tables.plan import (
     Asked,
@@ -30,9 +36,17 @@ from dipapprox.experiments.tables.plan import (
     TablePlan,
     printed_rows,
 )
-from dipapprox.experiments.tables.runs import AllEpsilons, Found, Question, Runs, Subject
+from dipapprox.experiments.tables.runs import (
+    AboutAutomaton,
+    AllEpsilons,
+    Found,
+    Question,
+    Runs,
+    Subject,
+)
 from dipapprox.experiments.tables.table import Notes, Table
 from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.proofs.automaton_proof import AutomatonProof
 
 _LOST = {"T.O": "timeout", "O.M": "out of memory"}
 """What stands in the place of a time when the published tool had no answer."""
@@ -149,22 +163,42 @@ class _Cells:
                 found, _ = self._answer(row, name)
                 return _NOTHING if found is None else ratio_cell(row, columns, found)
             case "inequalities", name:
-                _, decision = self._answer(row, name)
+                decision = self._decision(row, name)
                 if decision is None:
                     return _NOTHING
                 return f"{decision.inequalities} ({decision.distinct})"
             case "pair", first, second:
                 return f"[{row[first]}] ~ [{row[second]}]"
             case "violation", name:
-                return _violation(self._answer(row, name)[1])
+                return _violation(self._decision(row, name))
+            case (("nodes" | "bad" | "weight" | "budget"), name, *columns):
+                found, proof = self.proof(row, self.layout.answers[name])
+                if proof is None:
+                    return found.answer if kind == "nodes" else _NOTHING
+                ours = _of_proof(proof, kind)
+                printed = row[columns[0]] if columns else ""
+                return self.notes.compare(ours, printed or ours, note, where)
             case _:
                 raise ValueError(f"no such column: {[heading, kind, *needs]}")
 
     def _answer(self, row: Printed, name: str) -> tuple[Found | None, Decision | None]:
         return self.answer(row, self.layout.answers[name])
 
+    def _decision(self, row: Printed, name: str) -> Decision | None:
+        return self._answer(row, name)[1]
+
+    def proof(self, row: Printed, asked: Asked) -> tuple[Found, AutomatonProof | None]:
+        """Return what is proved of the automaton of a row; None if it is refused."""
+        if row.get("family"):
+            text = FAMILIES[row["family"]](int(row["size"]))
+        else:
+            text = row.get("automaton") or self.plan.automata[row[self.layout.program]].text
+        return self.runs.prove(AboutAutomaton(text, asked.seconds))
+
     def answer(self, row: Printed, asked: Asked) -> tuple[Found | None, Decision | None]:
         """Answer a question about a row; nothing if its program would have no query."""
+        if asked.ask == "prove":
+            return self.proof(row, asked)[0], None
         queries = int(row["n"]) + asked.queries
         if queries < 1:
             return None, None
@@ -198,7 +232,8 @@ class _Cells:
         return programs.get(f"{name}, {row.get('seq')}") or programs[name]
 
     def _where(self, row: Printed) -> str:
-        return f"{row[self.layout.program]} N = {row['n']}"
+        size = f" N = {row['n']}" if "n" in row else ""
+        return f"{row[self.layout.program]}{size}"
 
 
 def _gridded(
@@ -277,6 +312,25 @@ def _as_printed(value: int | Fraction, printed: str) -> str:
         return str(value)
     decimals = len(printed.partition(".")[2]) if printed else 1
     return f"{float(round(value, decimals)):.{decimals}f}"
+
+
+def _of_proof(proof: AutomatonProof, kind: str) -> str:
+    analysis = proof.analysis
+    match kind:
+        case "nodes":
+            quotient = analysis.quotient
+            return _NOTHING if quotient is None else str(len(quotient.graph.states))
+        case "bad":
+            return _NOTHING if analysis.structure is None else analysis.structure.code
+        case "weight":
+            return _NOTHING if analysis.published is None else exact_text(analysis.published)
+        case _:
+            if analysis.unbounded:
+                return "none"
+            if proof.is_exact:
+                return exact_text(proof.lower)
+            upper = "?" if proof.upper is None else exact_text(proof.upper)
+            return f"{exact_text(proof.lower)} … {upper}"
 
 
 def _violation(decision: Decision | None) -> str:

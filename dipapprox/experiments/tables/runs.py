@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.automata.description import automaton_of
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import SourceError
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
+from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import BUNDLED, load
 from dipapprox.limits import Limits
 from dipapprox.privacy.claim import Claim
@@ -21,8 +24,13 @@ from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure
+
+REFUSED = "refused"
+"""The answer about what is no automaton of which the theorems speak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,14 @@ class Subject:
     file: str
     parameters: tuple[tuple[str, Fraction], ...]
     domain: tuple[Fraction, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AboutAutomaton:
+    """A question about an automaton: its least budget."""
+
+    text: str
+    seconds: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +98,7 @@ class Runs:
         self._programs: dict[Subject, Program] = {}
         self._verified: dict[Question, Found] = {}
         self._decided: dict[AllEpsilons, tuple[Found, Decision]] = {}
+        self._proved: dict[AboutAutomaton, tuple[Found, AutomatonProof | None]] = {}
         self._structures: dict[Subject, Structure] = {}
 
     def program(self, subject: Subject) -> Program:
@@ -125,6 +142,17 @@ class Runs:
             )
             self._decided[question] = found, decision
         return self._decided[question]
+
+    def prove(self, question: AboutAutomaton) -> tuple[Found, AutomatonProof | None]:
+        """Bound an automaton's least budget; no proof of one that is refused."""
+        if question not in self._proved:
+            try:
+                named = NamedAutomaton("automaton", automaton_of(parse_dipa(question.text)))
+            except SourceError as error:
+                return Found(REFUSED, error.message, 0.0), None
+            proof = prove_automaton(named, None, Stops.HIDDEN, Limits(seconds=question.seconds))
+            self._proved[question] = Found(proof.answer.value, proof.reason, proof.seconds), proof
+        return self._proved[question]
 
     def structure(self, subject: Subject) -> Structure:
         """Measure the final states as the tables count them: none merged."""
