@@ -6,8 +6,8 @@ undoes these, so that equal events are computed once. The normal form is a compl
 hash: two events with equal normal forms have equal probabilities whatever the labelling procedure
 did; an imperfect labelling could only miss a repetition.
 
-Trees of comparisons (stars, chains: nearly all events) are labelled by sorting subtrees (Aho,
-Hopcroft and Ullman), everything else by BLISS.
+Trees of comparisons and bands (stars, chains: nearly all events) are labelled by sorting subtrees
+(Aho, Hopcroft and Ullman), everything else by BLISS.
 """
 
 from __future__ import annotations
@@ -94,12 +94,13 @@ Neighbours = list[list[tuple[int, Key]]]
 def _tree_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int] | None:
     """Order the samples of a tree of differences; None if the event is not such a tree.
 
-    Guards that bound one sample by a constant are part of that sample's colour.
+    Guards that bound one sample by a constant are part of that sample's colour; those between the
+    same two samples are one edge.
     """
     size = len(laws)
     neighbours: Neighbours = [[] for _ in range(size)]
     bounds: dict[int, list[Key]] = {}
-    links = 0
+    links: dict[tuple[int, int], list[Key]] = {}
     for guard in guards:
         found = difference(guard)
         if found is None:
@@ -108,12 +109,13 @@ def _tree_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[in
         if u < 0 or v < 0:
             bounds.setdefault(max(u, v), []).append((u < 0, *_number(weight)))
             continue
-        links += 1
         number = _number(weight)
-        neighbours[u].append((v, (0, *number)))
-        neighbours[v].append((u, (1, *number)))
-    if links != size - 1:
+        links.setdefault((u, v), []).append((0, *number))
+        links.setdefault((v, u), []).append((1, *number))
+    if len(links) != 2 * (size - 1):
         return None  # connected, hence not a tree
+    for (u, v), edges in links.items():
+        neighbours[u].append((v, tuple(sorted(edges))))
     colours: list[Key] = [
         (law, tuple(sorted(bounds.get(sample, ())))) for sample, law in enumerate(laws)
     ]

@@ -1,14 +1,15 @@
 """Merging of disjoint sets of guards whose union is again one set of guards, up to null sets.
 
-Three rules, applied until none helps:
+Four rules, applied until none helps:
 
     G ∪ {c}, G ∪ {not c}  ->  G          for conditions on inputs and guards that are no comparison
     S_1, …, S_n           ->  ⋂ S_i      for closed orders, if the shares of all total orders that
                                          the S_i have add up to the share of their intersection
+    S, T                  ->  S ∪ T      for systems of differences with offsets, where that is one
     G × O_1, …, G × O_n   ->  G × ⋃ O_i  for sets O_i of outcomes of choices
 
-The first two are for equal sets of outcomes: then what two regions have not in common is told by
-their guards. The third is for equal guards: then the O_i are disjoint.
+The third is `zones.union`. The first three are for equal sets of outcomes: then what two regions
+have not in common is told by their guards. The last is for equal guards: then the O_i are disjoint.
 
 The second is exact. Let F be the fixed points that occur, with the relation K "known below", and
 call every placement of samples and fixed points on a line that obeys K possible; whether or not
@@ -42,12 +43,14 @@ from operator import xor
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.semantics.configuration import Cone
+from dipapprox.semantics.configuration import Cone, cone_of
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import OutcomeSets
-from dipapprox.semantics.state import Guard, InputCondition
+from dipapprox.semantics.polyhedra import difference
+from dipapprox.semantics.state import Guard, InputCondition, SampleComparison
+from dipapprox.semantics.zones import Zone, union
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
 
@@ -99,6 +102,7 @@ def _merge_alike(regions: list[Region], points: Points, limits: Limits) -> list[
     while len(regions) > 1:
         count = len(regions)
         regions = _drop_complements(_merge_orders(regions, points, limits), limits)
+        regions = _merge_zones(regions, points, limits)
         if len(regions) == count:
             break
     return regions
@@ -192,6 +196,65 @@ def _with_order(regions: Sequence[Region], order: Order) -> Region:
 
 def _share(regions: Iterable[Region]) -> int:
     return reduce(xor, (region.share for region in regions))
+
+
+# --- differences with offsets ---------------------------------------------------------------------
+
+
+def _merge_zones(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
+    """Merge regions two by two whose guards are differences, some with offsets."""
+    groups: dict[Hashable, list[Region]] = {}
+    for region in regions:
+        groups.setdefault(_knowledge_key(region.knowledge), []).append(region)
+    result: list[Region] = []
+    for group in groups.values():
+        few = 1 < len(group) <= _MOST_PAIRED
+        offsets = few and any(region.cone.others for region in group)
+        result += _merge_zones_alike(group, points, limits) if offsets else group
+    return result
+
+
+def _merge_zones_alike(group: list[Region], points: Points, limits: Limits) -> list[Region]:
+    """All together, else two by two."""
+    zones = [_zone(region, points) for region in group]
+    known = [zone for zone in zones if zone is not None]
+    whole = union(known) if len(known) == len(zones) else None
+    if whole is not None:
+        return [_with_zone(group, whole, points)]
+    done: list[tuple[Region, Zone | None]] = []
+    waiting = list(zip(group, zones, strict=True))[::-1]
+    while waiting:
+        region, zone = waiting.pop()
+        for place, (other, its) in enumerate(done):
+            limits.check()
+            both = None if zone is None or its is None else union((its, zone))
+            if both is not None:
+                # The union may now fit to one that was passed before.
+                del done[place]
+                waiting.append((_with_zone((other, region), both, points), both))
+                break
+        else:
+            done.append((region, zone))
+    return [region for region, _ in done]
+
+
+def _zone(region: Region, points: Points) -> Zone | None:
+    """What the guards say, if they are differences."""
+    differences = []
+    for each in region.cone.guards(points):
+        guard = each.guard() if isinstance(each, SampleComparison) else each
+        found = difference(guard.form)
+        if found is None:
+            return None
+        differences.append(found)
+    return Zone.of(differences)
+
+
+def _with_zone(regions: Sequence[Region], zone: Zone, points: Points) -> Region:
+    cone = cone_of([Guard(form, False) for form in zone.forms()], points)
+    share = reduce(xor, (region.share for region in regions))
+    member = min(region.member for region in regions)
+    return replace(regions[0], cone=cone, member=member, share=share, merged=True)
 
 
 # --- complements -------------------------------------------------------------------------------

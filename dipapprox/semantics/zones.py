@@ -1,0 +1,142 @@
+"""Systems of differences x[v] - x[u] < w, and when the union of some is one again.
+
+A zone is such a system closed under shortest paths, as for the clocks of timed automata: w_uv is
+then the least bound. The hull of some zones has the largest of their bounds, which are closed
+again; it is the least zone around all of them. It is their union, up to null sets, if nothing is
+left when they are taken out of it one by one. Where S is taken out of Z, the rest is, for every
+facet x[v] - x[u] < w of S, what is left of Z between the facets before and x[u] - x[v] <= -w; a
+bound that is added changes the others to
+
+    w'_ab = min(w_ab, w_au + w + w_vb),        empty if w + w_vu <= 0.
+
+So `v1 <= v2 - 9` and `v2 - 9 < v1 < v3`, both with v2 - 9 < v3, are one: v1 < v3.
+
+References:
+    J. Bengtsson, W. Yi, Timed automata: semantics, algorithms and tools, LNCS 3098 (2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.polyhedra import Difference
+
+Edge = tuple[int, int]
+
+Bounds = Mapping[Edge, Fraction]
+"""{(u, v): w}: x[v] - x[u] < w, closed; the vertex -1 stands for the number 0."""
+
+_MOST_PIECES = 256
+"""Most pieces that a hull is cut into, to see whether zones fill it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Zone:
+    """A closed system, and those of its bounds that no others imply."""
+
+    bounds: Bounds
+    facets: Bounds
+
+    @classmethod
+    def of(cls, differences: Iterable[Difference]) -> Zone | None:
+        """Close a system; None if it leaves a null set."""
+        given: dict[Edge, Fraction] = {}
+        for u, v, w in differences:
+            given[u, v] = min(given.get((u, v), w), w)
+        bounds: Bounds = {}
+        for edge, w in given.items():
+            tighter = _tightened(bounds, edge, w)
+            if tighter is None:
+                return None
+            bounds = tighter
+        return cls(bounds, _facets(given, bounds))
+
+    def forms(self) -> Iterable[LinearForm]:
+        """The facets as forms < 0."""
+        for (u, v), w in self.facets.items():
+            terms: dict[Symbol, Fraction] = {v: Fraction(1), u: Fraction(-1)}
+            terms.pop(-1, None)
+            yield LinearForm.of(terms, -w).normalised()
+
+
+def union(zones: Sequence[Zone]) -> Zone | None:
+    """Return the zone that the union of some is, up to null sets; None if it is not seen to be one.
+
+    Every facet of the result is one of theirs.
+    """
+    first, *others = zones
+    hull = dict(first.bounds)
+    for zone in others:
+        common = hull.keys() & zone.bounds.keys()
+        hull = {edge: max(hull[edge], zone.bounds[edge]) for edge in common}
+    facets = _facets(hull, hull)
+    if not facets.items() <= {facet for zone in zones for facet in zone.facets.items()}:
+        return None
+    return Zone(hull, facets) if _fill(zones, hull) else None
+
+
+def _fill(zones: Sequence[Zone], hull: Bounds) -> bool:
+    """Whether zones inside a hull are seen to fill it."""
+    waiting: list[tuple[Bounds, int]] = [(hull, 0)]
+    pieces = 0
+    while waiting:
+        piece, place = waiting.pop()
+        if place == len(zones):
+            return False
+        zone = zones[place]
+        if any((v, u) in piece and piece[v, u] + w <= 0 for (u, v), w in zone.facets.items()):
+            waiting.append((piece, place + 1))  # they do not meet
+            continue
+        inside: Bounds | None = piece
+        for (u, v), w in zone.facets.items():
+            if inside is None:
+                break
+            if (u, v) in inside and inside[u, v] <= w:
+                continue
+            outside = _tightened(inside, (v, u), -w)
+            if outside is not None:
+                waiting.append((outside, place + 1))
+                pieces += 1
+                if pieces > _MOST_PIECES:
+                    return False
+            inside = _tightened(inside, (u, v), w)
+    return True
+
+
+def _tightened(bounds: Bounds, edge: Edge, w: Fraction) -> Bounds | None:
+    """Add a bound to a closed system; None if that leaves a null set."""
+    u, v = edge
+    if edge in bounds and bounds[edge] <= w:
+        return bounds
+    if (v, u) in bounds and bounds[v, u] + w <= 0:
+        return None
+    before = [(a, d) for (a, end), d in bounds.items() if end == u]
+    after = [(b, d) for (start, b), d in bounds.items() if start == v]
+    found = dict(bounds)
+    nothing = Fraction(0)
+    for a, first in [*before, (u, nothing)]:
+        for b, last in [*after, (v, nothing)]:
+            total = first + w + last
+            if a != b and ((a, b) not in found or total < found[a, b]):
+                found[a, b] = total
+    return found
+
+
+def _facets(given: Bounds, closed: Bounds) -> dict[Edge, Fraction]:
+    """The bounds that no path of others implies."""
+    vertices = {v for edge in closed for v in edge}
+    return {
+        (u, v): w
+        for (u, v), w in given.items()
+        if closed[u, v] == w
+        and not any(
+            k not in (u, v)
+            and (u, k) in closed
+            and (k, v) in closed
+            and closed[u, k] + closed[k, v] <= w
+            for k in vertices
+        )
+    }
