@@ -25,15 +25,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from math import ceil, log2
+from math import ceil
 
-from dipapprox.composition.catalogue import is_symmetric, profile_of
+from dipapprox.composition.catalogue import (
+    Piece,
+    is_attained,
+    is_symmetric,
+    pieces_of,
+    profile_of,
+)
 from dipapprox.composition.discretise import from_above, from_below
 from dipapprox.composition.grid import Step, all_knots, between, choose_knots
 from dipapprox.composition.lattice import first_step, refined
 from dipapprox.composition.losses import LossDistribution, Side, composed, power
 from dipapprox.composition.mechanisms import Mechanism
-from dipapprox.composition.profile import ReversedProfile
 from dipapprox.composition.reading import deltas, least_epsilon
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
@@ -47,7 +52,11 @@ _LEAST_GAIN = 0.1
 _MOST_IDLE = 4
 """Steps in a row that narrow an interval by less than a tenth end the search."""
 
-_NO_GAIN = "the interval gets no narrower: no pair is known that attains the upper end"
+_FINER = Fraction(4)
+"""Steps are divided by this at most, and where the last division was of no use."""
+
+_NO_PAIR = "the interval gets no narrower: no pair is known that attains the upper end"
+_NO_GAIN = "the interval gets no narrower on finer grids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +234,7 @@ class _Search:
         self._delta = delta
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
+        self._attained = all(map(is_attained, self._mechanisms))
         self._first, self._exact = first_step(self._mechanisms)
         self._atoms = 0
 
@@ -250,27 +260,25 @@ class _Search:
                 return Answer(after, used, self._atoms, end.reason)
             gain = _gain(before, after)
             idle = 0 if gain > _LEAST_GAIN else idle + 1
-            if idle == _MOST_IDLE or (idle == 2 and _are_finite(after)):
-                return Answer(after, used, self._atoms, _NO_GAIN)
+            if idle == _MOST_IDLE or (idle == 2 and not self._attained and _are_finite(after)):
+                reason = _NO_GAIN if self._attained else _NO_PAIR
+                return Answer(after, used, self._atoms, reason)
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
-                step = refined(self._mechanisms, step, self._parts(after))
+                step = refined(self._mechanisms, step, self._parts(after) if not idle else _FINER)
 
     def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         below, above = (
-            self._read(each, step, slip)
-            for each, slip in zip(
-                self._losses(step, added, known), (self._slip(step), _ZERO), strict=True
-            )
+            self._read(losses, step, slip) for losses, slip in self._losses(step, added, known)
         )
         return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
 
     def _losses(
         self, step: Step, added: bool, known: Sequence[Bounds]
-    ) -> Iterator[LossDistribution]:
-        """Yield the loss distribution of all runs from below and from above.
+    ) -> Iterator[tuple[LossDistribution, Fraction]]:
+        """Yield the loss distribution of all runs from below and from above, with its slip.
 
         Of accuracy, each cut at either end of each product takes a share, and so does the rounding
         of 2^20 masses of each run.
@@ -282,28 +290,30 @@ class _Search:
         cut = share * (1 << bits)
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows))
-        single: dict[Side, list[LossDistribution]] = {Side.BELOW: [], Side.ABOVE: []}
-        slip = self._slip(step) / times
+        single: dict[Side, list[tuple[LossDistribution, int]]] = {Side.BELOW: [], Side.ABOVE: []}
         working = bits + 2 * max(_bits(step.unit), 0) + 64
-        for run in self._runs:
-            with precision(working):
-                profile = profile_of(run.mechanism, working)
-                if added:
-                    profile = ReversedProfile(profile)
+        with precision(working):
+            pieces = self._pieces(working, added)
+            number = sum(piece.times for piece in pieces if Side.BELOW in piece.sides)
+            slip = self._slip(step, number)
+            for piece in pieces:
+                profile = piece.profile
                 arguments = float(share / 1024), float(weight / 16), self._limits
                 knots = choose_knots(profile, step, *arguments)
                 if self._exact:
                     knots = all_knots(profile, step, knots[0].place, knots[-1].place, self._limits)
-                lines = between(profile, step, knots)
-                low = from_below(lines, profile.ends, step, slip, bits, int(cut))
-                single[Side.BELOW].append(low)
-                single[Side.ABOVE].append(from_above(knots, bits, int(cut)))
-        for each in single.values():
+                if Side.BELOW in piece.sides:
+                    lines = between(profile, step, knots)
+                    low = from_below(lines, profile.ends, step, slip / number, bits, int(cut))
+                    single[Side.BELOW].append((low, piece.times))
+                if Side.ABOVE in piece.sides:
+                    single[Side.ABOVE].append((from_above(knots, bits, int(cut)), piece.times))
+        for side, each in single.items():
             whole: LossDistribution | None = None
             count = 0
-            for one, run in zip(each, self._runs, strict=True):
-                several = power(one, run.times, cut, self._limits)
-                count += run.times
+            for one, times in each:
+                several = power(one, times, cut, self._limits)
+                count += times
                 whole = (
                     several
                     if whole is None
@@ -311,23 +321,34 @@ class _Search:
                 )
             if whole is None:
                 raise BrokenInvariant("a composition of no runs")
-            self._atoms = max(self._atoms, len(whole.values))
-            yield whole
+            self._atoms = max(self._atoms, whole.atoms)
+            yield whole, slip if side is Side.BELOW else _ZERO
 
-    def _slip(self, step: Step) -> Fraction:
-        """By how much losses from below may be less than on the grid, for all runs together.
+    def _pieces(self, bits: int, added: bool) -> list[Piece]:
+        if self._exact:  # all pairs are symmetric
+            return [
+                Piece(profile_of(run.mechanism, bits), run.times, tuple(Side)) for run in self._runs
+            ]
+        return [
+            piece
+            for run in self._runs
+            for piece in pieces_of(run.mechanism, run.times, bits, added=added)
+        ]
+
+    def _slip(self, step: Step, pieces: int) -> Fraction:
+        """By how much losses from below may be less than on the grid, for all pieces together.
 
         With an eighth of a squared step for each, the last half step before an atom may be merged
         with it: then the greatest loss stays where it is.
         """
         size = _ZERO if self._exact else Fraction(float(step.loss(2)))
-        return self._width / 2**12 + size * size / 8 * sum(run.times for run in self._runs)
+        return self._width / 2**12 + size * size / 8 * pieces
 
-    def _parts(self, known: Sequence[Bounds]) -> int:
-        """By how much to divide the step: widths go like its square."""
+    def _parts(self, known: Sequence[Bounds]) -> Fraction:
+        """By how much to divide the step: widths go like its square, and a little is to spare."""
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
-        return 2 ** min(ceil(log2(excess) / 2 + 0.1), 2) if excess < 2**40 else 4
+        return Fraction(ceil(16 * min(max(1.1 * excess**0.5, 1.25), _FINER)), 16)
 
 
 def _matters(known: Sequence[Bounds], greatest: Sequence[Bounds]) -> bool:

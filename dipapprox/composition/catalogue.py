@@ -17,9 +17,12 @@ from typing import assert_never
 
 from flint import arb
 
+from dipapprox.composition.groups import group_sizes, grouped
+from dipapprox.composition.losses import Side
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
+    Between,
     ConcentratedStatement,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -32,6 +35,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.profile import (
+    BetweenProfile,
     BoundedRangeProfile,
     DiscreteProfile,
     Ends,
@@ -39,10 +43,12 @@ from dipapprox.composition.profile import (
     LaplaceProfile,
     Profile,
     RenyiProfile,
+    ReversedProfile,
     SubsampledProfile,
     UpperOnlyProfile,
     discrete_profile,
 )
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -71,33 +77,127 @@ def profile_of(mechanism: Mechanism, bits: int) -> Profile:
             return _discrete_laplace(sensitivity, scale)
         case DiscreteGaussian():
             return _discrete_gaussian(mechanism, bits)
+        case ExponentialMechanism(eps):
+            return BoundedRangeProfile(to_ball(eps))
+        case RandomisedResponse() | ApproximateStatement():
+            return discrete_profile(_outcomes_of(mechanism) or [], arb(0))
+        case RenyiStatement(orders):
+            return RenyiProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
+        case ConcentratedStatement(rho):
+            return RenyiProfile((), to_ball(rho))
+        case Atoms():
+            found = discrete_profile(_outcomes_of(mechanism) or [], arb(0))
+            return found if mechanism.attained else UpperOnlyProfile(found)
+        case Between(above, below):
+            return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
+        case Subsampled(inner, rate):
+            return SubsampledProfile(profile_of(inner, bits), to_ball(rate))
+        case _:
+            assert_never(mechanism)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Runs with one profile.
+
+    Attributes:
+        profile: Of each.
+        times: How many.
+        sides: From where the profile bounds the runs.
+    """
+
+    profile: Profile
+    times: int
+    sides: tuple[Side, ...]
+
+
+def pieces_of(mechanism: Mechanism, times: int, bits: int, *, added: bool) -> list[Piece]:
+    """Return runs of a mechanism, in groups where it has few outcomes; see `profile_of`.
+
+    Args:
+        mechanism: What is run.
+        times: How many runs, >= 1.
+        bits: As for `profile_of`.
+        added: Whether the profile is that of the adding of a record.
+
+    Raises:
+        LimitReached: If there are too many atoms.
+    """
+    parts: list[tuple[Mechanism, tuple[Side, ...]]] = [(mechanism, tuple(Side))]
+    if _has_two(mechanism):
+        # Groups of the two pairs are of different sizes.
+        parts = [(_only(mechanism, side), (side,)) for side in Side]
+    found = []
+    profile: Profile
+    for each, sides in parts:
+        masses = _outcomes_of(each)
+        if masses is None:
+            profile = profile_of(each, bits)
+            found.append(Piece(ReversedProfile(profile) if added else profile, times, sides))
+            continue
+        if added:
+            masses = [(q, p) for p, q in masses]
+        for size, count in group_sizes(sum(p != 0 and q != 0 for p, q in masses), times):
+            profile = grouped(masses, arb(0), size)
+            if not is_attained(each):
+                profile = UpperOnlyProfile(profile)
+            found.append(Piece(profile, count, sides))
+    return found
+
+
+def _has_two(mechanism: Mechanism) -> bool:
+    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
+    return isinstance(inner, Between)
+
+
+def _only(mechanism: Mechanism, side: Side) -> Mechanism:
+    match mechanism:
+        case Between(above, below):
+            return above if side is Side.ABOVE else below
+        case Subsampled(inner, rate):
+            return Subsampled(_only(inner, side), rate)
+        case _:
+            return mechanism
+
+
+def _outcomes_of(mechanism: Mechanism) -> list[tuple[arb, arb]] | None:
+    """The masses of P and of Q of a pair with few outcomes; None for others."""
+    match mechanism:
         case RandomisedResponse(probability, values):
             other = (1 - probability) / (values - 1)
             rest = 1 - probability - other
             pairs = [(probability, other), (other, probability), (rest, rest)]
-            masses = [(to_ball(p), to_ball(q)) for p, q in pairs if p]
-            return discrete_profile(masses, arb(0))
-        case ExponentialMechanism(eps):
-            return BoundedRangeProfile(to_ball(eps))
+            return [(to_ball(p), to_ball(q)) for p, q in pairs if p]
         case ApproximateStatement(eps, delta):
             odds = to_ball(eps).exp()
             finite = to_ball(1 - delta)
             likely, unlikely = finite * odds / (1 + odds), finite / (1 + odds)
             ends = [(to_ball(delta), arb(0)), (arb(0), to_ball(delta))]
             inner = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
-            return discrete_profile([*inner, *ends], arb(0))
-        case RenyiStatement(orders):
-            return RenyiProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
-        case ConcentratedStatement(rho):
-            return RenyiProfile((), to_ball(rho))
+            return [*inner, *ends]
         case Atoms(masses):
-            balls = [(_ball(p), _ball(q)) for p, q in masses]
-            found = discrete_profile(balls, arb(0))
-            return found if mechanism.attained else UpperOnlyProfile(found)
+            return [(_ball(p), _ball(q)) for p, q in masses]
         case Subsampled(inner, rate):
-            return SubsampledProfile(profile_of(inner, bits), to_ball(rate))
+            pairs_or_none = _outcomes_of(inner)
+            if pairs_or_none is None:
+                return None
+            share = to_ball(rate)
+            return [(share * p + (1 - share) * q, q) for p, q in pairs_or_none]
         case _:
-            assert_never(mechanism)
+            return None
+
+
+def is_attained(mechanism: Mechanism) -> bool:
+    """Whether a pair is known that attains the profile."""
+    match mechanism:
+        case Subsampled(inner):
+            return is_attained(inner)
+        case Atoms():
+            return mechanism.attained
+        case RenyiStatement() | ConcentratedStatement() | ExponentialMechanism() | Between():
+            return False
+        case _:
+            return True
 
 
 def is_symmetric(mechanism: Mechanism) -> bool:

@@ -39,7 +39,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import floor, log
 
-from flint import arb
+from flint import arb, fmpz_poly
 
 from dipapprox.composition.grid import Knot, Step
 from dipapprox.composition.losses import LossDistribution, Side, loss_distribution
@@ -76,26 +76,42 @@ def from_below(
         bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
     """
-    kept = [knot for knot in knots if knot.point.first < 1 and knot.point.second > 0]
+    first, last = knots[0].place, knots[-1].place
+    reach = first - 2 * abs(first) - 2, last + 2 * abs(last) + 2
+    kept = [knot for knot in knots if not _is_at_an_end(knot, ends)]
     fewer = 1
-    while kept:
-        found = _from_lines(kept, ends, step, slip, bits, cut)
+    while True:
+        found = _from_lines(kept, reach, ends, step, slip, bits, cut)
         if found is not None:
             return found
+        if not kept:
+            return loss_distribution(0, fmpz_poly([1 << bits]), 0, bits, Side.BELOW)
         del kept[-fewer:]
         fewer *= 2
-    return loss_distribution(0, [1 << bits], 0, bits, Side.BELOW)
+
+
+def _is_at_an_end(knot: Knot, ends: Ends) -> bool:
+    """Whether balls do not tell the line of a knot from that of everything, or of nothing but
+    what Q lacks."""
+    first, second = knot.point.first, knot.point.second
+    if first.overlaps(ends.infinite) and second.overlaps(arb(0)):
+        return True
+    return first.overlaps(arb(1)) and second.overlaps(1 - ends.lost)
 
 
 def _from_lines(
-    knots: Sequence[Knot], ends: Ends, step: Step, slip: Fraction, bits: int, cut: int
+    knots: Sequence[Knot],
+    reach: tuple[int, int],
+    ends: Ends,
+    step: Step,
+    slip: Fraction,
+    bits: int,
+    cut: int,
 ) -> LossDistribution | None:
     """Round (1) down, for the lines of knots; None if debts cannot be paid."""
-    first, last = knots[0].place, knots[-1].place
     lines = [(arb(1), 1 - ends.lost), *((knot.point.first, knot.point.second) for knot in knots)]
     lines.append((ends.infinite, arb(0)))
-    places = [first - 2 * abs(first) - 2, *(knot.place for knot in knots)]
-    places.append(last + 2 * abs(last) + 2)
+    places = [reach[0], *(knot.place for knot in knots), reach[1]]
     less = to_ball(-slip).exp()
     bends = [
         _bend(lines[k], lines[k + 1], step, less, places[k : k + 2]) for k in range(len(places) - 1)
@@ -153,7 +169,7 @@ def _spread(
     dense = [0] * ((places[-1] - places[0]) // 2 + 1)
     for place, mass in zip(places, masses, strict=True):
         dense[(place - places[0]) // 2] += mass
-    return loss_distribution(places[0], dense, infinite, bits, side, cut)
+    return loss_distribution(places[0], fmpz_poly(dense), infinite, bits, side, cut)
 
 
 def _ceiling(ball: arb, bits: int) -> int:

@@ -64,8 +64,8 @@ class Knot:
 _BLOCK = 0.5
 """Losses are first looked at about so far apart."""
 
-_FARTHEST = 20
-"""Blocks are doubled so often at most."""
+_DOUBLINGS = 40
+"""How often blocks are doubled: nothing is known of where losses lie."""
 
 
 def knot_at(profile: Profile, step: Step, place: int) -> Knot:
@@ -111,19 +111,13 @@ def choose_knots(
     knot = partial(knot_at, profile, step)
     size = float(step.loss(2))
     block = 2 << max(0, floor(log2(_BLOCK / size)))
-    origin = knot(0)
-    above, below = [origin, knot(block)], [origin, knot(-block)]
-    for _ in range(_FARTHEST):
-        further = knot(2 * above[-1].place)
-        above.append(further)
-        if float(above[-2].point.bound - further.point.bound) <= negligible:
-            break
-    for _ in range(_FARTHEST):
-        nearer, further = below[-1], knot(2 * below[-1].place)
-        below.append(further)
-        chord = 1 - (1 - nearer.point.bound) * further.alpha / nearer.alpha
-        if float(chord - further.point.bound) <= negligible:
-            break
+    away = [block << k for k in range(_DOUBLINGS)]
+    above = [knot(0), *map(knot, away)]
+    while len(above) > 2 and _is_past(above[-2], above[-1], negligible):
+        above.pop()
+    below = [knot(0), *(knot(-place) for place in away)]
+    while len(below) > 2 and _is_straight(below[-2], below[-1], negligible):
+        below.pop()
     coarse = [*below[:0:-1], *above]
     knots = coarse[:1]
     for left, right in pairwise(coarse):
@@ -164,13 +158,24 @@ def _between(
 def _trimmed(knots: list[Knot], negligible: float) -> list[Knot]:
     """Leave out knots at the ends beyond which nothing happens, but for one on either side."""
     first, last = 0, len(knots) - 1
-    lowest = knots[-1].point.bound
-    while last > 1 and float(knots[last - 1].point.bound - lowest) <= negligible:
+    while last > 1 and _is_flat(knots[last - 1], knots[-1], negligible):
         last -= 1
-    while first < last - 1:
-        near, far = knots[first + 1], knots[first]
-        chord = 1 - (1 - near.point.bound) * far.alpha / near.alpha
-        if float(chord - far.point.bound) > negligible:
-            break
+    while first < last - 1 and _is_straight(knots[first + 1], knots[first], negligible):
         first += 1
     return knots[first : last + 1]
+
+
+def _is_past(near: Knot, far: Knot, negligible: float) -> bool:
+    """Whether H has nearly fallen to what it is far above, or balls do not tell."""
+    return float(far.point.bound.rad()) > negligible or _is_flat(near, far, negligible)
+
+
+def _is_flat(near: Knot, far: Knot, negligible: float) -> bool:
+    """Whether H has nearly fallen to what it is far above."""
+    return float(near.point.bound - far.point.bound) <= negligible
+
+
+def _is_straight(near: Knot, far: Knot, negligible: float) -> bool:
+    """Whether, far below, H is nearly on the line from (0, 1)."""
+    chord = 1 - (1 - near.point.bound) * far.alpha / near.alpha
+    return float(chord - far.point.bound) <= negligible

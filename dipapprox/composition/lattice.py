@@ -23,6 +23,7 @@ from dipapprox.composition.grid import Step
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
+    Between,
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,
@@ -42,11 +43,11 @@ _COARSEST = Fraction(1, 64)
 """Where a search begins that has to refine its grid."""
 
 
-def refined(mechanisms: Sequence[Mechanism], step: Step, parts: int) -> Step:
-    """Return a finer grid than one of `first_step`, or of this."""
+def refined(mechanisms: Sequence[Mechanism], step: Step, parts: Fraction) -> Step:
+    """Return a grid that is finer by about a factor, after one of `first_step` or of this."""
     if step.base is None and not all(_atoms_of(each) for each in mechanisms):
         return aligned(mechanisms, step.unit / parts)
-    return step.divided(parts)
+    return step.divided(ceil(parts))
 
 
 def first_step(mechanisms: Sequence[Mechanism]) -> tuple[Step, bool]:
@@ -119,6 +120,8 @@ def _sharp(mechanism: Mechanism) -> list[float]:
         case Subsampled(inner, rate):
             share = float(rate)
             return [log1p(share * expm1(loss)) for loss in _sharp(inner)]
+        case Between(above):
+            return _sharp(above)
         case Atoms(masses):
             both = [(float(p.upper), float(q.upper)) for p, q in masses if p.lower and q.lower]
             return [log(p / q) for p, q in sorted(both)[-_MOST_ATOMS:]]

@@ -71,30 +71,45 @@ class LossDistribution:
         """All mass: H(0)."""
         return int(self.values(1)) + self.infinite
 
+    @property
+    def atoms(self) -> int:
+        """How many losses there are, from the least to the greatest."""
+        return self.values.length()
+
     def masses(self) -> list[int]:
         """The masses, ascending in their losses."""
         return [int(value) for value in self.values.coeffs()]
 
 
 def loss_distribution(
-    start: int, masses: list[int], infinite: int, bits: int, side: Side, cut: int = 0
+    start: int, masses: fmpz_poly, infinite: int, bits: int, side: Side, cut: int = 0
 ) -> LossDistribution:
-    """Make a loss distribution, cutting off at most mass `cut` at either end."""
-    low, high = 0, len(masses)
+    """Make a loss distribution, cutting off at most mass `cut` at either end.
+
+    Args:
+        start: The lowest loss, in half steps.
+        masses: As coefficients, >= 0, ascending in their losses.
+        infinite: The mass at infinity, >= 0.
+        bits: Of the unit.
+        side: From where it bounds.
+        cut: In the unit.
+    """
+    low, high = 0, masses.length()
     below = above = 0
-    while low < high and below + masses[low] <= cut:
-        below += masses[low]
+    while low < high and below + (mass := int(masses[low])) <= cut:
+        below += mass
         low += 1
-    while low < high and above + masses[high - 1] <= cut:
+    while low < high and above + (mass := int(masses[high - 1])) <= cut:
+        above += mass
         high -= 1
-        above += masses[high]
+    kept = masses.truncate(high).right_shift(low)
     if side is Side.ABOVE:
         if low < high:
-            masses[low] += below
+            kept += below
             infinite += above
         else:
             infinite += above + below
-    return LossDistribution(start + 2 * low, fmpz_poly(masses[low:high]), infinite, bits, side)
+    return LossDistribution(start + 2 * low, kept, infinite, bits, side)
 
 
 def composed(
@@ -115,14 +130,11 @@ def composed(
     if (second.bits, second.side) != (bits, side):
         raise BrokenInvariant("loss distributions of different units are composed")
     limits.check()
-    limits.check_atoms(len(first.values) + len(second.values))
+    limits.check_atoms(first.atoms + second.atoms)
     one, two = first.total, second.total
     infinite = first.infinite * two + (one - first.infinite) * second.infinite
-    product = (first.values * second.values).coeffs()
-    if side is Side.ABOVE:
-        masses = [-(-int(value) >> bits) for value in product]
-    else:
-        masses = [int(value) >> bits for value in product]
+    product = first.values**2 if first is second else first.values * second.values
+    masses = -(-product // (1 << bits)) if side is Side.ABOVE else product // (1 << bits)
     infinite = rounded(infinite, bits, side)
     return loss_distribution(first.start + second.start, masses, infinite, bits, side, cut)
 

@@ -175,7 +175,8 @@ class Atoms:
     Attributes:
         masses: (P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1.
         symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
-            pairs of a symmetric relation. If not, P is the output on the larger data set.
+            pairs of a symmetric relation. If not, P is the output on the larger data set, and
+            adjacency is add/remove.
         attained: Whether two adjacent data sets have this pair; else it is but an upper bound.
     """
 
@@ -190,6 +191,39 @@ class Atoms:
             high = sum(each[k].upper for each in self.masses)
             if not low <= 1 <= high or any(each[k].upper < 0 for each in self.masses):
                 raise UserError(f"the masses of {name} are no distribution")
+        if not self.symmetric and self.adjacency is Adjacency.SUBSTITUTION:
+            raise UserError(
+                "a pair for substitution adjacency must be symmetric: neither data set is the "
+                "larger one",
+                "use a pair that also dominates its reversal, as the profile of a mechanism does",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A mechanism that is known by two pairs, for a relation that is symmetric.
+
+    Attributes:
+        above: Dominates it, either way round.
+        below: Is that of two adjacent data sets; the other way round it is so, too.
+
+    Raises:
+        UserError: If the pairs are not of this kind, or are stated for different adjacencies.
+    """
+
+    above: Atoms
+    below: Atoms
+
+    def __post_init__(self) -> None:
+        if not self.above.symmetric or not self.below.attained:
+            raise UserError("the upper pair must be symmetric, the lower one attained")
+        if self.above.adjacency is not self.below.adjacency:
+            raise UserError("the two pairs are stated for different adjacencies")
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """What both are stated for."""
+        return self.above.adjacency
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +260,7 @@ Mechanism = (
     | RenyiStatement
     | ConcentratedStatement
     | Atoms
+    | Between
     | Subsampled
 )
 """What can be run and composed."""

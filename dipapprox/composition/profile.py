@@ -342,6 +342,24 @@ class UpperOnlyProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class BetweenProfile:
+    """A profile that is known by one that is greater, and by a pair that the mechanism has."""
+
+    above: Profile
+    below: Profile
+
+    @property
+    def ends(self) -> Ends:
+        """Of the pair."""
+        return self.below.ends
+
+    def at(self, alpha: arb) -> Point:
+        """Evaluate at α > 0."""
+        point = self.below.at(alpha)
+        return Point(self.above.at(alpha).bound, point.first, point.second)
+
+
+@dataclass(frozen=True, slots=True)
 class ReversedProfile:
     """The pair the other way round, by (1)."""
 

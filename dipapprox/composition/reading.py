@@ -81,7 +81,9 @@ def least_epsilon(losses: LossDistribution, step: Step, delta: Fraction) -> Frac
         return _ZERO
     with precision(losses.bits + 64):
         start = step.loss(found.half)
-        share = to_ball((found.mass - aim) / Fraction(found.other, 1 << _GUARD_BITS))
+        # Without any G there, A is at most δ: nothing above the next loss matters.
+        other = Fraction(found.other, 1 << _GUARD_BITS)
+        share = to_ball((found.mass - aim) / other if other else _ZERO)
         low = step.loss(bottom) if bottom is not None else None
         return max(_solved(start, share, low, losses.side), _ZERO)
 

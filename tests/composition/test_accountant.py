@@ -24,6 +24,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
+from dipapprox.composition.pure import exact_delta
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -236,11 +237,61 @@ def test_discrete_gaussians_are_close_to_gaussians() -> None:
     assert abs(discrete[0] - real[0]) < 0.01 and discrete[1] - discrete[0] <= 0.001
 
 
+def test_mass_at_infinity_is_there_from_below_too() -> None:
+    """Mechanisms that reveal nothing but with probability δ', beside noise."""
+    answer = cost((ApproximateStatement(F(0), F(1, 10**7)), 3), (Gaussian(F(1), F(10)), 3))
+    true = optimize.brentq(
+        lambda e: (1 - 1e-7) ** 3 * gaussian_delta(3**0.5 / 10, e) + 1 - (1 - 1e-7) ** 3 - 1e-5,
+        0,
+        5,
+        xtol=1e-13,
+    )
+    holds(answer, true, 0.001)
+    pair = (("1/4", "0"), ("1/4", "1/2"), ("1/2", "1/2"))
+    one = Atoms(tuple((Enclosure.exact(F(p)), Enclosure.exact(F(q))) for p, q in pair))
+    (bounds,) = cost((one, 2), delta=F(43, 100)).bounds
+    assert bounds.lower is None and bounds.upper is None
+    low, high = ends(cost((one, 2), delta=F(7, 16)))
+    assert low == 0 and high < 1e-6
+
+
+def test_losses_far_from_zero_are_found() -> None:
+    """One release with little noise: its losses are about 5,000."""
+    shift, epsilon = 100.0, 5425.5
+    first = special.ndtr(shift / 2 - epsilon / shift)
+    assert 1e-6 < first < 1e-4  # what is subtracted is but a hundredth of it
+    low, high = ends(cost((Gaussian(F(1), F(1, 100)), 1), width="0.1"))
+
+    def delta(e: float) -> float:
+        other = special.log_ndtr(-shift / 2 - e / shift) + e
+        return float(special.ndtr(shift / 2 - e / shift) - exp(other))
+
+    true = optimize.brentq(lambda e: delta(e) - 1e-5, 5000, 6000, xtol=1e-9)
+    assert low - 1e-6 <= true <= high + 1e-6 and high - low <= 0.1
+
+
+IRREGULAR = (("0.5", "0.45"), ("0.3", "0.35"), ("0.12", "0.13"), ("0.08", "0.07"))
+
+
+def test_losses_of_no_common_measure_are_grouped() -> None:
+    """A coarse grid is enough, and what is found is the exact sum."""
+    pairs = [(F(p), F(q)) for p, q in IRREGULAR]
+    one = Atoms(tuple((Enclosure.exact(p), Enclosure.exact(q)) for p, q in pairs))
+    answer = cost((one, 100), width="0.01")
+    low, high = ends(answer)
+    assert high - low <= 0.01 and answer.atoms < 20_000 and answer.reason is None
+    composition = Composition((Run(one, 7),))
+    exact = exact_delta(composition, F(3, 2), Limits())
+    (bounds,) = composition.delta([F("0.4054651")], F(1, 10**5), Limits()).bounds
+    assert exact is not None and bounds.lower is not None and bounds.upper is not None
+    assert float(bounds.lower) - 1e-7 <= float(exact) <= float(bounds.upper) + 1e-7
+
+
 def test_limits_leave_what_is_known() -> None:
     composition = Composition((Run(SAMPLED, 1000),))
     answer = composition.epsilon(DELTA, F(1, 10**9), Limits(atoms=8_000))
     low, high = ends(answer)
-    assert 1.6 < low <= 1.8282471 and 1.8282274 <= high < 1.9
+    assert 1.6 < low <= 1.8282368 and 1.8282368 <= high < 1.9
     assert answer.reason == "atom limit: a composition takes more than 8000 losses"
     answer = composition.epsilon(DELTA, F(1, 100), Limits(seconds=0, started=0.0))
     assert answer.reason is not None and answer.reason.startswith("time limit")

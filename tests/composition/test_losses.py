@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
+from flint import fmpz_poly
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def response(side: Side, bits: int) -> LossDistribution:
     """Randomised response that is true with probability 3/4."""
     up = side is Side.ABOVE
     true, false = ((-(-(p << bits) // 4) if up else (p << bits) // 4) for p in (3, 1))
-    return loss_distribution(-2, [false, 0, true], 0, bits, side)
+    return loss_distribution(-2, fmpz_poly([false, 0, true]), 0, bits, side)
 
 
 def truth(times: int, alpha: Fraction) -> Fraction:
@@ -108,8 +109,8 @@ def test_products(
 ) -> None:
     """Against the double sum, with and without cuts; order does not matter."""
     bits = 6
-    first = loss_distribution(2 * start, list(one), p, bits, side)
-    second = loss_distribution(-2, list(two), q, bits, side)
+    first = loss_distribution(2 * start, fmpz_poly(list(one)), p, bits, side)
+    second = loss_distribution(-2, fmpz_poly(list(two)), q, bits, side)
     exactly: dict[int, Fraction] = {}
     for i, a in enumerate(one):
         for j, b in enumerate(two):
@@ -129,7 +130,7 @@ def test_products(
 @given(masses, infinite, st.integers(-6, 3), sides)
 def test_readings(values: list[int], infinite: int, start: int, side: Side) -> None:
     """H at rational factors, and the least ε for the δ that H has there."""
-    losses = loss_distribution(2 * start, list(values), infinite, 6, side)
+    losses = loss_distribution(2 * start, fmpz_poly(list(values)), infinite, 6, side)
     budgets = [F(0), F(1, 3), F(11, 10), F(5), F(40)]
     found = deltas(losses, THREE, budgets)
     assert found == deltas(losses, THREE, budgets[::-1])[::-1]
@@ -155,7 +156,7 @@ def test_readings(values: list[int], infinite: int, start: int, side: Side) -> N
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=30), sides)
 def test_sums_of_q_masses_are_rounded_to_the_safe_side(values: list[int], side: Side) -> None:
     """At α = 1, where H is rational; a third is no binary fraction, so that all is rounded."""
-    losses = loss_distribution(2, list(values), 1, 6, side)
+    losses = loss_distribution(2, fmpz_poly(list(values)), 1, 6, side)
     (found,) = deltas(losses, THREE, [F(0)])
     true = stands_for(losses, F(1))
     assert found > true if side is Side.ABOVE else found < true
@@ -184,3 +185,17 @@ def test_limits_are_kept() -> None:
         power(response(Side.ABOVE, 50), 1000, F(0), Limits(atoms=100))
     with pytest.raises(LimitReached, match="time limit"):
         power(response(Side.ABOVE, 50), 1000, F(0), Limits(seconds=0, started=0.0))
+
+
+def test_steps_so_wide_that_nothing_is_left_of_the_other_masses() -> None:
+    """e^-step is 0 in whole numbers: what is above δ is read off the masses alone."""
+    wide = Step(F(1000))
+    for side in Side:
+        losses = loss_distribution(0, fmpz_poly([1, 0, 3]), 1, 3, side)
+        for delta in (F(1, 8), F(1, 4), F(3, 8)):
+            found = least_epsilon(losses, wide, delta)
+            assert found is not None and 0 <= found <= 2000
+            if side is Side.ABOVE:
+                assert deltas(losses, wide, [found])[0] <= delta
+        empty = loss_distribution(0, fmpz_poly([0, 0, 0]), 1, 3, side)
+        assert least_epsilon(empty, wide, F(1, 4)) == 0

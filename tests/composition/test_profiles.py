@@ -207,3 +207,9 @@ def test_parameters_are_checked() -> None:
         RandomisedResponse(F(1))
     with pytest.raises(UserError, match="masses of P are no distribution"):
         Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),))
+
+
+def test_a_pair_of_one_direction_is_for_add_remove_alone() -> None:
+    with pytest.raises(UserError, match="must be symmetric"):
+        Atoms(SKEWED.masses, adjacency=Adjacency.SUBSTITUTION)
+    Atoms(SKEWED.masses, symmetric=True, adjacency=Adjacency.SUBSTITUTION)

@@ -1,0 +1,54 @@
+"""Groups of runs against sums over all sequences of outcomes, in exact rationals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import comb, prod
+
+import pytest
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox.composition.groups import MOST_LOSSES, group_sizes, grouped
+from dipapprox.numerics.precision import precision, to_ball
+
+F = Fraction
+PAIRS = [
+    [(F(1, 2), F(1, 3)), (F(1, 4), F(1, 3)), (F(1, 4), F(0)), (F(0), F(1, 3))],
+    [(F(3, 5), F(1, 5)), (F(3, 10), F(2, 5)), (F(1, 10), F(2, 5))],
+    [(F(1), F(1))],
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
+    with precision(128):
+        found = grouped([(to_ball(p), to_ball(q)) for p, q in pair], arb(0), times)
+        for alpha in (F(1, 7), F(1), F(5, 4), F(3), F(40)):
+            true = sum(
+                max(prod(p for p, _ in each) - alpha * prod(q for _, q in each), F(0))
+                for each in product(pair, repeat=times)
+            )
+            point = found.at(to_ball(alpha))
+            assert point.bound.contains(to_ball(true)) and point.bound.rad() < 1e-30
+            line = point.first - to_ball(alpha) * point.second
+            assert line.overlaps(to_ball(true))
+
+
+@given(st.integers(1, 20), st.integers(1, 10**6))
+def test_groups_are_all_runs_and_not_too_large(outcomes: int, times: int) -> None:
+    sizes = group_sizes(outcomes, times)
+    assert sum(size * count for size, count in sizes) == times and len(sizes) <= 2
+    for size, _ in sizes:
+        assert size == 1 or comb(size + outcomes - 1, outcomes - 1) <= MOST_LOSSES
+
+
+def test_what_is_not_told_apart_counts() -> None:
+    with precision(64):
+        doubt = arb(0).union(arb(2) ** -40)
+        masses = [(arb(1) / 2, arb(1) / 4), (arb(1) / 2, 3 * arb(1) / 4), (doubt, doubt)]
+        found = grouped(masses, arb(0), 3)
+        assert found.missing >= arb(2) ** -40 and found.missing < arb(2) ** -35
