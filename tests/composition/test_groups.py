@@ -33,7 +33,7 @@ def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
                 for each in product(pair, repeat=times)
             )
             point = found.at(to_ball(alpha))
-            assert point.bound.contains(to_ball(true)) and point.bound.rad() < 1e-30
+            assert point.bound.overlaps(to_ball(true)) and point.bound.rad() < 1e-30
             line = point.first - to_ball(alpha) * point.second
             assert line.overlaps(to_ball(true))
 
