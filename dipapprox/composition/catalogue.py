@@ -17,7 +17,7 @@ from typing import assert_never
 
 from flint import arb
 
-from dipapprox.composition.groups import group_sizes, grouped
+from dipapprox.composition.groups import group_sizes, grouped, is_finite
 from dipapprox.composition.losses import Side
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
@@ -137,7 +137,7 @@ def pieces_of(mechanism: Mechanism, times: int, bits: int, *, added: bool) -> li
             continue
         if added:
             masses = [(q, p) for p, q in masses]
-        for size, count in group_sizes(sum(p != 0 and q != 0 for p, q in masses), times):
+        for size, count in group_sizes(sum(is_finite(p, q) for p, q in masses), times):
             profile = grouped(masses, arb(0), size)
             if not is_attained(each):
                 profile = UpperOnlyProfile(profile)

@@ -61,14 +61,20 @@ def grouped(masses: Masses, missing: arb, times: int) -> DiscreteProfile:
         missing: At least the P mass of all further outcomes.
         times: >= 1.
     """
-    infinite = sum((p for p, q in masses if q == 0), arb(0))
-    lost = sum((q for p, q in masses if p == 0), arb(0))
-    inner = [(p, q) for p, q in masses if p != 0 and q != 0]
-    ends = [(1 - (1 - infinite) ** times, arb(0))] if infinite != 0 else []
-    if lost != 0:
-        ends.append((arb(0), 1 - (1 - lost) ** times))
+    infinite = sum((p for p, q in masses if q.is_zero()), arb(0))
+    lost = sum((q for p, q in masses if p.is_zero()), arb(0))
+    inner = [(p, q) for p, q in masses if is_finite(p, q)]
+    ends = [(1 - (1 - infinite) ** times, arb(0)), (arb(0), 1 - (1 - lost) ** times)]
     several = list(_counted(inner, times, arb(1), arb(1))) if inner else []
     return discrete_profile([*several, *ends], missing * times)
+
+
+def is_finite(p: arb, q: arb) -> bool:
+    """Whether an outcome may have a finite loss.
+
+    `p != 0` would be False for a ball that contains 0.
+    """
+    return not p.is_zero() and not q.is_zero()
 
 
 def _counted(masses: Masses, times: int, p: arb, q: arb) -> Iterator[tuple[arb, arb]]:
