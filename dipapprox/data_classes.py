@@ -144,6 +144,11 @@ def _fields(cls: type) -> dict[str, _Field]:
     return found
 
 
+def fields_of(record: object) -> tuple[str, ...]:
+    """Return the names of the fields of a record, in their order."""
+    return tuple(_fields(type(record)))
+
+
 def metadata_of(cls: type) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the fields that have metadata, in their order."""
     for name, each in _fields(cls).items():

@@ -118,9 +118,10 @@ def deltas(losses: LossDistribution, step: Step, budgets: Sequence[Fraction]) ->
     for sums in _sums(losses, step):
         while waiting < len(order) and not halves[waiting] < sums.half:
             budget = budgets[order[waiting]]
-            # Balls may leave open whether this loss counts; the sum with more is the right one.
+            # Where balls leave open whether this loss counts, the greater sum is the right one.
+            told = halves[waiting] > sums.half
             found[order[waiting]] = max(
-                _value(each, losses, step, budget) for each in (after, sums)
+                _value(each, losses, step, budget) for each in ((after,) if told else (after, sums))
             )
             waiting += 1
         if waiting == len(order):

@@ -1,0 +1,119 @@
+"""Pipelines: what is run on one data set, how often, and on which sample of it.
+
+A program stands for what its inputs stand for: the answers, on one data set, of the queries that it
+is about. Its adjacency then says by how much these differ on adjacent data sets; which data sets
+are adjacent is said of the pipeline as a whole, for privacy adds up for one relation alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dipapprox.composition.mechanisms import Adjacency, Mechanism
+from dipapprox.data_classes import dataclass, fields_of
+from dipapprox.digits import exact_text
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.privacy.notation import parameter_fields
+
+MOST_RUNS = 10**9
+"""Of one thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramAt:
+    """A program at one eps."""
+
+    program: Program
+    eps: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRun:
+    """One thing that is run.
+
+    Attributes:
+        what: A program, or a mechanism of the catalogue.
+        name: Of the mechanism or the program.
+        times: How often, >= 1.
+        rate: Of the Poisson sample that it is run on; None: all records take part.
+    """
+
+    what: ProgramAt | Mechanism
+    name: str
+    times: int = 1
+    rate: Fraction | None = None
+
+    def fields(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        match self.what:
+            case ProgramAt(program, eps):
+                said: dict[str, object] = {
+                    "program": self.name,
+                    "eps": exact_text(eps),
+                    "params": parameter_fields(program.parameters),
+                }
+            case _:
+                said = {"mechanism": self.name, **dict(_parameters(self.what))}
+        sample = {} if self.rate is None else {"subsample": exact_text(self.rate)}
+        return {**said, **sample, "times": self.times}
+
+    def text(self) -> str:
+        """Write it for people: "1000 × gaussian(sensitivity 1, sigma 1) on a sample of 1/100"."""
+        match self.what:
+            case ProgramAt(program, eps):
+                given = [f"{key} {value}" for key, value in program.parameters.items()]
+                given = [f"eps {exact_text(eps)}", *given]
+            case _:
+                given = [f"{key} {_written(value)}" for key, value in _parameters(self.what)]
+        sample = "" if self.rate is None else f" on a Poisson sample of rate {self.rate}"
+        return f"{self.times} × {self.name}({', '.join(given)}){sample}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Runs on the same data, one after the other; each may depend on what came before.
+
+    Raises:
+        UserError: If there is none, or samples are taken under substitution adjacency.
+    """
+
+    runs: tuple[PipelineRun, ...]
+    adjacency: Adjacency
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise UserError("a composition needs a run")
+        sampled = any(run.rate is not None for run in self.runs)
+        if sampled and self.adjacency is not Adjacency.ADD_REMOVE:
+            raise UserError(
+                "Poisson subsampling amplifies privacy for add/remove adjacency, "
+                f"but the runs are stated for {self.adjacency.value}",
+                "under substitution the sample of one data set is not that of the other with a "
+                "record more: state all parameters for data sets of which one has a record more",
+            )
+
+    @property
+    def times(self) -> int:
+        """How many runs there are."""
+        return sum(run.times for run in self.runs)
+
+
+def _parameters(mechanism: Mechanism) -> Iterator[tuple[str, object]]:
+    """Yield the parameters of a mechanism of the catalogue."""
+    for name in fields_of(mechanism):
+        value = getattr(mechanism, name)
+        match value:
+            case Fraction():
+                yield name, exact_text(value)
+            case int():
+                yield name, value
+            case tuple():
+                yield name, [[exact_text(each) for each in pair] for pair in value]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(f"order {order}: {divergence}" for order, divergence in value)
+    return str(value)

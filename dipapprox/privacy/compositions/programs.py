@@ -1,0 +1,270 @@
+"""From a program at one eps to two pairs of distributions: one dominates it, the other it has.
+
+Let D(x) be the largest delta of all ordered adjacent pairs at e^eps_prv = x >= 1. It is the maximum
+of the lines p(S) - x q(S), of all pairs and sets S, and 0: convex, and it does not increase.
+
+From above. D is enclosed at places x_i, D(x_i) <= u_i. As adjacency is symmetric, the profile H of
+the mechanism is D for x >= 1, and for x <= 1 it is 1 - x + x D(1/x). So H is at most
+
+    u_i at x_i,      1 - 1/x_i + u_i / x_i at 1/x_i,      1 at 0,      u_n beyond the last x_n,
+
+and, being convex, at most the greatest convex function that is not above these: the lower hull of
+the points. That is a chain of chords, and a chain of chords is the profile of atoms,
+
+    P mass x (s' - s) at ratio x, where slopes go from s to s';   Q mass P mass / x;
+    the last value at infinity, where Q has nothing; what Q has left, where P has nothing.
+
+Every number is rational, and the masses add up to 1 exactly.
+
+Where. The profile of a pair bends only at the ratios p/q of its outputs. So the places are the
+ratios of all pairs that have been found to be the worst one somewhere, and where their profiles
+cross; D is then looked at there, which may find further pairs. Where none is found any more, and
+ratios are known exactly, the hull is D itself. How many places there are is a matter of cost, no
+bound depends on it.
+
+From below. The pair of those found whose losses, in many runs, add up to most: outputs of nearly
+one ratio are merged, as that is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import exp, inf, log
+
+from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import Program
+from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.pairs.adjacency import AllPairs, Pair
+from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.maximum import Maximum
+from dipapprox.pairs.refinement import precisions
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.semantics.execution import execute
+
+Row = Sequence[tuple[Enclosure, Enclosure]]
+"""(p, q) of every output of a pair."""
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+_START = tuple(1 + Fraction(2) ** k for k in range(-6, 7))
+_ROUNDS = 6
+_MOST_PLACES = 600
+_PLACE_BITS = 48
+_VALUE_BITS = 200
+_ROW_BITS = 100
+"""Asked of the probabilities of single pairs."""
+
+_LIKELY_DELTA = 1e-6
+"""For which a pair is chosen."""
+
+_SAME_RATIO = 1e-12
+
+
+@sound_arithmetic()
+def bounds_of_program(
+    program: Program,
+    eps: Fraction,
+    adjacency: Adjacency,
+    times: int,
+    accuracy: Fraction,
+    options: Options,
+) -> Between:
+    """Bound all adjacent pairs of a program at one eps.
+
+    Args:
+        program: With a symmetric adjacency, as all of the language are.
+        eps: Where it runs, > 0.
+        adjacency: Of the data sets that its inputs come from.
+        times: How often it is to be run: for that a pair is chosen.
+        accuracy: How accurate deltas should be; they may be wider.
+        options: How to compute.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs, or no two inputs are adjacent.
+        LimitReached: If a limit of `options` is reached.
+    """
+    states = execute(program, options.merge, options.limits)
+    source = open_probabilities(states, eps, options)
+    ladder = precisions(options.precision, options.max_precision)
+    maxima = Maxima.of(states, source, AllPairs(), ladder, options.limits)
+    if maxima.pairs == 0:
+        raise UserError(f"'{program.name}': no two different inputs are adjacent")
+    search = _Search(maxima)
+    places = search.places()
+    points = [(x, search.sharp(x, accuracy)) for x in places]
+    above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
+    row = max(search.rows.values(), key=lambda each: _cost(each, times))
+    below = Atoms(merged(row), adjacency=adjacency, symmetric=adjacency is Adjacency.SUBSTITUTION)
+    return Between(above, below)
+
+
+class _Search:
+    """The worst pairs at all places, and where their profiles bend."""
+
+    def __init__(self, maxima: Maxima) -> None:
+        self._maxima = maxima
+        self._known: dict[Fraction, Maximum] = {}
+        self.rows: dict[Pair, Row] = {}
+
+    def places(self) -> list[Fraction]:
+        """Return places, ascending from 1, the last one above all ratios that were found."""
+        wanted = [_ONE, *_START]
+        for _ in range(_ROUNDS):
+            before = len(self.rows)
+            self._look(wanted)
+            ratios = sorted({each for row in self.rows.values() for each in _ratios(row)})
+            last = 2 * max(ratios, default=_ONE)
+            wanted = [_ONE, *_thinned(ratios), *self._crossings(ratios), last]
+            if len(self.rows) == before:
+                break
+        self._look(wanted)
+        return sorted(each for each in self._known if each <= last)
+
+    def _look(self, places: Iterable[Fraction]) -> None:
+        new = sorted(set(places) - self._known.keys())
+        found = self._maxima.largest([Factor(x, x) for x in new])
+        for x, each in zip(new, found, strict=True):
+            self._known[x] = each
+            if each.pair is not None and each.pair not in self.rows:
+                self.rows[each.pair] = self._row(each.pair)
+
+    def _row(self, pair: Pair) -> Row:
+        first, second = self._maxima.rows.distributions(pair, _ROW_BITS)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            reason = first.reason if isinstance(first, NotEnclosed) else self._maxima.obstacle
+            raise LimitReached(f"no enclosure: {reason}")
+        return list(zip(first, second, strict=True))
+
+    def _crossings(self, ratios: Sequence[Fraction]) -> list[Fraction]:
+        """About where the worst pair changes, between neighbouring ratios."""
+        lines: list[tuple[Fraction, Row]] = []
+        for x in ratios:
+            x_row = max(self.rows.values(), key=lambda row: _profile(row, float(x)))
+            lines.append((x, x_row))
+        found = []
+        for (x, one), (y, two) in pairwise(lines):
+            if one is not two:
+                found.append(_rounded(_crossing(one, two, float(x), float(y))))
+        return found
+
+    def sharp(self, x: Fraction, accuracy: Fraction) -> Fraction:
+        """Return an upper bound of D(x), which is accurate if that is possible."""
+        known = self._known[x].delta
+        if known.width > accuracy:
+            finer = self._maxima.sharpened(
+                lambda bits: Factor(x, x), lambda delta: delta.width <= accuracy
+            )
+            known = finer.delta
+        scaled = known.upper * 2**_VALUE_BITS
+        return Fraction(scaled.__ceil__(), 2**_VALUE_BITS)
+
+
+def hull(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[tuple[Enclosure, Enclosure], ...]:
+    """Return the atoms of the greatest profile of a symmetric relation that obeys upper bounds.
+
+    Args:
+        points: (x, at least D(x)), ascending from x = 1.
+    """
+    falling: list[tuple[Fraction, Fraction]] = []
+    least = _ONE
+    for x, value in points:
+        least = min(least, value)
+        falling.append((x, least))
+    turned = [(1 / x, 1 - 1 / x + value / x) for x, value in reversed(falling[1:])]
+    chain: list[tuple[Fraction, Fraction]] = [(_ZERO, _ONE)]
+    for x, y in (*turned, *falling):
+        while len(chain) > 1 and _slope(chain[-2], (x, y)) <= _slope(chain[-2], chain[-1]):
+            chain.pop()
+        chain.append((x, y))
+    slopes = [_slope(one, two) for one, two in pairwise(chain)] + [_ZERO]
+    found = []
+    for (x, _), before, after in zip(chain[1:], slopes, slopes[1:], strict=False):
+        mass = x * (after - before)
+        found.append((Enclosure.exact(mass), Enclosure.exact(mass / x)))
+    nothing = Enclosure.exact(0)
+    found.append((Enclosure.exact(chain[-1][1]), nothing))
+    found.append((nothing, Enclosure.exact(1 + slopes[0])))
+    return tuple((p, q) for p, q in found if p.upper or q.upper)
+
+
+def merged(row: Row) -> tuple[tuple[Enclosure, Enclosure], ...]:
+    """Merge outputs of nearly one ratio, which loses next to nothing and is post-processing."""
+    kept: list[tuple[float, Enclosure, Enclosure]] = []
+    for p, q in sorted(row, key=lambda each: _loss(*each)):
+        if not p.upper and not q.upper:
+            continue
+        loss = _loss(p, q)
+        if kept and (kept[-1][0] == loss or abs(kept[-1][0] - loss) <= _SAME_RATIO):
+            _, first, second = kept.pop()
+            p, q = first + p, second + q
+        kept.append((loss, p, q))
+    return tuple((p, q) for _, p, q in kept)
+
+
+def _slope(one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction]) -> Fraction:
+    return (two[1] - one[1]) / (two[0] - one[0])
+
+
+# --- guesses, in floating point: where to look ----------------------------------------------------
+
+
+def _middle(each: Enclosure) -> float:
+    return float((each.lower + each.upper) / 2)
+
+
+def _loss(p: Enclosure, q: Enclosure) -> float:
+    first, second = _middle(p), _middle(q)
+    if not second:
+        return inf
+    return log(first / second) if first else -inf
+
+
+def _ratios(row: Row) -> list[Fraction]:
+    found = (_middle(p) / _middle(q) for p, q in row if _middle(q))
+    return [_rounded(each) for each in found if 1 < each < 2**1000]
+
+
+def _rounded(place: float) -> Fraction:
+    return max(Fraction(round(place * 2**_PLACE_BITS), 2**_PLACE_BITS), _ONE)
+
+
+def _thinned(places: Sequence[Fraction]) -> Sequence[Fraction]:
+    """Leave some out where there are too many."""
+    return places[:: len(places) // _MOST_PLACES + 1]
+
+
+def _profile(row: Row, x: float) -> float:
+    return sum(max(_middle(p) - x * _middle(q), 0.0) for p, q in row)
+
+
+def _crossing(one: Row, two: Row, x: float, y: float) -> float:
+    """About where the profile of the second exceeds that of the first, between x and y."""
+    low, high = x, y
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _profile(one, middle) >= _profile(two, middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _cost(row: Row, times: int) -> float:
+    """About what runs of a pair cost: Chernoff's bound of its losses."""
+    losses = [(_middle(p), _loss(p, q)) for p, q in row if p.upper]
+    if any(loss == inf and p for p, loss in losses):
+        return inf
+    finite = [(p, loss) for p, loss in losses if p]
+    most = max(loss for _, loss in finite)
+
+    def bound(order: float) -> float:
+        moment = sum(p * exp(order * (loss - most)) for p, loss in finite)
+        return times * (log(moment) / order + most) - log(_LIKELY_DELTA) / order
+
+    return min(bound(2.0 ** (k / 2)) for k in range(-8, 17))
