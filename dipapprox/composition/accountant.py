@@ -200,6 +200,24 @@ class Composition:
         start = tuple(Bounds(_ZERO, Fraction(1)) for _ in budgets)
         return _Search(self, read, width, min(width, Fraction(1)), None, limits).run(start)
 
+    def dominating(
+        self, step: Step, accuracy: Fraction, limits: Limits, *, added: bool = False
+    ) -> LossDistribution:
+        """Return losses on a grid that dominate the composition.
+
+        Args:
+            step: Of the grid.
+            accuracy: How accurate H is to be, besides what the grid costs.
+            limits: What may be used.
+            added: Whether for the adding of a record, not the removal.
+
+        Raises:
+            LimitReached: If the limits are.
+        """
+        search = _Search(self, lambda *_: [], Fraction(1), accuracy, None, limits)
+        (_, (losses, _)) = search.losses(step, added, ())
+        return losses
+
 
 def _check_width(width: Fraction) -> None:
     if width <= 0:
@@ -271,11 +289,11 @@ class _Search:
     def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         below, above = (
-            self._read(losses, step, slip) for losses, slip in self._losses(step, added, known)
+            self._read(losses, step, slip) for losses, slip in self.losses(step, added, known)
         )
         return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
 
-    def _losses(
+    def losses(
         self, step: Step, added: bool, known: Sequence[Bounds]
     ) -> Iterator[tuple[LossDistribution, Fraction]]:
         """Yield the loss distribution of all runs from below and from above, with its slip.
@@ -289,7 +307,7 @@ class _Search:
         bits = _bits(share) + 20
         cut = share * (1 << bits)
         lows = [each.lower or _ZERO for each in known]
-        weight = self._delta or max(self._accuracy, min(lows))
+        weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         single: dict[Side, list[tuple[LossDistribution, int]]] = {Side.BELOW: [], Side.ABOVE: []}
         working = bits + 2 * max(_bits(step.unit), 0) + 64
         with precision(working):

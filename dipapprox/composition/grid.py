@@ -16,6 +16,7 @@ from flint import arb
 
 from dipapprox.composition.profile import Point, Profile
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import give_way, to_ball
 
@@ -31,6 +32,10 @@ class Step:
 
     unit: Fraction
     base: Fraction | None = None
+
+    def __str__(self) -> str:
+        size = exact_text(self.unit)
+        return size if self.base is None else f"{size} * log({exact_text(self.base)})"
 
     def loss(self, halves: int) -> arb:
         """Enclose the loss at so many half steps."""

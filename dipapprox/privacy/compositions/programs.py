@@ -135,7 +135,7 @@ class _Search:
                 self.rows[each.pair] = self._row(each.pair)
 
     def _row(self, pair: Pair) -> Row:
-        first, second = self._maxima.rows.distributions(pair, _ROW_BITS)
+        first, second = self._maxima.source.distributions(pair, _ROW_BITS)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             reason = first.reason if isinstance(first, NotEnclosed) else self._maxima.obstacle
             raise LimitReached(f"no enclosure: {reason}")

@@ -1,0 +1,381 @@
+"""Pipeline x question -> what it costs: intervals of ε for δ and of δ for ε, curves, verdicts.
+
+    pipeline ─ programs: pairs at their eps (`programs`) ─┐
+             └ mechanisms of the catalogue ───────────────┴─ Composition (`accountant`)
+
+Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and of
+ε = 0 for finitely many rational outcomes. A claim (ε, δ) is decided by ever narrower intervals of
+the least δ at ε; it is undecided as long as δ lies in them.
+
+Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
+way to run them, that violate the claim: independently of one another, and for programs with
+queries whose answers on the two data sets are the inputs of a pair that was found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import exp, fsum, log
+
+from dipapprox.composition.accountant import Answer as Found
+from dipapprox.composition.accountant import Composition, Run
+from dipapprox.composition.grid import Step
+from dipapprox.composition.losses import LossDistribution
+from dipapprox.composition.mechanisms import ApproximateStatement, Between, Mechanism, Subsampled
+from dipapprox.composition.pure import exact_delta, pure_epsilon
+from dipapprox.data_classes import replace
+from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
+from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
+from dipapprox.privacy.compositions.programs import bounds_of_program
+from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, CurvePoint
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.curve import evenly
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.verdict import Answer
+
+LogMasses = dict[int | str, float]
+"""Logarithms of masses by their place on a grid."""
+
+DEFAULT_WIDTH = Fraction(1, 1000)
+"""Of a least eps_prv; of a least delta, as a share of it."""
+
+_LEAST_DELTA = Fraction(1, 10**30)
+_PURE_BITS = 128
+_SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2**26))
+"""Of claimed deltas: how narrow the interval is to be, one after the other."""
+
+_MOST_EXACT_RUNS = 64
+_EXPORT_ACCURACY = Fraction(1, 10**12)
+
+
+class Composed:
+    """A pipeline, asked again and again.
+
+    Args:
+        pipeline: What is run.
+        options: How to compute; their limits' clock runs since they were made.
+    """
+
+    def __init__(self, pipeline: Pipeline, options: Options | None = None) -> None:
+        self.pipeline = pipeline
+        self._options = Options() if options is None else options
+        self._programs: dict[int, tuple[Fraction, Between]] = {}
+
+    @sound_arithmetic()
+    def epsilon(self, delta: Fraction, width: Fraction = DEFAULT_WIDTH) -> ComposedAnswer:
+        """Enclose the least eps_prv for a delta; 0 asks for pure differential privacy.
+
+        Raises:
+            UserError: If delta is not in [0, 1), or width <= 0.
+        """
+        begun = time.monotonic()
+        if not 0 <= delta < 1:
+            raise UserError(f"delta must be in [0, 1), got {delta}")
+        if not delta:
+            return self._pure(begun, width)
+        accuracy = delta * min(width, Fraction(1))
+        found, reason = self._ask(
+            accuracy, lambda each: each.epsilon(delta, width, self._options.limits)
+        )
+        least = Extended(Fraction(0), None)
+        if found is not None:
+            least = Extended(found.bounds[0].lower, found.bounds[0].upper)
+        return self._answer(begun, found, reason, delta=delta, eps_prv_enclosure=least)
+
+    @sound_arithmetic()
+    def delta(self, eps_prv: Fraction, width: Fraction | None = None) -> ComposedAnswer:
+        """Enclose the least delta for an eps_prv.
+
+        Args:
+            eps_prv: >= 0.
+            width: Wanted; None for a thousandth of delta.
+
+        Raises:
+            UserError: If eps_prv < 0, or width <= 0.
+        """
+        begun = time.monotonic()
+        exact = self._exact_delta(eps_prv)
+        if exact is not None:
+            return self._answer(begun, None, None, eps_prv=eps_prv, delta_enclosure=exact)
+        wanted = width or DEFAULT_WIDTH
+        while True:
+            found, reason = self._delta(eps_prv, wanted)
+            bounds = _unit(found)
+            if width is not None or reason or bounds.width <= bounds.upper * DEFAULT_WIDTH:
+                break
+            wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
+            if bounds.upper <= _LEAST_DELTA:
+                break
+        return self._answer(begun, found, reason, eps_prv=eps_prv, delta_enclosure=bounds)
+
+    @sound_arithmetic()
+    def curve(
+        self, low: Fraction, high: Fraction, points: int, width: Fraction = DEFAULT_WIDTH / 1000
+    ) -> ComposedAnswer:
+        """Enclose the profile at so many eps_prv from `low` to `high`, and between them.
+
+        Raises:
+            UserError: If the range is empty or reversed, or numbers are out of range.
+        """
+        begun = time.monotonic()
+        budgets = evenly(low, high, points)
+        found, reason = self._ask(
+            width, lambda each: each.delta(budgets, width, self._options.limits)
+        )
+        return self._answer(begun, found, reason, curve=_curve(budgets, found))
+
+    @sound_arithmetic()
+    def verify(self, eps_prv: Fraction, delta: Fraction) -> ComposedAnswer:
+        """Decide whether the composition is (eps_prv, delta)-differentially private.
+
+        Raises:
+            UserError: If eps_prv < 0, or delta is not in [0, 1].
+        """
+        begun = time.monotonic()
+        if not 0 <= delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {delta}")
+        known: Enclosure = UNIT
+        found, reason = None, None
+        exact = self._exact_delta(eps_prv)
+        if exact is not None:
+            known = exact
+        elif not delta:
+            return self._verify_pure(begun, eps_prv)
+        else:
+            for share in _SHARES:
+                found, reason = self._delta(eps_prv, delta * share)
+                known = known.intersect(_unit(found))
+                if reason is not None or _verdict(known, delta) is not Answer.UNKNOWN:
+                    break
+        verdict = _verdict(known, delta)
+        if verdict is Answer.UNKNOWN:
+            reason = reason or "delta is nearly the least one: it lies in the narrowest interval"
+        return self._answer(
+            begun,
+            found,
+            reason if verdict is Answer.UNKNOWN else None,
+            eps_prv=eps_prv,
+            delta=delta,
+            answer=verdict,
+            delta_enclosure=known,
+        )
+
+    @sound_arithmetic()
+    def to_pld(self, step: Fraction = DEFAULT_WIDTH) -> tuple[LogMasses, LogMasses]:
+        """Return (lower, upper) as dp_accounting takes a pair that dominates the composition.
+
+            lower, upper = composed.to_pld()
+            pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
+            pld.get_delta_for_epsilon(1)
+
+        For the removal of a record; numbers are logarithms of masses, as doubles: what an
+        accountant makes of them is not proved.
+        """
+        limits = self._options.limits
+        composition = self._composition(_EXPORT_ACCURACY)
+        grid = Step(step)
+        losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
+        return _log_masses(losses, grid)
+
+    def _verify_pure(self, begun: float, eps_prv: Fraction) -> ComposedAnswer:
+        """Decide a claim with delta 0 by the least eps_prv."""
+        pure = self._pure(begun, DEFAULT_WIDTH)
+        found = pure.eps_prv_enclosure
+        verdict = Answer.UNKNOWN
+        if found is not None and (found.lower is None or found.lower > eps_prv):
+            verdict = Answer.NOT_DP
+        elif found is not None and found.upper is not None and found.upper <= eps_prv:
+            verdict = Answer.DP
+        reason = pure.reason
+        if verdict is Answer.UNKNOWN and reason is None:
+            reason = "eps_prv is nearly the least one: it lies in the narrowest interval"
+        return replace(pure, eps_prv=eps_prv, answer=verdict, reason=reason)
+
+    # --- what the questions share -----------------------------------------------------------------
+
+    def _pure(self, begun: float, width: Fraction) -> ComposedAnswer:
+        """Answer for delta = 0: the greatest losses add up.
+
+        Those of removing a record are the greater ones, sampled or not, as no pair here has one
+        direction only.
+        """
+        least = Extended(Fraction(0), None)
+        with EarlyEnd() as end:
+            least = Extended(Fraction(0), Fraction(0))
+            for run in self.pipeline.runs:
+                own = self._greatest_loss(run, width / (2 * self.pipeline.times))
+                least = _sum(least, own, run.times)
+        if end.reason is not None:
+            least = Extended(Fraction(0), None)
+        return self._answer(begun, None, end.reason, delta=Fraction(0), eps_prv_enclosure=least)
+
+    def _greatest_loss(self, run: PipelineRun, width: Fraction) -> Extended:
+        """Bound the greatest loss of one run; infinite where noise or a statement has none."""
+        inner = run.what
+        if not isinstance(inner, ProgramAt):
+            found = _pure_loss(inner if run.rate is None else Subsampled(inner, run.rate))
+            return INFINITE if found is None else found
+        pairs, options = AllPairs(), self._options
+        answer = profile(inner.program, inner.eps, AtDelta(Fraction(0), width), pairs, options)
+        if not isinstance(answer, LeastEpsPrv):
+            raise BrokenInvariant("a profile was asked for an eps_prv and told something else")
+        known = answer.eps_prv_enclosure
+        if run.rate is None or known.lower is None:
+            return known
+        sampled = [
+            None if each is None else _pure_loss(Subsampled(ApproximateStatement(each), run.rate))
+            for each in (known.lower, known.upper)
+        ]
+        low, high = sampled
+        return Extended(
+            Fraction(0) if low is None else low.lower, None if high is None else high.upper
+        )
+
+    def _delta(self, eps_prv: Fraction, width: Fraction) -> tuple[Found | None, str | None]:
+        return self._ask(width, lambda each: each.delta([eps_prv], width, self._options.limits))
+
+    def _ask(
+        self, accuracy: Fraction, ask: Callable[[Composition], Found]
+    ) -> tuple[Found | None, str | None]:
+        """Ask a composition; None and the reason if a limit ends it before it is known."""
+        with EarlyEnd() as end:
+            found = ask(self._composition(accuracy))
+            return found, found.reason
+        return None, end.reason
+
+    def _composition(self, accuracy: Fraction) -> Composition:
+        share = accuracy / (64 * self.pipeline.times)
+        runs = self.pipeline.runs
+        return Composition(
+            tuple(
+                Run(self._mechanism(place, run, share), run.times) for place, run in enumerate(runs)
+            )
+        )
+
+    def _mechanism(self, place: int, run: PipelineRun, accuracy: Fraction) -> Mechanism:
+        inner = run.what
+        if isinstance(inner, ProgramAt):
+            known = self._programs.get(place)
+            if known is None or known[0] > accuracy:
+                bounds = bounds_of_program(
+                    inner.program,
+                    inner.eps,
+                    self.pipeline.adjacency,
+                    run.times,
+                    accuracy,
+                    self._options,
+                )
+                known = self._programs[place] = accuracy, bounds
+            inner = known[1]
+        return inner if run.rate is None else Subsampled(inner, run.rate)
+
+    def _exact_delta(self, eps_prv: Fraction) -> Enclosure | None:
+        """The least delta, if it is rational and few numbers tell it."""
+        programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
+        if eps_prv or programs or self.pipeline.times > _MOST_EXACT_RUNS:
+            return None
+        with EarlyEnd():
+            found = exact_delta(self._composition(Fraction(1)), Fraction(1), self._options.limits)
+            return None if found is None else Enclosure.exact(found)
+        return None
+
+    def _answer(
+        self,
+        begun: float,
+        found: Found | None,
+        reason: str | None,
+        *,
+        eps_prv: Fraction | None = None,
+        delta: Fraction | None = None,
+        answer: Answer | None = None,
+        eps_prv_enclosure: Extended | None = None,
+        delta_enclosure: Enclosure | None = None,
+        curve: ComposedCurve | None = None,
+    ) -> ComposedAnswer:
+        step = None if found is None else found.step
+        return ComposedAnswer(
+            pipeline=self.pipeline,
+            eps_prv=eps_prv,
+            delta=delta,
+            answer=answer,
+            eps_prv_enclosure=eps_prv_enclosure,
+            delta_enclosure=delta_enclosure,
+            curve=curve,
+            step=None if step is None else str(step),
+            atoms=0 if found is None else found.atoms,
+            reason=reason,
+            seconds=time.monotonic() - begun,
+        )
+
+
+def _pure_loss(mechanism: Mechanism) -> Extended | None:
+    found = pure_epsilon(Composition((Run(mechanism),)), _PURE_BITS)
+    return None if found is None else Extended(found.lower, found.upper)
+
+
+def _sum(total: Extended, one: Extended, times: int) -> Extended:
+    if total.lower is None or one.lower is None:
+        return INFINITE
+    upper = None
+    if total.upper is not None and one.upper is not None:
+        upper = total.upper + times * one.upper
+    return Extended(total.lower + times * one.lower, upper)
+
+
+def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:
+    if least_delta.upper <= delta:
+        return Answer.DP
+    return Answer.NOT_DP if least_delta.lower > delta else Answer.UNKNOWN
+
+
+def _unit(found: Found | None) -> Enclosure:
+    """What is known of one least delta."""
+    bounds = None if found is None else found.bounds[0]
+    if bounds is None or bounds.lower is None or bounds.upper is None:
+        return UNIT
+    return Enclosure(bounds.lower, bounds.upper)
+
+
+def _curve(budgets: Sequence[Fraction], found: Found | None) -> ComposedCurve:
+    """Use that the profile does not increase: what bounds it at one point does at others."""
+    known = [UNIT] * len(budgets)
+    if found is not None:
+        known = [_unit(replace(found, bounds=(each,))) for each in found.bounds]
+    lower, upper = [each.lower for each in known], [each.upper for each in known]
+    for k in range(len(known) - 2, -1, -1):
+        lower[k] = max(lower[k], lower[k + 1])
+    for k in range(1, len(known)):
+        upper[k] = min(upper[k], upper[k - 1])
+    return ComposedCurve(
+        tuple(
+            CurvePoint(budget, Enclosure(low, high))
+            for budget, low, high in zip(budgets, lower, upper, strict=True)
+        )
+    )
+
+
+def _log_masses(losses: LossDistribution, step: Step) -> tuple[LogMasses, LogMasses]:
+    """Return Q and P of a loss distribution, as logarithms in doubles."""
+    size = float(step.loss(1))
+    upper: LogMasses = {}
+    lower: LogMasses = {}
+    unit = losses.bits * log(2)
+    for k, mass in enumerate(losses.masses()):
+        if mass:
+            place = losses.start + 2 * k
+            upper[place] = log(mass) - unit
+            lower[place] = upper[place] - place * size
+    if losses.infinite:
+        upper["infinite"] = log(losses.infinite) - unit
+    rest = 1 - fsum(map(exp, lower.values()))
+    if rest > 0:
+        lower["none"] = log(rest)
+    return lower, upper

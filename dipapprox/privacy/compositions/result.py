@@ -1,0 +1,201 @@
+"""Answers about compositions. Frozen data, nothing printed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
+from dipapprox.errors import INTERRUPTED, UserError
+from dipapprox.language.values import exact_rational
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.divergence import eps_prv_factor
+from dipapprox.privacy.compositions.pipeline import Pipeline
+from dipapprox.privacy.description import (
+    Description,
+    Table,
+    Tone,
+    count,
+    interval,
+    known,
+    seconds_text,
+)
+from dipapprox.privacy.notation import ends
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.verdict import Answer
+
+_MOST_POINTS = 21
+_FACTOR_BITS = 96
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The least delta at one eps_prv."""
+
+    eps_prv: Fraction
+    delta: Enclosure
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedCurve:
+    """The profile of a composition at points, ascending, and between them.
+
+    As for one run, it does not increase, and it is convex in e^eps_prv: between two points it lies
+    below the chord of the upper ends, and above the lower end of the next point.
+    """
+
+    points: tuple[CurvePoint, ...]
+
+    def at(self, eps_prv: Fraction | int | str) -> Enclosure:
+        """Enclose the least delta at any eps_prv between the first and the last point.
+
+        Raises:
+            UserError: If it lies outside.
+        """
+        place = exact_rational(eps_prv, "eps_prv")
+        first, last = self.points[0].eps_prv, self.points[-1].eps_prv
+        if not first <= place <= last:
+            raise UserError(f"the curve covers eps_prv in [{first}, {last}], got {place}")
+        k = bisect_right(self.points, place, key=lambda each: each.eps_prv) - 1
+        if self.points[k].eps_prv == place:
+            return self.points[k].delta
+        left, right = self.points[k], self.points[k + 1]
+        a, x, b = (
+            eps_prv_factor(each, _FACTOR_BITS) for each in (left.eps_prv, place, right.eps_prv)
+        )
+        upper = left.delta.upper
+        if a.upper is not None and b.upper is not None and x.lower > a.upper:
+            # D does not increase: what bounds it at e^eps_prv does so at the factors' upper ends.
+            share = (x.lower - a.upper) / (b.upper - a.upper)
+            upper += share * (right.delta.upper - upper)
+        return Enclosure(right.delta.lower, max(upper, right.delta.lower))
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedAnswer(Result):
+    """What a composition costs, or whether it keeps a claim.
+
+    Attributes:
+        pipeline: What is composed.
+        eps_prv: What was asked or claimed; None if the least one was asked.
+        delta: Likewise.
+        answer: About the claim; None if none was made.
+        eps_prv_enclosure: The least eps_prv for delta; None if it was not asked.
+        delta_enclosure: The least delta for eps_prv; None if it was not asked.
+        curve: None if it was not asked.
+        step: The finest grid that was used, as a text; None if what was asked is exact.
+        atoms: How many losses the composition has on it.
+        reason: Why the answer is Unknown, or wider than asked for; None otherwise.
+    """
+
+    pipeline: Pipeline
+    eps_prv: Fraction | None
+    delta: Fraction | None
+    answer: Answer | None
+    eps_prv_enclosure: Extended | None
+    delta_enclosure: Enclosure | None
+    curve: ComposedCurve | None
+    step: str | None
+    atoms: int
+    reason: str | None
+    seconds: float
+
+    asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.reason == INTERRUPTED
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `compose --json`, a contract with other tools."""
+        found, curve = self.eps_prv_enclosure, self.curve
+        return {
+            "runs": [run.fields() for run in self.pipeline.runs],
+            "times": self.pipeline.times,
+            "adjacency": self.pipeline.adjacency.value,
+            "eps_prv": None if self.eps_prv is None else exact_text(self.eps_prv),
+            "delta": None if self.delta is None else exact_text(self.delta),
+            "verdict": None if self.answer is None else self.answer.value,
+            "reason": self.reason,
+            "eps_prv_enclosure": None if found is None else found.ends(),
+            "delta_enclosure": None if self.delta_enclosure is None else ends(self.delta_enclosure),
+            "curve": None
+            if curve is None
+            else [
+                {"eps_prv": exact_text(each.eps_prv), "delta_enclosure": ends(each.delta)}
+                for each in curve.points
+            ],
+            "step": self.step,
+            "atoms": self.atoms,
+            "seconds": round(self.seconds, 6),
+        }
+
+    def describe(self) -> Description:
+        """Return what people see of it."""
+        runs = self.pipeline.runs
+        grid = "exact" if self.step is None else f"grid of step {self.step}"
+        atoms = f"{self.atoms} losses" if self.atoms else ""
+        of = runs[0].name if len(runs) == 1 else "the pipeline"
+        return Description(
+            headline=f"{count(self.pipeline.times, 'run')} of {of}: {self._found()}",
+            label="compose" if self.answer is None else self.answer.value,
+            tone=Tone.PLAIN if self.answer is None else _TONES[self.answer],
+            facts=known(
+                *(("runs" if k == 0 else "and", run.text()) for k, run in enumerate(runs)),
+                ("adjacency", f"{self.pipeline.adjacency.value} one record"),
+                (
+                    "least δ",
+                    None
+                    if self.answer is None or self.delta_enclosure is None
+                    else interval(self.delta_enclosure),
+                ),
+                ("reason", self.reason),
+                ("computed", ", ".join(filter(None, (grid, atoms, seconds_text(self.seconds))))),
+            ),
+            below=() if self.curve is None else (_curve_table(self.curve),),
+        )
+
+    def _found(self) -> str:
+        if self.answer is not None:
+            claim = f"({_plain(self.eps_prv)}, {_plain(self.delta)})-differentially private"
+            return {
+                Answer.DP: claim,
+                Answer.NOT_DP: f"not {claim}",
+                Answer.UNKNOWN: f"{claim}? unknown",
+            }[self.answer]
+        if self.eps_prv_enclosure is not None:
+            found = self.eps_prv_enclosure
+            more = " (no ε_prv is enough)" if found.infinite else ""
+            return f"least ε_prv for δ = {_plain(self.delta)}: {found.text()}{more}"
+        if self.delta_enclosure is not None:
+            return f"least δ for ε_prv = {_plain(self.eps_prv)}: {interval(self.delta_enclosure)}"
+        if self.curve is None:
+            return "nothing was asked"
+        points = self.curve.points
+        return f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
+
+
+_TONES = {Answer.DP: Tone.HOLDS, Answer.NOT_DP: Tone.FAILS, Answer.UNKNOWN: Tone.OPEN}
+
+
+def _plain(value: Fraction | None) -> str:
+    return "" if value is None else exact_text(value)
+
+
+def _curve_table(curve: ComposedCurve) -> Table:
+    points = curve.points
+    rows = min(len(points), _MOST_POINTS)
+    shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
+    return Table(
+        title="",
+        columns=("ε_prv", "least δ"),
+        rows=tuple(
+            (short(Enclosure.exact(each.eps_prv), 6)[0], interval(each.delta)) for each in shown
+        ),
+        right=(0,),
+    )
