@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
     from dipapprox.privacy.certificate import Certificate, ProgramText
     from dipapprox.privacy.claim import Claim
+    from dipapprox.privacy.compositions.compose import Composed
+    from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
     from dipapprox.privacy.decisions.decision import Decision, Violation
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.options import Engine, Options
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         prove,
         verify,
     )
+    from dipapprox.questions.pipelines import compose
 
 _HOMES = {
     "dipapprox.checking.check": ("check",),
@@ -65,6 +68,11 @@ _HOMES = {
         "ProgramText",
     ),
     "dipapprox.privacy.claim": ("Claim",),
+    "dipapprox.privacy.compositions.compose": ("Composed",),
+    "dipapprox.privacy.compositions.result": (
+        "ComposedAnswer",
+        "ComposedCurve",
+    ),
     "dipapprox.privacy.decisions.decision": (
         "Decision",
         "Violation",
@@ -105,6 +113,7 @@ _HOMES = {
         "prove",
         "verify",
     ),
+    "dipapprox.questions.pipelines": ("compose",),
 }
 """Where the public names live, the same as above."""
 
@@ -117,6 +126,9 @@ __all__ = [
     "Certificate",
     "CheckResult",
     "Claim",
+    "Composed",
+    "ComposedAnswer",
+    "ComposedCurve",
     "Decision",
     "Enclosure",
     "Engine",
@@ -145,6 +157,7 @@ __all__ = [
     "calibrate",
     "certify",
     "check",
+    "compose",
     "decide",
     "pair_distributions",
     "parse",

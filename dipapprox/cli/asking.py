@@ -131,7 +131,8 @@ def _file(text: str) -> Path:
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
 
-_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
+STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
+"""The exit statuses of verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +210,4 @@ def write_certificate(
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:
     """Return the exit status of an answer."""
-    return Status.INTERRUPTED if found.interrupted else _STATUS[found.answer]
+    return Status.INTERRUPTED if found.interrupted else STATUS[found.answer]

@@ -17,6 +17,7 @@ COMMANDS = {
     "calibrate": "find a certified ε next to a refuted one",
     "decide": "decide privacy for every ε of an interval, or for all ε > 0",
     "prove": "find the least budget for all inputs, lengths and ε: automata",
+    "compose": "enclose what many runs cost together: programs, noise, samples",
     "sweep": "run a grid of cases, resumably; show what came out",
     "tables": "rerun the papers' tables, published numbers beside ours",
     "explain": "show final states, guards, dependencies and integrals",

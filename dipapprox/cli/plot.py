@@ -6,7 +6,9 @@ from itertools import pairwise
 from math import exp
 from pathlib import Path
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.pictures import COLOURS, LEAST_DELTA, new_figure, save, set_heading
+from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 _STEPS = 8
@@ -33,6 +35,41 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     axes.set_ylabel(LEAST_DELTA)
     title = f"{curve.program} at ε = {curve.eps}: privacy profile"
     set_heading(axes, title, (value for _, value in curve.scope.rows()))
+    axes.set_xlim(budgets[0], budgets[-1])
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    save(figure, path)
+
+
+def plot_composed(found: ComposedAnswer, path: Path) -> None:
+    """Draw the privacy profile of a composition.
+
+    Raises:
+        UserError: If matplotlib is missing or the file cannot be written.
+    """
+    curve = found.curve
+    if curve is None:
+        raise BrokenInvariant("no curve was asked")
+    figure, axes = new_figure()
+    points = curve.points
+    budgets, lower, upper = [], [], []
+    for left, right in pairwise(points):
+        for step in range(_STEPS):
+            place = left.eps_prv + (right.eps_prv - left.eps_prv) * step / _STEPS
+            between = curve.at(place)
+            budgets.append(float(place))
+            lower.append(float(between.lower))
+            upper.append(float(between.upper))
+    budgets.append(float(points[-1].eps_prv))
+    lower.append(float(points[-1].delta.lower))
+    upper.append(float(points[-1].delta.upper))
+    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35, label="certified")
+    axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
+    axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
+    axes.set_ylabel(LEAST_DELTA)
+    runs = found.pipeline.runs
+    set_heading(axes, "privacy profile of a composition", (run.text() for run in runs))
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

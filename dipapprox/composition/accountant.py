@@ -284,7 +284,9 @@ class _Search:
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
-                step = refined(self._mechanisms, step, self._parts(after) if not idle else _FINER)
+                step = refined(
+                    self._mechanisms, step, self._parts(after, hurry=self._attained and idle > 0)
+                )
 
     def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
@@ -362,8 +364,10 @@ class _Search:
         size = _ZERO if self._exact else Fraction(float(step.loss(2)))
         return self._width / 2**12 + size * size / 8 * pieces
 
-    def _parts(self, known: Sequence[Bounds]) -> Fraction:
+    def _parts(self, known: Sequence[Bounds], *, hurry: bool) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare."""
+        if hurry:
+            return _FINER
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
         return Fraction(ceil(16 * min(max(1.1 * excess**0.5, 1.25), _FINER)), 16)

@@ -16,7 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.numerics.enclosure import Enclosure
 
@@ -264,3 +264,19 @@ Mechanism = (
     | Subsampled
 )
 """What can be run and composed."""
+
+
+def stated_for(mechanism: Mechanism, adjacency: Adjacency) -> Mechanism:
+    """Return a mechanism whose parameters are stated for another relation.
+
+    Raises:
+        UserError: If it cannot be: a sampled one is for add/remove, some pairs are, too.
+    """
+    match mechanism:
+        case Between(above, below):
+            both = replace(above, adjacency=adjacency), replace(below, adjacency=adjacency)
+            return Between(*both)
+        case Subsampled(inner, rate):
+            return Subsampled(stated_for(inner, adjacency), rate)
+        case _:
+            return replace(mechanism, adjacency=adjacency)

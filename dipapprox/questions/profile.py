@@ -49,7 +49,7 @@ class Range:
     count: int
 
 
-def _curve(given: object, name: str) -> Range:
+def range_of(given: object, name: str) -> Range:
     """Read "LO:HI:COUNT" or (low, high, count)."""
     parts = given.split(":") if isinstance(given, str) else given
     match parts:
@@ -106,7 +106,7 @@ class Profile(Question):
         group=_ONE_OF,
     )
     curve: Range | None = argument(
-        _curve,
+        range_of,
         "LO:HI:COUNT",
         "the whole profile for ε_prv from LO to HI, certified at COUNT points and between",
         default=None,

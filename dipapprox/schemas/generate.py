@@ -11,7 +11,7 @@ from msgspec.json import schema_components
 from dipapprox.certificates import budgets, decisions, verdicts
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
-from dipapprox.schemas import answers, guarantees, proofs
+from dipapprox.schemas import answers, compositions, guarantees, proofs
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -62,6 +62,17 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "profile": (
         "dipapprox profile --json",
         (guarantees.DeltaAt, guarantees.BudgetAt, guarantees.Curve, guarantees.Renyi),
+    ),
+    "compose": (
+        "dipapprox compose --json",
+        (
+            compositions.EpsPrv,
+            compositions.Delta,
+            compositions.Curve,
+            compositions.Private,
+            compositions.Violated,
+            compositions.Undecided,
+        ),
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
     "prove": ("dipapprox prove --json", (proofs.Proved, proofs.Refuted, proofs.Open)),

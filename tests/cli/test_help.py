@@ -27,6 +27,13 @@ delta = 0.01
 """
 
 
+PIPELINE = """[[run]]
+mechanism = "gaussian"
+sigma = 4
+times = 10
+"""
+
+
 def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What --help prints on a terminal of 80 columns."""
     assert app.main([*words, "--help"]) == 0
@@ -67,6 +74,7 @@ def test_examples_of_the_help_work(
         if path.stem != "svt_gauss" or command:
             shutil.copy(path, tmp_path)
     (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
+    (tmp_path / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for example in examples:
         words = join_negative_values(shlex.split(re.split(r" [|>] ", example)[0])[1:])

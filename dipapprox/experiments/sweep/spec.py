@@ -17,8 +17,6 @@ A grid's cases are all combinations of the values of its axes.
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Mapping
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -27,13 +25,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.axes import Axis, read_axis
 from dipapprox.experiments.sweep.tasks import TASKS, check_key, check_keys, keys_of
-from dipapprox.language.diagnosis import did_you_mean, shorten
-from dipapprox.language.lexer import read_decimal
+from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.load import language_of, read_text
+from dipapprox.language.toml import check_known, read_toml
 
 MOST_CASES = 1_000_000
-
-_LARGEST_SPEC = 2**20
 
 _LIMITS = {"timeout": (600, 10**7), "memory": (2000, 2**30)}
 """Default and largest value: seconds (a season) and MiB (a pebibyte)."""
@@ -97,16 +93,8 @@ def read_spec(path: Path) -> Spec:
         UserError: If it cannot be read, is no TOML, has unknown keys, wrong types, missing
             programs or more than `MOST_CASES` cases.
     """
-    text = read_text(path, _LARGEST_SPEC)
-    try:
-        content = tomllib.loads(text, parse_float=_exact)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: not TOML: {error}") from None
-    except RecursionError:
-        raise UserError(f"{path}: not TOML: nested too deeply") from None
-    except ValueError as error:  # from parse_float
-        raise UserError(f"{path}: {error}") from None
-    _known(content, ("limits", "grid"), f"{path}")
+    content = read_toml(path)
+    check_known(content, ("limits", "grid"), f"{path}")
     grids = content.get("grid", [])
     if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
         raise UserError(f"{path}: 'grid' must be tables", "write [[grid]] above each")
@@ -125,28 +113,10 @@ def _check_size(size: int, where: str) -> None:
         raise UserError(f"{where}: {size} cases; at most {MOST_CASES} are allowed")
 
 
-def _exact(text: str) -> Fraction:
-    digits = text.replace("_", "").removeprefix("+")
-    negative = digits.startswith("-")
-    if not digits.removeprefix("-")[:1].isdigit():
-        raise ValueError(f"{text} is no number")  # nan, inf
-    value = read_decimal(digits.removeprefix("-"))
-    if value is None:
-        raise ValueError(f"{shorten(text)} is too long or too extreme")
-    return -value if negative else value
-
-
-def _known(table: Mapping[str, object], allowed: tuple[str, ...], where: str) -> None:
-    for key in table:
-        if key not in allowed:
-            hint = did_you_mean(key, allowed, f"known keys: {', '.join(allowed)}")
-            raise UserError(f"{where}: unknown key '{key}'", hint)
-
-
 def _limits(table: object, path: Path) -> CaseLimits:
     if not isinstance(table, dict):
         raise UserError(f"{path}: 'limits' must be a table", "write [limits] above its keys")
-    _known(table, ("timeout", "memory"), f"{path}: limits")
+    check_known(table, ("timeout", "memory"), f"{path}: limits")
     found: dict[str, Fraction] = {}
     for key, (default, most) in _LIMITS.items():
         value = table.get(key, default)
@@ -168,7 +138,7 @@ def _grid(table: dict[str, object], path: Path, where: str) -> Grid:
         hint = did_you_mean(str(task), list(TASKS), f"one of {', '.join(TASKS)}")
         raise UserError(f"{where}: unknown task '{task}'", hint)
     keys = keys_of(task)
-    _known(table, ("task", "programs", "parameters", *(key.name for key in keys)), where)
+    check_known(table, ("task", "programs", "parameters", *(key.name for key in keys)), where)
     axes = [
         read_axis(key.name, table[key.name], f"{where}: {key.name}")
         for key in keys

@@ -10,6 +10,7 @@ from dipapprox.language.widening import read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
+from dipapprox.questions.compose import Compose
 from dipapprox.questions.computing import computing_arguments, read_computing
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.profile import Profile
@@ -20,7 +21,7 @@ Fields = Mapping[str, str]
 """The fields of a case, as texts."""
 
 TASKS: dict[str, type[Question]] = {
-    question.name: question for question in (Verify, Profile, Calibrate, Decide)
+    question.name: question for question in (Verify, Profile, Calibrate, Decide, Compose)
 }
 """The tasks by name."""
 

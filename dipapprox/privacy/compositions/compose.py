@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import exp, fsum, log
 
@@ -27,6 +28,7 @@ from dipapprox.composition.mechanisms import ApproximateStatement, Between, Mech
 from dipapprox.composition.pure import exact_delta, pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
+from dipapprox.language.values import exact_rational
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.adjacency import AllPairs
@@ -40,6 +42,9 @@ from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.verdict import Answer
+
+Number = int | Fraction | Decimal | str
+"""An exact number: "0.1", "1/10", Fraction(1, 10)."""
 
 LogMasses = dict[int | str, float]
 """Logarithms of masses by their place on a grid."""
@@ -70,28 +75,28 @@ class Composed:
         self._programs: dict[int, tuple[Fraction, Between]] = {}
 
     @sound_arithmetic()
-    def epsilon(self, delta: Fraction, width: Fraction = DEFAULT_WIDTH) -> ComposedAnswer:
+    def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
         """Enclose the least eps_prv for a delta; 0 asks for pure differential privacy.
 
         Raises:
             UserError: If delta is not in [0, 1), or width <= 0.
         """
         begun = time.monotonic()
+        delta, width = exact_rational(delta, "delta"), exact_rational(width, "width")
         if not 0 <= delta < 1:
             raise UserError(f"delta must be in [0, 1), got {delta}")
         if not delta:
             return self._pure(begun, width)
+        limits = self._options.limits
         accuracy = delta * min(width, Fraction(1))
-        found, reason = self._ask(
-            accuracy, lambda each: each.epsilon(delta, width, self._options.limits)
-        )
+        found, reason = self._ask(accuracy, lambda each: each.epsilon(delta, width, limits))
         least = Extended(Fraction(0), None)
         if found is not None:
             least = Extended(found.bounds[0].lower, found.bounds[0].upper)
         return self._answer(begun, found, reason, delta=delta, eps_prv_enclosure=least)
 
     @sound_arithmetic()
-    def delta(self, eps_prv: Fraction, width: Fraction | None = None) -> ComposedAnswer:
+    def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
         """Enclose the least delta for an eps_prv.
 
         Args:
@@ -102,14 +107,16 @@ class Composed:
             UserError: If eps_prv < 0, or width <= 0.
         """
         begun = time.monotonic()
+        eps_prv = _budget(eps_prv)
+        narrow = None if width is None else exact_rational(width, "width")
         exact = self._exact_delta(eps_prv)
         if exact is not None:
             return self._answer(begun, None, None, eps_prv=eps_prv, delta_enclosure=exact)
-        wanted = width or DEFAULT_WIDTH
+        wanted = narrow or DEFAULT_WIDTH
         while True:
             found, reason = self._delta(eps_prv, wanted)
             bounds = _unit(found)
-            if width is not None or reason or bounds.width <= bounds.upper * DEFAULT_WIDTH:
+            if narrow is not None or reason or bounds.width <= bounds.upper * DEFAULT_WIDTH:
                 break
             wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
             if bounds.upper <= _LEAST_DELTA:
@@ -118,7 +125,7 @@ class Composed:
 
     @sound_arithmetic()
     def curve(
-        self, low: Fraction, high: Fraction, points: int, width: Fraction = DEFAULT_WIDTH / 1000
+        self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000
     ) -> ComposedAnswer:
         """Enclose the profile at so many eps_prv from `low` to `high`, and between them.
 
@@ -126,20 +133,23 @@ class Composed:
             UserError: If the range is empty or reversed, or numbers are out of range.
         """
         begun = time.monotonic()
-        budgets = evenly(low, high, points)
+        ends = exact_rational(low, "the first eps_prv"), exact_rational(high, "the last eps_prv")
+        budgets = evenly(*ends, points)
+        wanted = exact_rational(width, "width")
         found, reason = self._ask(
-            width, lambda each: each.delta(budgets, width, self._options.limits)
+            wanted, lambda each: each.delta(budgets, wanted, self._options.limits)
         )
         return self._answer(begun, found, reason, curve=_curve(budgets, found))
 
     @sound_arithmetic()
-    def verify(self, eps_prv: Fraction, delta: Fraction) -> ComposedAnswer:
+    def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
         """Decide whether the composition is (eps_prv, delta)-differentially private.
 
         Raises:
             UserError: If eps_prv < 0, or delta is not in [0, 1].
         """
         begun = time.monotonic()
+        eps_prv, delta = _budget(eps_prv), exact_rational(delta, "delta")
         if not 0 <= delta <= 1:
             raise UserError(f"delta must be in [0, 1], got {delta}")
         known: Enclosure = UNIT
@@ -169,7 +179,7 @@ class Composed:
         )
 
     @sound_arithmetic()
-    def to_pld(self, step: Fraction = DEFAULT_WIDTH) -> tuple[LogMasses, LogMasses]:
+    def to_pld(self, step: Number = DEFAULT_WIDTH) -> tuple[LogMasses, LogMasses]:
         """Return (lower, upper) as dp_accounting takes a pair that dominates the composition.
 
             lower, upper = composed.to_pld()
@@ -181,7 +191,7 @@ class Composed:
         """
         limits = self._options.limits
         composition = self._composition(_EXPORT_ACCURACY)
-        grid = Step(step)
+        grid = Step(exact_rational(step, "step"))
         losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
         return _log_masses(losses, grid)
 
@@ -314,6 +324,13 @@ class Composed:
             reason=reason,
             seconds=time.monotonic() - begun,
         )
+
+
+def _budget(eps_prv: Number) -> Fraction:
+    value = exact_rational(eps_prv, "eps_prv")
+    if value < 0:
+        raise UserError(f"eps_prv must be >= 0, got {value}")
+    return value
 
 
 def _pure_loss(mechanism: Mechanism) -> Extended | None:

@@ -45,28 +45,32 @@ class PipelineRun:
     times: int = 1
     rate: Fraction | None = None
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Those of the program or of the mechanism, exactly."""
+        match self.what:
+            case ProgramAt(program):
+                return parameter_fields(program.parameters)
+            case _:
+                return dict(_parameters(self.what))
+
     def fields(self) -> dict[str, object]:
         """Return it as JSON has it."""
-        match self.what:
-            case ProgramAt(program, eps):
-                said: dict[str, object] = {
-                    "program": self.name,
-                    "eps": exact_text(eps),
-                    "params": parameter_fields(program.parameters),
-                }
-            case _:
-                said = {"mechanism": self.name, **dict(_parameters(self.what))}
-        sample = {} if self.rate is None else {"subsample": exact_text(self.rate)}
-        return {**said, **sample, "times": self.times}
+        program = isinstance(self.what, ProgramAt)
+        return {
+            "kind": "program" if program else "mechanism",
+            "name": self.name,
+            "eps": exact_text(self.what.eps) if isinstance(self.what, ProgramAt) else None,
+            "params": self.parameters,
+            "subsample": None if self.rate is None else exact_text(self.rate),
+            "times": self.times,
+        }
 
     def text(self) -> str:
         """Write it for people: "1000 × gaussian(sensitivity 1, sigma 1) on a sample of 1/100"."""
-        match self.what:
-            case ProgramAt(program, eps):
-                given = [f"{key} {value}" for key, value in program.parameters.items()]
-                given = [f"eps {exact_text(eps)}", *given]
-            case _:
-                given = [f"{key} {_written(value)}" for key, value in _parameters(self.what)]
+        given = [f"{key} {value}" for key, value in self.parameters.items()]
+        if isinstance(self.what, ProgramAt):
+            given.insert(0, f"eps {exact_text(self.what.eps)}")
         sample = "" if self.rate is None else f" on a Poisson sample of rate {self.rate}"
         return f"{self.times} × {self.name}({', '.join(given)}){sample}"
 
@@ -100,20 +104,13 @@ class Pipeline:
         return sum(run.times for run in self.runs)
 
 
-def _parameters(mechanism: Mechanism) -> Iterator[tuple[str, object]]:
+def _parameters(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
     """Yield the parameters of a mechanism of the catalogue."""
     for name in fields_of(mechanism):
         value = getattr(mechanism, name)
         match value:
-            case Fraction():
-                yield name, exact_text(value)
-            case int():
-                yield name, value
+            case Fraction() | int():
+                yield name, exact_text(Fraction(value))
             case tuple():
-                yield name, [[exact_text(each) for each in pair] for pair in value]
-
-
-def _written(value: object) -> str:
-    if isinstance(value, list):
-        return "; ".join(f"order {order}: {divergence}" for order, divergence in value)
-    return str(value)
+                orders = (f"{exact_text(a)}: {exact_text(b)}" for a, b in value)
+                yield name, "; ".join(orders)

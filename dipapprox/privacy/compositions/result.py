@@ -138,7 +138,7 @@ class ComposedAnswer(Result):
     def describe(self) -> Description:
         """Return what people see of it."""
         runs = self.pipeline.runs
-        grid = "exact" if self.step is None else f"grid of step {self.step}"
+        grid = "without a grid" if self.step is None else f"grid of step {self.step}"
         atoms = f"{self.atoms} losses" if self.atoms else ""
         of = runs[0].name if len(runs) == 1 else "the pipeline"
         return Description(

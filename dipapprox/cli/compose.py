@@ -1,0 +1,152 @@
+"""`dipapprox compose`: what a pipeline of runs costs, and whether it keeps a claim."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dipapprox.cli import arguments, asking
+from dipapprox.cli.command import Commands, Status, add_command
+from dipapprox.cli.output import show_answer
+from dipapprox.cli.plot import plot_composed
+from dipapprox.cli.program_file import add_parameters, parameters_of
+from dipapprox.cli.progress import Reporter
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.experiments.pictures import picture_format
+from dipapprox.language.load import load
+from dipapprox.privacy.compositions.pipeline import Pipeline
+from dipapprox.privacy.options import Options
+from dipapprox.questions.compose import Compose
+from dipapprox.questions.pipelines import read_pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from rich.console import Console
+
+_EXAMPLES = """examples:
+  dipapprox compose pipeline.toml --delta 1e-6                      least ε_prv of a whole pipeline
+  dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --delta 1e-6 --width 0.1
+  dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --eps-prv 2 --delta 1e-6     a claim
+  dipapprox compose svt_gauss.dpg --eps 1/2 --times 100 --subsample 0.01 --delta 1e-6 --width 0.1
+  dipapprox compose svt_gauss.dpg noisy_max_gauss.dpg --eps 1/2,1 --times 10,5 --delta 0
+  dipapprox compose pipeline.toml --curve 0:3:60 --plot profile.svg
+
+A pipeline in a TOML file:
+
+  adjacency = "add/remove"          # or "substitution": all runs are stated for it
+  [[run]]
+  mechanism = "gaussian"            # laplace, discrete_laplace, discrete_gaussian,
+  sensitivity = 1                   # randomised_response, exponential_mechanism,
+  sigma = 1                         # approx_dp, rdp, zcdp
+  subsample = "0.01"                # every run on a Poisson sample of the data
+  times = 1000
+  [[run]]
+  program = "svt_gauss.dpg"         # beside the file
+  eps = "1/2"
+  params = { N = 5 }
+  times = 10
+
+exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown or wider than asked for,
+130 interrupted
+"""
+
+_OF_PROGRAMS = ("eps", "times", "subsample")
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeCommand:
+    """The command line, read: programs, or one file that describes a pipeline."""
+
+    files: tuple[Path, ...]
+    parameters: Mapping[str, Fraction]
+    question: Compose
+    options: Options
+    json: bool
+    plot: Path | None
+
+    def pipeline(self) -> Pipeline:
+        """Read the files.
+
+        Raises:
+            UserError: If one is wrong, or they do not go together.
+        """
+        first = self.files[0]
+        if first.suffix.lower() != ".toml":
+            programs = [load(path, self.parameters) for path in self.files]
+            return self.question.pipeline(programs)
+        if len(self.files) > 1:
+            raise UserError("a pipeline is one file", "put all runs into it")
+        for name in _OF_PROGRAMS:
+            if getattr(self.question, name) is not None:
+                raise UserError(f"--{name} is of programs", f"say it in the runs of '{first}'")
+        if self.parameters:
+            raise UserError("-p is of programs", f"say params in the runs of '{first}'")
+        return read_pipeline(first, self.question.adjacency)
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "compose",
+        description="Enclose what many runs cost together: programs, mechanisms of a catalogue,\n"
+        "on samples of the data or on all of it, chosen adaptively or not.",
+        epilog=_EXAMPLES,
+        read=read,
+        run=run,
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="programs (.dpg, .dip), or one pipeline (.toml)",
+    )
+    add_parameters(parser)
+    arguments.add_question(parser, Compose)
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
+    )
+
+
+def read(words: argparse.Namespace) -> ComposeCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If a value is malformed or out of range.
+    """
+    question = arguments.question_of(words, Compose)
+    if words.plot is not None:
+        if question.curve is None:
+            raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
+        picture_format(words.plot)
+    return ComposeCommand(
+        files=tuple(words.files),
+        parameters=parameters_of(words),
+        question=question,
+        options=arguments.options_of(words),
+        json=words.json,
+        plot=words.plot,
+    )
+
+
+def run(command: ComposeCommand, console: Console) -> int:
+    """Compose, report on `console`, and return the exit status."""
+    pipeline = command.pipeline()
+    with Reporter() as reporter:
+        found = command.question.answer(pipeline, command.options, reporter)
+    if command.plot is not None and found.curve is not None:
+        plot_composed(found, command.plot)
+    show_answer(console, found, json=command.json)
+    if found.interrupted:
+        return Status.INTERRUPTED
+    if found.answer is not None:
+        return asking.STATUS[found.answer]
+    return 0 if found.reason is None else Status.UNKNOWN

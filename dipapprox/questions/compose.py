@@ -1,0 +1,158 @@
+"""What does a pipeline of runs cost together, or does it keep a claim?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.composition.mechanisms import Adjacency
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.compositions.compose import Composed
+from dipapprox.privacy.compositions.pipeline import (
+    Pipeline,
+    PipelineRun,
+    ProgramAt,
+)
+from dipapprox.privacy.compositions.result import ComposedAnswer
+from dipapprox.privacy.options import Options
+from dipapprox.questions import kinds, pipelines
+from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.profile import Range, range_of
+from dipapprox.questions.question import Question, Spelled, argument
+
+_ASKED = "question (--delta and --eps-prv together are a claim)"
+
+
+def _each(read: kinds.Reader[Fraction] | kinds.Reader[int]) -> kinds.Reader[tuple[object, ...]]:
+    """Return a reader of one value for all programs, or of one for each: "100", "100,10"."""
+
+    def read_all(given: object, name: str) -> tuple[object, ...]:
+        parts: Iterable[object] = given.split(",") if isinstance(given, str) else (given,)
+        if not isinstance(given, str) and isinstance(given, Iterable):
+            parts = given
+        return tuple(read(part, name) for part in parts)
+
+    return read_all
+
+
+@dataclass(frozen=True, slots=True)
+class Compose(Question):
+    """The least eps_prv for a delta, the least delta for an eps_prv, a curve, or a claim."""
+
+    name: ClassVar[str] = "compose"
+    computing: ClassVar[tuple[str, ...]] = WHOLE
+
+    eps: tuple[Fraction, ...] | None = argument(
+        _each(kinds.positive), "E", "the programs' ε: one for all, or one each: 1/2,1", default=None
+    )
+    times: tuple[int, ...] | None = argument(
+        _each(pipelines.read_times),
+        "N",
+        "how often the programs are run: one number, or one each: 100,10 (default: 1)",
+        default=None,
+    )
+    subsample: tuple[Fraction, ...] | None = argument(
+        _each(pipelines.read_rate),
+        "RATE",
+        "each run is on a Poisson sample: every record takes part with this probability",
+        default=None,
+    )
+    adjacency: Adjacency | None = argument(
+        pipelines.read_adjacency,
+        "",
+        "which data sets are adjacent: all runs are stated for it (default: what a spec says, or "
+        "its mechanisms are for; add/remove)",
+        default=None,
+    )
+    delta: Fraction | None = argument(
+        kinds.probability,
+        "D",
+        "the least ε_prv for this δ; 0 asks for pure privacy",
+        default=None,
+        group=_ASKED,
+    )
+    eps_prv: Fraction | None = argument(
+        kinds.nonnegative, "P", "the least δ for this ε_prv", default=None, group=_ASKED
+    )
+    curve: Range | None = argument(
+        range_of,
+        "LO:HI:COUNT",
+        "the least δ at COUNT points from ε_prv LO to HI, and between them",
+        default=None,
+        swept=False,
+        group=_ASKED,
+    )
+    width: Fraction | None = argument(
+        kinds.positive,
+        "W",
+        "wanted width of intervals (default: of ε_prv 1e-3, of δ a thousandth, of curves 1e-6)",
+        default=None,
+    )
+
+    @classmethod
+    def check(cls, given: Collection[str], spelled: Spelled) -> None:
+        """Check that something is asked."""
+        if "curve" in given:
+            others = [spelled(name) for name in ("delta", "eps_prv") if name in given]
+            if others:
+                raise UserError(
+                    f"one question at a time, got {spelled('curve')} and {' and '.join(others)}"
+                )
+        elif not {"delta", "eps_prv"} & set(given):
+            raise UserError(
+                "nothing is asked",
+                f"{spelled('delta')} asks for the least ε_prv, {spelled('eps_prv')} for the least "
+                f"δ, both make a claim, {spelled('curve')} asks for the whole profile",
+            )
+
+    def answer(
+        self, program: Program | Pipeline, options: Options, progress: Progress = silent
+    ) -> ComposedAnswer:
+        """Find the cost, or decide the claim; see `Question.answer`."""
+        pipeline = self.pipeline([program]) if isinstance(program, Program) else program
+        return self.ask(Composed(pipeline, options))
+
+    def ask(self, composed: Composed) -> ComposedAnswer:
+        """Ask a pipeline."""
+        width = {} if self.width is None else {"width": self.width}
+        if self.curve is not None:
+            return composed.curve(self.curve.low, self.curve.high, self.curve.count, **width)
+        if self.delta is not None and self.eps_prv is not None:
+            return composed.verify(self.eps_prv, self.delta)
+        if self.delta is not None:
+            return composed.epsilon(self.delta, **width)
+        if self.eps_prv is not None:
+            return composed.delta(self.eps_prv, **width)
+        raise UserError("nothing is asked", "give delta, eps_prv, both, or curve")
+
+    def pipeline(self, programs: Collection[Program]) -> Pipeline:
+        """Return programs as a pipeline.
+
+        Raises:
+            UserError: If eps is missing, or there are not as many values as programs.
+        """
+        if self.eps is None:
+            raise UserError("eps is missing", "it is the ε that the programs run at")
+        count = len(programs)
+        columns = [
+            _spread(self.eps, count, "eps"),
+            _spread(self.times or (1,), count, "times"),
+            _spread(self.subsample or (None,), count, "subsample"),
+        ]
+        runs = tuple(
+            PipelineRun(ProgramAt(program, eps), program.name, number, sampled)
+            for program, eps, number, sampled in zip(programs, *columns, strict=True)
+        )
+        return Pipeline(runs, self.adjacency or Adjacency.ADD_REMOVE)
+
+
+def _spread(values: tuple[object, ...], count: int, name: str) -> tuple[object, ...]:
+    if len(values) == 1:
+        return values * count
+    if len(values) != count:
+        raise UserError(f"{name}: {len(values)} values for {count} programs")
+    return values

@@ -1,0 +1,298 @@
+"""Pipelines as tables: in a TOML file, or in Python.
+
+adjacency = "add/remove"            # or substitution; all runs are stated for it
+
+[[run]]
+mechanism = "gaussian"              # an entry of the catalogue, with its parameters, exact
+sensitivity = 1
+sigma = 1
+subsample = "0.01"                  # a Poisson sample of this rate
+times = 1000
+
+[[run]]
+program = "svt_gauss.dpg"           # beside the file
+eps = "1/2"
+params = { N = 5 }
+times = 10
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from dipapprox.composition.mechanisms import (
+    Adjacency,
+    ApproximateStatement,
+    ConcentratedStatement,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomisedResponse,
+    RenyiStatement,
+    stated_for,
+)
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.load import load
+from dipapprox.language.toml import check_known, read_toml
+from dipapprox.language.widening import widening_of
+from dipapprox.privacy.compositions.compose import Composed
+from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
+from dipapprox.privacy.options import Options
+from dipapprox.questions import kinds
+
+Table = Mapping[str, object]
+"""A run: its keys and their values."""
+
+
+def read_rate(given: object, name: str) -> Fraction:
+    """Read a rate of sampling, in (0, 1]."""
+    value = kinds.positive(given, name)
+    if value > 1:
+        raise UserError(f"{name} must be in (0, 1], got {value}")
+    return value
+
+
+read_times = kinds.whole(1, MOST_RUNS)
+"""Reads how often something is run."""
+
+read_adjacency = kinds.Word(Adjacency)
+"""Reads which data sets are adjacent."""
+
+
+def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Read Rényi divergences: [[order, divergence], …]."""
+    found = []
+    for each in given if isinstance(given, list | tuple) else [None]:
+        match each:
+            case (order, divergence):
+                pair = (
+                    kinds.positive(order, f"{name}: an order"),
+                    kinds.nonnegative(divergence, f"{name}: a divergence"),
+                )
+            case _:
+                raise UserError(
+                    f"{name} must be pairs of an order and a divergence",
+                    'for example orders = [[2, "0.1"], [8, "0.5"]]',
+                )
+        if pair[0] <= 1:
+            raise UserError(f"{name}: an order must be > 1, got {pair[0]}")
+        found.append(pair)
+    if not found:
+        raise UserError(f"{name} must name an order")
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mechanism of the catalogue.
+
+    Attributes:
+        make: Takes its parameters by name.
+        parameters: Their readers.
+        optional: Those that may be left out.
+    """
+
+    make: Callable[..., Mechanism]
+    parameters: Mapping[str, kinds.Reader[Any]]
+    optional: Mapping[str, object]
+
+
+_WHOLE = kinds.whole(1)
+
+CATALOGUE: dict[str, Entry] = {
+    "gaussian": Entry(
+        Gaussian,
+        {"sensitivity": kinds.positive, "sigma": kinds.positive},
+        {"sensitivity": 1},
+    ),
+    "laplace": Entry(
+        Laplace,
+        {"sensitivity": kinds.positive, "scale": kinds.positive},
+        {"sensitivity": 1},
+    ),
+    "discrete_laplace": Entry(
+        DiscreteLaplace, {"sensitivity": _WHOLE, "scale": kinds.positive}, {"sensitivity": 1}
+    ),
+    "discrete_gaussian": Entry(
+        DiscreteGaussian, {"sensitivity": _WHOLE, "sigma": kinds.positive}, {"sensitivity": 1}
+    ),
+    "randomised_response": Entry(
+        RandomisedResponse,
+        {"probability": kinds.share, "values": kinds.whole(2)},
+        {"values": 2},
+    ),
+    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": kinds.positive}, {}),
+    "approx_dp": Entry(
+        ApproximateStatement,
+        {"eps": kinds.nonnegative, "delta": kinds.probability},
+        {"delta": 0},
+    ),
+    "rdp": Entry(RenyiStatement, {"orders": _orders}, {}),
+    "zcdp": Entry(ConcentratedStatement, {"rho": kinds.positive}, {}),
+}
+"""The mechanisms by name; noise has the names of its parameters in the literature."""
+
+_OF_ANY_RUN = ("times", "subsample")
+
+
+def read_pipeline(path: Path, stated: Adjacency | None = None) -> Pipeline:
+    """Read a file.
+
+    Args:
+        path: Of the file.
+        stated: What is said of adjacency elsewhere; it goes before what the file says.
+
+    Raises:
+        UserError: If it cannot be read, or is no pipeline; SourceError if a program is wrong.
+    """
+    content = read_toml(path)
+    check_known(content, ("adjacency", "run"), str(path))
+    if stated is None and "adjacency" in content:
+        stated = read_adjacency(content["adjacency"], f"{path}: adjacency")
+    runs = content.get("run")
+    if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
+        raise UserError(f"{path}: there is no run", 'begin with [[run]] and mechanism = "gaussian"')
+    places = [f"{path}: run {k}" for k in range(1, len(runs) + 1)]
+    return pipeline_of(runs, places, stated, path.parent)
+
+
+def compose(
+    runs: Iterable[Mapping[str, object]] | str | PathLike[str],
+    *,
+    adjacency: Adjacency | Literal["add/remove", "substitution"] | None = None,
+    options: Options | None = None,
+) -> Composed:
+    """Compose runs on the same data, one after the other; each may depend on what came before.
+
+        pipeline = compose([
+            {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 1000},
+            {"program": program, "eps": "1/2", "times": 10},
+        ])
+        pipeline.epsilon("1e-6")          the least eps_prv for a delta
+        pipeline.delta(2)                 the least delta for an eps_prv
+        pipeline.curve(0, 3, 60)          the least delta from eps_prv 0 to 3
+        pipeline.verify(2, "1e-6")        DP, Not_DP or Unknown
+        pipeline.to_pld()                 for dp_accounting
+
+    Args:
+        runs: Tables with the keys that [[run]] has in a file; or the name of such a file. A program
+            may be one that was parsed.
+        adjacency: For which all runs are stated; None for what the file says, or the mechanisms
+            are for.
+        options: How to compute; their limits' clock runs since they were made.
+
+    Raises:
+        UserError: If a run is wrong, or runs are stated for different adjacencies.
+    """
+    stated = None if adjacency is None else read_adjacency(adjacency, "adjacency")
+    known = Options() if options is None else options
+    if not isinstance(known, Options):
+        raise UserError(
+            f"options must be Options, got {type(options).__name__}",
+            "for example dipapprox.Options(precision=60)",
+        )
+    if isinstance(runs, str | PathLike):
+        return Composed(read_pipeline(Path(runs), stated), known)
+    tables = list(runs)
+    if not all(isinstance(each, Mapping) for each in tables):
+        raise UserError("runs must be tables", 'for example {"mechanism": "gaussian", "sigma": 1}')
+    places = [f"run {k}" for k in range(1, len(tables) + 1)]
+    return Composed(pipeline_of(tables, places, stated), known)
+
+
+def pipeline_of(
+    tables: Iterable[Table],
+    places: Iterable[str],
+    stated: Adjacency | None,
+    folder: Path = Path(),
+) -> Pipeline:
+    """Read tables.
+
+    Args:
+        tables: The runs.
+        places: What messages call them.
+        stated: Their adjacency; None for that of the mechanisms, which must be one.
+        folder: Where programs lie that are named by files.
+
+    Raises:
+        UserError: If a table is wrong, or runs are stated for different adjacencies.
+    """
+    runs = [_run(table, where, folder) for table, where in zip(tables, places, strict=True)]
+    if stated is None:
+        own = {run.what.adjacency for run in runs if not isinstance(run.what, ProgramAt)}
+        if len(own) > 1:
+            names = " and ".join(sorted(each.value for each in own))
+            raise UserError(
+                f"runs are stated for different adjacencies: {names}",
+                "privacy adds up for one relation of data sets: state all parameters for the same "
+                "one, and say which by 'adjacency'",
+            )
+        stated = own.pop() if own else Adjacency.ADD_REMOVE
+    found = []
+    for run in runs:
+        what = run.what
+        if not isinstance(what, ProgramAt):
+            what = stated_for(what, stated)
+        found.append(replace(run, what=what))
+    return Pipeline(tuple(found), stated)
+
+
+def _run(table: Table, where: str, folder: Path) -> PipelineRun:
+    if ("mechanism" in table) == ("program" in table):
+        raise UserError(
+            f"{where} must have either a mechanism or a program",
+            f"mechanisms are {', '.join(CATALOGUE)}",
+        )
+    number = read_times(table.get("times", 1), f"{where}: times")
+    sampled = table.get("subsample")
+    share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
+    if "program" in table:
+        program = _program(table, where, folder)
+        eps = kinds.positive(_required(table, "eps", where), f"{where}: eps")
+        return PipelineRun(ProgramAt(program, eps), program.name, number, share)
+    name = str(table["mechanism"])
+    if name not in CATALOGUE:
+        hint = did_you_mean(name, list(CATALOGUE), f"one of {', '.join(CATALOGUE)}")
+        raise UserError(f"{where}: unknown mechanism '{shorten(name)}'", hint)
+    entry = CATALOGUE[name]
+    check_known(table, ("mechanism", *entry.parameters, *_OF_ANY_RUN), where)
+    values = {}
+    for key, read in entry.parameters.items():
+        given = table[key] if key in table else entry.optional.get(key)
+        if given is None:
+            raise UserError(f"{where}: '{key}' of {name} is missing")
+        values[key] = read(given, f"{where}: {key}")
+    return PipelineRun(entry.make(**values), name, number, share)
+
+
+def _program(table: Table, where: str, folder: Path) -> Program:
+    given = table["program"]
+    check_known(table, ("program", "params", "eps", "widen", *_OF_ANY_RUN), where)
+    if isinstance(given, Program):
+        return given
+    if not isinstance(given, str | Path):
+        raise UserError(f"{where}: program must name a file, got {shorten(repr(given))}")
+    parameters = table.get("params", {})
+    if not isinstance(parameters, Mapping):
+        raise UserError(f"{where}: params must be a table", "params = { N = 5 }")
+    exact = {key: kinds.number(value, f"{where}: {key}") for key, value in parameters.items()}
+    wider = table.get("widen")
+    if wider is not None and not isinstance(wider, str):
+        raise UserError(f'{where}: widen must be a domain such as "-5..5"')
+    return load(folder / given, exact, widening_of(wider))
+
+
+def _required(table: Table, key: str, where: str) -> object:
+    if key not in table:
+        raise UserError(f"{where}: '{key}' is missing", "it is the ε that the program runs at")
+    return table[key]

@@ -1,0 +1,109 @@
+"""What `compose` prints with --json, as types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dipapprox.certificates.statement import Count, Statement, Text
+from dipapprox.schemas.answers import Enclosure, Extended, Rational, Seconds
+
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class PipelineRun(Statement, frozen=True):
+    """One thing that is run; `eps` is of programs, `subsample` the rate of a Poisson sample."""
+
+    kind: Literal["program", "mechanism"]
+    name: Text
+    eps: Rational | None
+    params: dict[str, Text]
+    subsample: Rational | None
+    times: Positive
+
+
+class CurvePoint(Statement, frozen=True):
+    """The least δ at one budget."""
+
+    eps_prv: Rational
+    delta_enclosure: Enclosure
+
+
+class Composed(Statement, frozen=True):
+    """What all answers have; `step` is null where no grid was needed."""
+
+    runs: Annotated[tuple[PipelineRun, ...], Meta(min_length=1)]
+    times: Positive
+    adjacency: Literal["add/remove", "substitution"]
+    step: Text | None
+    atoms: Count
+    seconds: Seconds
+
+
+class EpsPrv(Composed, frozen=True):
+    """The least budget for a δ."""
+
+    eps_prv: None
+    delta: Rational
+    verdict: None
+    reason: Text | None
+    eps_prv_enclosure: Extended
+    delta_enclosure: None
+    curve: None
+
+
+class Delta(Composed, frozen=True):
+    """The least δ for a budget."""
+
+    eps_prv: Rational
+    delta: None
+    verdict: None
+    reason: Text | None
+    eps_prv_enclosure: None
+    delta_enclosure: Enclosure
+    curve: None
+
+
+class Curve(Composed, frozen=True):
+    """The profile: between two points it lies below their chord in x = e^eps_prv, and above the
+    lower end of the next point."""
+
+    eps_prv: None
+    delta: None
+    verdict: None
+    reason: Text | None
+    eps_prv_enclosure: None
+    delta_enclosure: None
+    curve: Annotated[tuple[CurvePoint, ...], Meta(min_length=2)]
+
+
+class Claimed(Composed, frozen=True):
+    """What all verdicts have: an enclosure of the least δ, or, for δ = 0, of the least budget."""
+
+    eps_prv: Rational
+    delta: Rational
+    eps_prv_enclosure: Extended | None
+    delta_enclosure: Enclosure | None
+    curve: None
+
+
+class Private(Claimed, frozen=True):
+    """The composition keeps the claim."""
+
+    verdict: Literal["DP"]
+    reason: None
+
+
+class Violated(Claimed, frozen=True):
+    """Some mechanisms as they are described break it."""
+
+    verdict: Literal["Not_DP"]
+    reason: None
+
+
+class Undecided(Claimed, frozen=True):
+    """Not told."""
+
+    verdict: Literal["Unknown"]
+    reason: Text

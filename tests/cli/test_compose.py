@@ -1,0 +1,138 @@
+"""`compose` on the command line: JSON, reports, pictures, exit statuses, bad input."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import enclosure, run, run_json
+from tests.schemas import check_schema
+
+PIPELINE = """
+[[run]]
+mechanism = "gaussian"
+sigma = 4
+subsample = 0.1
+times = 20
+[[run]]
+program = "svt.dpg"
+eps = "1/2"
+times = 3
+"""
+NOISE = """
+[[run]]
+mechanism = "gaussian"
+sigma = 4
+times = 10
+"""
+
+
+@pytest.fixture
+def specs(files: Path) -> Path:
+    (files / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
+    (files / "noise.toml").write_text(NOISE, encoding="utf-8")
+    return files
+
+
+def test_json_of_every_question(specs: Path) -> None:
+    status, fields = run_json("compose", "noise.toml", "--delta", "1e-6", "--width", "0.01")
+    check_schema("compose", fields)
+    assert status == 0 and fields["times"] == 10 and fields["verdict"] is None
+    low, high = map(Fraction, fields["eps_prv_enclosure"])
+    assert 3.4 < low <= high < 4.5 and high - low <= Fraction(1, 100)
+    assert fields["runs"] == [
+        {
+            "kind": "mechanism",
+            "name": "gaussian",
+            "eps": None,
+            "params": {"sensitivity": "1", "sigma": "4"},
+            "subsample": None,
+            "times": 10,
+        }
+    ]
+    status, fields = run_json("compose", "noise.toml", "--eps-prv", "1")
+    check_schema("compose", fields)
+    found = enclosure(fields["delta_enclosure"])
+    status, fields = run_json("compose", "noise.toml", "--curve", "0:2:3")
+    check_schema("compose", fields)
+    assert [each["eps_prv"] for each in fields["curve"]] == ["0", "1", "2"]
+    assert enclosure(fields["curve"][1]["delta_enclosure"]).meets(found)
+    for delta, verdict, expected in (("1/2", "DP", 0), ("1e-6", "Not_DP", 1)):
+        words = ("compose", "noise.toml", "--eps-prv", "1", "--delta", delta)
+        status, fields = run_json(*words)
+        check_schema("compose", fields)
+        assert (status, fields["verdict"]) == (expected, verdict)
+    words = ("compose", "noise.toml", "--eps-prv", "1", "--delta", str(found.upper))
+    status, fields = run_json(*words, "--timeout", "0.001")
+    check_schema("compose", fields)
+    assert (status, fields["verdict"]) == (3, "Unknown")
+
+
+def test_programs_and_pipelines(specs: Path) -> None:
+    words = ("compose", "svt.dpg", "--eps", "1/2", "--times", "4", "--delta", "0.001")
+    status, fields = run_json(*words)
+    check_schema("compose", fields)
+    assert fields["runs"][0]["params"] == {"N": "2"} and fields["runs"][0]["eps"] == "1/2"
+    alone = fields["eps_prv_enclosure"]
+    status, fields = run_json(
+        "compose", "svt.dpg", "coin.dpg", "--eps", "1/2,1", "--times", "4,1", "--delta", "0.001"
+    )
+    assert [each["times"] for each in fields["runs"]] == [4, 1]
+    assert Fraction(alone[0]) > 0
+    _, text = run("compose", "pipeline.toml", "--delta", "1e-3", "--width", "0.1")
+    assert "23 runs of the pipeline" in text and "Poisson sample of rate 1/10" in text
+    assert "add/remove one record" in text
+
+
+def test_a_picture(specs: Path) -> None:
+    assert run("compose", "noise.toml", "--curve", "0:2:5", "--plot", "x.svg")[0] == 0
+    assert (specs / "x.svg").read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("noise.toml",), "nothing is asked"),
+        (("noise.toml", "--delta", "0.1", "--curve", "0:1:3"), "one question at a time"),
+        (("noise.toml", "--delta", "2"), "--delta must be in [0, 1]"),
+        (("noise.toml", "--delta", "0.1", "--times", "3"), "--times is of programs"),
+        (("noise.toml", "--delta", "0.1", "-p", "N=3"), "-p is of programs"),
+        (("noise.toml", "noise.toml", "--delta", "0.1"), "a pipeline is one file"),
+        (("noise.toml", "--delta", "0.1", "--plot", "x.svg"), "--plot draws a curve"),
+        (("nowhere.toml", "--delta", "0.1"), "nowhere.toml"),
+        (("svt.dpg", "--delta", "0.1"), "eps is missing"),
+        (("svt.dpg", "--delta", "0.1", "--eps", "1,2"), "2 values for 1 program"),
+        (("svt.dpg", "--delta", "0.1", "--eps", "1", "--subsample", "1.5"), "must be in (0, 1]"),
+        (
+            ("pipeline.toml", "--delta", "0.1", "--adjacency", "substitution"),
+            "but the runs are stated for substitution",
+        ),
+    ],
+)
+def test_bad_input(
+    specs: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert run("compose", *words) == (2, "")
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[run]", "not TOML"),
+        ("x = 1", "unknown key 'x'"),
+        ("", "there is no run"),
+        ("[run]\nsigma = 1", "there is no run"),
+        ('adjacency = "swap"\n[[run]]\nmechanism = "gaussian"', "adjacency: unknown value"),
+        ('[[run]]\nmechanism = "gaussian"\nsigma = nan', "nan is no number"),
+        ('[[run]]\nmechanism = "laplace"\nscale = -1', "wrong.toml: run 1: scale must be > 0"),
+    ],
+)
+def test_wrong_pipelines(
+    files: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (files / "wrong.toml").write_text(text, encoding="utf-8")
+    assert run("compose", "wrong.toml", "--delta", "0.1") == (2, "")
+    assert message in capsys.readouterr().err

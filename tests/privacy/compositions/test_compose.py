@@ -1,0 +1,179 @@
+"""Pipelines: answers against closed forms and exact sums, claims, exports, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, exp, sqrt
+from pathlib import Path
+
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
+from scipy import optimize, special
+
+import dipapprox
+from dipapprox.errors import UserError
+from dipapprox.limits import Limits
+from dipapprox.privacy.compositions.compose import Composed
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer
+from dipapprox.questions.pipelines import CATALOGUE
+
+F = Fraction
+SAMPLED = {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 200}
+RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "times": 7}
+
+
+def gaussian_delta(shift: float, epsilon: float) -> float:
+    other = special.log_ndtr(-shift / 2 - epsilon / shift) + epsilon
+    return float(special.ndtr(shift / 2 - epsilon / shift) - exp(other))
+
+
+def test_gaussian_releases_are_one() -> None:
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 10, "times": 40}])
+    shift = sqrt(40) / 10
+    true = optimize.brentq(lambda e: gaussian_delta(shift, e) - 1e-6, 0, 50, xtol=1e-13)
+    answer = composed.epsilon("1e-6")
+    found = answer.eps_prv_enclosure
+    assert found is not None and found.lower is not None and found.upper is not None
+    assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
+    assert found.upper - found.lower <= F(1, 1000) and answer.reason is None
+    for budget in ("0", "1", "2.5"):
+        delta = composed.delta(budget).delta_enclosure
+        true = (
+            gaussian_delta(shift, float(F(budget)))
+            if F(budget)
+            else 2 * special.ndtr(shift / 2) - 1
+        )
+        assert delta is not None
+        assert float(delta.lower) * (1 - 1e-9) <= true <= float(delta.upper) * (1 + 1e-9)
+        assert delta.width <= delta.upper / 1000
+    assert composed.epsilon(0).eps_prv_enclosure.infinite
+    assert composed.verify(100, 0).answer is Answer.NOT_DP
+
+
+def test_claims_just_inside_and_outside() -> None:
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 4, "times": 10}])
+    known = composed.delta(1, "1e-6").delta_enclosure
+    assert known is not None
+    inside, outside = known.upper + F(1, 10**6), known.lower - F(1, 10**6)
+    for delta, expected in ((inside, Answer.DP), (outside, Answer.NOT_DP)):
+        answer = composed.verify(1, delta)
+        assert answer.answer is expected and answer.reason is None
+        assert answer.delta_enclosure is not None and answer.delta_enclosure.meets(known)
+    limited = Composed(composed.pipeline, Options(limits=Limits(atoms=100)))
+    answer = limited.verify(1, inside)
+    assert answer.answer is Answer.UNKNOWN and answer.reason is not None
+    assert "atom limit" in answer.reason
+
+
+def test_small_rational_pipelines_are_exact() -> None:
+    composed = dipapprox.compose([RESPONSE])
+    true = sum(comb(7, k) * (F(3) ** (7 - k) - F(3) ** k) / F(4) ** 7 for k in range(4))
+    found = composed.delta(0).delta_enclosure
+    assert found is not None and found.lower == found.upper == true
+    assert composed.verify(0, true).answer is Answer.DP
+    assert composed.verify(0, true - F(1, 10**30)).answer is Answer.NOT_DP
+    pure = composed.epsilon(0).eps_prv_enclosure
+    assert pure is not None and pure.lower is not None and pure.upper is not None
+    assert (
+        pure.upper - pure.lower < F(1, 10**20) and abs(float(pure.lower) - 7 * 1.0986122887) < 1e-8
+    )
+
+
+def test_a_program_is_what_it_computes() -> None:
+    """Randomised response as a program, and as an entry of the catalogue."""
+    text = Path("programs/geometric_mechanism.dpg").read_text(encoding="utf-8")
+    program = dipapprox.parse(text)
+    one = dipapprox.compose([{"program": program, "eps": "1/4", "times": 30}])
+    profile = dipapprox.profile(program, eps="1/4", eps_prv="1/8")
+    single = dipapprox.compose([{"program": program, "eps": "1/4"}]).delta("1/8")
+    assert single.delta_enclosure is not None
+    assert single.delta_enclosure.meets(profile.delta_enclosure)
+    found = one.epsilon("1e-5").eps_prv_enclosure
+    same = (
+        dipapprox.compose([{"mechanism": "discrete_laplace", "scale": 4, "times": 30}])
+        .epsilon("1e-5")
+        .eps_prv_enclosure
+    )
+    assert found is not None and same is not None
+    assert found.lower is not None and found.upper is not None and same.lower is not None
+    assert found.upper >= same.lower
+
+
+def test_curves_hold_between_their_points() -> None:
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
+    curve = composed.curve(0, 2, 9).curve
+    assert curve is not None and len(curve.points) == 9
+    shift = sqrt(20) / 5
+    for k in range(1, 40):
+        found, true = curve.at(F(k, 20)), gaussian_delta(shift, k / 20)
+        assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
+        assert k % 5 or found.width <= F(1, 10**6)
+    with pytest.raises(UserError, match="covers"):
+        curve.at(3)
+
+
+def test_another_accountant_goes_on_from_here() -> None:
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
+    lower, upper = composed.to_pld("0.01")
+    other = pld.from_two_probability_mass_functions(lower, upper, symmetric=False)
+    for budget in (0.5, 1.0, 2.0):
+        true = gaussian_delta(sqrt(20) / 5, budget)
+        assert true <= other.get_delta_for_epsilon(budget) * (1 + 1e-6) <= true * 1.01 + 1e-9
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
+    values = {
+        "sigma": 8, "scale": 9, "probability": "0.55", "eps": "1/9", "rho": "1/100",
+        "orders": [[2, "1/50"], [16, "1/5"]],
+    }  # fmt: skip
+    table = {key: values[key] for key in CATALOGUE[name].parameters if key in values}
+    for sample in ({}, {"subsample": "1/10"}):
+        run = {"mechanism": name, **table, **sample, "times": 5}
+        answer = dipapprox.compose([run], adjacency="add/remove").epsilon("1e-4", "0.05")
+        found = answer.eps_prv_enclosure
+        assert found is not None and found.lower is not None and found.upper is not None
+        assert 0 <= found.lower <= found.upper < 5
+        fields = answer.to_dict()
+        assert fields["runs"][0]["name"] == name and answer.describe().headline
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"mechanism": "gauss", "sigma": 1}, "run 1: unknown mechanism 'gauss'"),
+        ({"mechanism": "gaussian"}, "run 1: 'sigma' of gaussian is missing"),
+        ({"mechanism": "gaussian", "sigma": 0}, "run 1: sigma must be > 0, got 0"),
+        ({"mechanism": "gaussian", "sigma": 0.5}, "run 1: sigma must be an exact number"),
+        ({"mechanism": "gaussian", "sigma": 1, "scale": 1}, "unknown key 'scale'"),
+        ({"mechanism": "gaussian", "sigma": 1, "times": 0}, "times must be"),
+        ({"mechanism": "gaussian", "sigma": 1, "subsample": 2}, "subsample must be in"),
+        ({"mechanism": "rdp", "orders": [[1, 1]]}, "an order must be > 1"),
+        ({"mechanism": "rdp", "orders": []}, "must name an order"),
+        ({"sigma": 1}, "either a mechanism or a program"),
+        ({"program": 3, "eps": 1}, "must name a file"),
+        ({"program": "nowhere.dpg", "eps": 1}, "nowhere.dpg"),
+    ],
+)  # fmt: skip
+def test_wrong_runs_are_named(run: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        dipapprox.compose([run])
+
+
+def test_adjacency_is_one_and_said() -> None:
+    noise = {"mechanism": "gaussian", "sigma": 3}
+    with pytest.raises(UserError, match="different adjacencies"):
+        dipapprox.compose([noise, RESPONSE])
+    both = dipapprox.compose([noise, RESPONSE], adjacency="substitution")
+    assert both.epsilon("0.01", "0.1").to_dict()["adjacency"] == "substitution"
+    with pytest.raises(UserError, match="for add/remove adjacency"):
+        dipapprox.compose([SAMPLED], adjacency="substitution")
+    with pytest.raises(UserError, match="needs a run"):
+        dipapprox.compose([])
+    with pytest.raises(UserError, match="adjacency: unknown value"):
+        dipapprox.compose([noise], adjacency="swap")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="delta must be in"):
+        dipapprox.compose([noise]).epsilon(1)
+    with pytest.raises(UserError, match="eps_prv must be >= 0"):
+        dipapprox.compose([noise]).delta("-1")
