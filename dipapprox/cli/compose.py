@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments, asking
+from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.plot import plot_composed
-from dipapprox.cli.program_file import add_parameters, parameters_of
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError

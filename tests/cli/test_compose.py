@@ -76,7 +76,7 @@ def test_programs_and_pipelines(specs: Path) -> None:
     check_schema("compose", fields)
     assert fields["runs"][0]["params"] == {"N": "2"} and fields["runs"][0]["eps"] == "1/2"
     alone = fields["eps_prv_enclosure"]
-    status, fields = run_json(
+    _, fields = run_json(
         "compose", "svt.dpg", "coin.dpg", "--eps", "1/2,1", "--times", "4,1", "--delta", "0.001"
     )
     assert [each["times"] for each in fields["runs"]] == [4, 1]

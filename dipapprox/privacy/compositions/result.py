@@ -12,7 +12,7 @@ from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.divergence import eps_prv_factor
+from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.privacy.compositions.pipeline import Pipeline
 from dipapprox.privacy.description import (
     Description,
