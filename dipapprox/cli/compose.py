@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """examples:
   dipapprox compose pipeline.toml --delta 1e-6                      least ε_prv of a whole pipeline
-  dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --delta 1e-6 --width 0.1
+  dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --delta 1e-6 --width 1
   dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --eps-prv 2 --delta 1e-6     a claim
-  dipapprox compose svt_gauss.dpg --eps 1/2 --times 100 --subsample 0.01 --delta 1e-6 --width 0.1
+  dipapprox compose svt_gauss.dpg --eps 1/2 --times 100 --subsample 0.01 --delta 1e-6 --width 1
   dipapprox compose svt_gauss.dpg noisy_max_gauss.dpg --eps 1/2,1 --times 10,5 --delta 0
   dipapprox compose pipeline.toml --curve 0:3:60 --plot profile.svg
 

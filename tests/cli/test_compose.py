@@ -72,7 +72,7 @@ def test_json_of_every_question(specs: Path) -> None:
 
 def test_programs_and_pipelines(specs: Path) -> None:
     words = ("compose", "svt.dpg", "--eps", "1/2", "--times", "4", "--delta", "0.001")
-    status, fields = run_json(*words)
+    _, fields = run_json(*words)
     check_schema("compose", fields)
     assert fields["runs"][0]["params"] == {"N": "2"} and fields["runs"][0]["eps"] == "1/2"
     alone = fields["eps_prv_enclosure"]
