@@ -122,14 +122,18 @@ def run(command: ExplainCommand, console: Console) -> int:
     if command.closed_form:
         return run_closed_forms(
             program,
-            None if command.input is None else parse_input(command.input, program),
+            None if command.input is None else parse_input(command.input, program, "--input"),
             command.format,
             merge=command.merge,
             limits=command.limits,
             json=command.json,
             console=console,
         )
-    inputs = _inputs(program) if command.input is None else [parse_input(command.input, program)]
+    inputs = (
+        _inputs(program)
+        if command.input is None
+        else [parse_input(command.input, program, "--input")]
+    )
     fields: dict[str, object] = {}
     text = ""
     with EarlyEnd() as end:

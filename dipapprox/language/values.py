@@ -99,12 +99,18 @@ def exact_rational(value: object, what: str) -> Fraction:
     return exact
 
 
-def parse_input(text: str, program: Program) -> Input:
+def parse_input(text: str, program: Program, what: str = "") -> Input:
     """Read an input: "0,1", "bot,top"; blanks and one pair of brackets are ignored.
+
+    Args:
+        text: What the user wrote.
+        program: Whose input it is.
+        what: What it is for; begins messages if it is said.
 
     Raises:
         UserError: If the length is wrong or a value is not in its cell's domain.
     """
+    prefix = f"{what}: " if what else ""
     stripped = text.strip()
     if stripped[:1] + stripped[-1:] in ("()", "[]"):
         stripped = stripped[1:-1].strip()
@@ -113,19 +119,19 @@ def parse_input(text: str, program: Program) -> Input:
         names = ", ".join(cell.name for cell in program.inputs[:12])
         more = ", …" if len(program.inputs) > 12 else ""
         raise UserError(
-            f"an input of {len(words)} values, but the program has {len(program.inputs)} "
-            f"inputs: '{shorten(text)}'",
+            f"{prefix}an input of {len(words)} values, but the program has "
+            f"{len(program.inputs)} inputs: '{shorten(text)}'",
             f"the inputs are {names}{more}" if names else "the program has no inputs",
         )
     input: list[Value] = []
     for word, cell in zip(words, program.inputs, strict=True):
         named = [value for value in cell.domain if isinstance(value, str)]
         is_name = word in named or word[:1].isalpha() or word[:1] == "_"
-        value = word if is_name else parse_rational(word, f"input '{cell.name}'")
+        value = word if is_name else parse_rational(word, f"{prefix}input '{cell.name}'")
         if value not in cell.domain:
             allowed = f"allowed are {describe_domain(cell.domain)}"
             raise UserError(
-                f"{shorten(word)} is not in the domain of '{cell.name}'",
+                f"{prefix}{shorten(word)} is not in the domain of '{cell.name}'",
                 did_you_mean(word, named, allowed) if is_name else allowed,
             )
         input.append(value)

@@ -3,6 +3,7 @@
 for inputs q[1..3] in {0, 1}, adjacent linf 1     every adjacent pair of these domains
 for inputs q in 0..9, adjacent increasing 1, in this order only
 for the pair (0, 0) ~ (0, 1)                      selected pairs, in both orders
+for the 3 listed pairs in both orders             the same for several
 for the 3 listed pairs (ordered)                  selected pairs, as they were listed
 """
 
@@ -149,7 +150,8 @@ def _listed_text(program: Program, selection: OrderedPairs) -> str:
     order = " (ordered)" if ordered else ""
     if len(pairs) == 1 and len(text := _pair_text(pairs[0])) <= _LONGEST_PAIR:
         return f"the pair {text}{order}"
-    return f"the {len(pairs)} listed pair{'' if len(pairs) == 1 else 's'}{order}"
+    listed = "the listed pair" if len(pairs) == 1 else f"the {len(pairs)} listed pairs"
+    return f"{listed}{order or ' in both orders'}"
 
 
 def _unordered(pairs: Iterable[Pair]) -> tuple[Pair, ...]:

@@ -99,7 +99,7 @@ def _named(text: str, program: Program, name: str) -> tuple[Pair, ...]:
         inputs = part.split("~")
         if len(inputs) != 2:
             raise UserError(f"{name}: '{part.strip()}' is not a pair of inputs", _USAGE)
-        first, second = (parse_input(input, program) for input in inputs)
+        first, second = (parse_input(input, program, name) for input in inputs)
         pairs.append((first, second))
     return tuple(pairs)
 

@@ -57,7 +57,7 @@ from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
-from dipapprox.questions.question import read, spelled_as_keyword
+from dipapprox.questions.question import AnyQuestion, arguments_of, read, spelled_as_keyword
 from dipapprox.questions.verify import Verify
 
 Number = int | Fraction | Decimal | str
@@ -92,6 +92,11 @@ def parse(
     if parameters is not None and not isinstance(parameters, Mapping):
         hint = 'for example {"N": 2}'
         raise UserError(f"parameters must be a mapping, got {shorten(repr(parameters))}", hint)
+    for key in parameters or {}:
+        if not isinstance(key, str):
+            raise UserError(f"parameters must have names, got {shorten(repr(key))}")
+    if not isinstance(name, str):
+        raise UserError(f"name must be a text, got {shorten(repr(name))}")
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
     return elaborate(parse_text(text), exact, name, widening_of(widen))
 
@@ -127,7 +132,7 @@ def verify(
             inputs.
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
-    return read(Verify, given, spelled_as_keyword).answer(_known(program), _known_options(options))
+    return _read(Verify, given).answer(_known(program), _known_options(options))
 
 
 def probability(
@@ -152,7 +157,7 @@ def probability(
         UserError: If an argument is wrong.
     """
     given = {"eps": eps, "input": input, "relative_width": relative_width}
-    question = read(Probability, given, spelled_as_keyword)
+    question = _read(Probability, given)
     return question.answer(_known(program), _known_options(options))
 
 
@@ -246,7 +251,7 @@ def profile(
         "width": width,
         "pairs": pairs,
     }
-    return read(Profile, given, spelled_as_keyword).answer(_known(program), _known_options(options))
+    return _read(Profile, given).answer(_known(program), _known_options(options))
 
 
 def calibrate(
@@ -274,7 +279,7 @@ def calibrate(
         LimitReached: If a limit of `options` is reached.
     """
     given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
-    question = read(Calibrate, given, spelled_as_keyword)
+    question = _read(Calibrate, given)
     return question.answer(_known(program), _known_options(options))
 
 
@@ -316,7 +321,7 @@ def decide(
         "width": width,
         "pairs": pairs,
     }
-    return read(Decide, given, spelled_as_keyword).answer(_known(program), _known_options(options))
+    return _read(Decide, given).answer(_known(program), _known_options(options))
 
 
 def prove(
@@ -343,7 +348,7 @@ def prove(
         SourceError: If the file holds no valid automaton, or the program is wrong.
     """
     given = {"budget": budget, "stops": stops, "reals": reals}
-    question = read(Prove, given, spelled_as_keyword)
+    question = _read(Prove, given)
     return question.answer(_known_subject(program), _known_options(options))
 
 
@@ -388,6 +393,8 @@ def certify(
         UserError: If there is nothing to record, or `text` is not the program's.
         LimitReached: If a limit of `options` is reached.
     """
+    if not isinstance(text, str):
+        raise UserError(f"text must be the program's text, got {shorten(repr(text))}")
     if isinstance(verdict, AutomatonProof):
         if program != verdict.automaton:
             raise UserError("program must be the automaton of the proof: proof.automaton")
@@ -405,6 +412,14 @@ def certify(
                 "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
                 f"{verdict!r:.60}"
             )
+
+
+def _read(question: type[AnyQuestion], given: Mapping[str, object]) -> AnyQuestion:
+    """Read a question; None stands for nothing only where nothing is the default."""
+    for each in arguments_of(question):
+        if each.default is not None and given.get(each.name, each.default) is None:
+            each.read(None, each.name)
+    return read(question, given, spelled_as_keyword)
 
 
 def _known(program: object) -> Program:

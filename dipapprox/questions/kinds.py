@@ -9,7 +9,7 @@ with it is a `UserError` that begins with the name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -214,6 +214,13 @@ def claimed_delta(given: object, name: str) -> Fraction | Written:
     return probability(given, name)
 
 
+def items(given: object) -> tuple[Any, ...] | None:
+    """Return the items of what Python gives for several things; None if it is one thing."""
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | bytearray | Mapping):
+        return tuple(given)
+    return None
+
+
 # --- inputs ---------------------------------------------------------------------------------------
 
 Row = Iterable[int | Fraction | str] | str
@@ -227,17 +234,17 @@ def input_of(given: object, name: str, program: Program) -> Input:
         UserError: If it is not in the domains.
     """
     if isinstance(given, str):
-        return parse_input(given, program)
-    if not isinstance(given, Iterable):
+        return parse_input(given, program, name)
+    values = items(given)
+    if values is None:
         raise UserError(f"{name} must be a text such as '0,1' or the values, got {given!r}")
-    values = tuple(given)
     numeric = [all(isinstance(each, Fraction) for each in cell.domain) for cell in program.inputs]
     if len(values) == len(numeric):
         values = tuple(
             number(value, f"{name}: a value") if is_number or not isinstance(value, str) else value
             for value, is_number in zip(values, numeric, strict=True)
         )
-    check_input(program, values)
+    check_input(program, values, name)
     return values
 
 
@@ -302,8 +309,8 @@ def pairs(given: object, name: str) -> Pairs:
     match given:
         case str():
             return Pairs(given, name)
-        case Iterable():
-            return Pairs(tuple(given), name)
+        case _ if (several := items(given)) is not None:
+            return Pairs(several, name)
         case _:
             raise UserError(
                 f"{name} must be a text or pairs of inputs, got {shorten(repr(given))}",

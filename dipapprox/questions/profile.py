@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from fractions import Fraction
 from typing import ClassVar
 
@@ -71,9 +71,8 @@ def range_of(given: object, name: str) -> Range:
 
 def _orders(given: object, name: str) -> tuple[Order, ...]:
     """Read Rényi orders: "1,3/2,inf" or (1, 2, "inf")."""
-    parts = given.split(",") if isinstance(given, str) else given
-    if not isinstance(parts, Iterable):
-        parts = (parts,)
+    several = given.split(",") if isinstance(given, str) else kinds.items(given)
+    parts = (given,) if several is None else several
     found: list[Order] = []
     for part in parts:
         if isinstance(part, str) and part.strip() == "inf":

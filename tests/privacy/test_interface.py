@@ -95,6 +95,52 @@ def test_floats_and_strangers_are_refused() -> None:
         Options(precision=0)
 
 
+STRANGERS = (None, b"1", object(), "x", "0,9", {1: 2}, (1, 2, 3, 4), [((0,), (0, 5))], float("inf"))
+ASKED: dict[str, dict[str, object]] = {
+    "verify": {"eps": 1, "delta": 0, "eps_prv": 1, "pairs": "all"},
+    "probability": {"eps": 1, "input": "0", "relative_width": "0.1"},
+    "profile": {"eps": 1, "curve": "0:1:3", "pairs": "all"},
+    "calibrate": {"eps_prv": 1, "delta": HALF, "width": "0.1", "pairs": "all"},
+    "decide": {"budget": 1, "delta": 0, "interval": "0..1", "violations": True, "width": 1},
+    "pair_distributions": {"eps": 1, "input": "0", "adjacent": "1"},
+}
+"""Arguments of functions, each good."""
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [(f, a) for f, known in ASKED.items() for a in known]
+)
+def test_messages_name_the_argument(name: str, argument: str) -> None:
+    program = dipapprox.parse(TEXT)
+    function, known = getattr(dipapprox, name), ASKED[name]
+    function(program, **known)
+    optional = {"eps_prv", "relative_width", "curve"}
+    for stranger in STRANGERS:
+        if stranger is not None or argument not in optional:
+            with pytest.raises(UserError, match=argument):
+                function(program, **{**known, argument: stranger})
+
+
+def test_what_stands_for_several_things_is_neither_bytes_nor_a_mapping() -> None:
+    program = dipapprox.parse(TEXT)
+    for stranger in (b"12", {2: 3}):
+        with pytest.raises(UserError, match="renyi: an order must be a number"):
+            dipapprox.profile(program, eps=1, renyi=stranger)
+    assert dipapprox.profile(program, eps=1, renyi=iter((2, "inf"))).orders
+
+
+def test_texts_and_names_are_texts() -> None:
+    program = dipapprox.parse(TEXT)
+    verdict = dipapprox.verify(program, eps=1, delta=HALF)
+    for stranger in (None, b"x", 1):
+        with pytest.raises(UserError, match="name must be a text"):
+            dipapprox.parse(TEXT, name=stranger)
+        with pytest.raises(UserError, match="text must be"):
+            dipapprox.certify(program, stranger, verdict)
+    with pytest.raises(UserError, match="parameters must have names, got 1"):
+        dipapprox.parse(TEXT, {1: 2})
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [

@@ -90,7 +90,7 @@ def test_wider_domains_and_none() -> None:
         ((pair("0,0", "0,1"),), "the pair (0, 0) ~ (0, 1) (ordered)"),
         (
             in_both_orders((pair("0,0", "0,1"), pair("1,0", "1,1"))),
-            "the 2 listed pairs",
+            "the 2 listed pairs in both orders",
         ),
         ((pair("0,0", "0,1"), pair("0,0", "1,1"), pair("0,0", "1,1")),
          "the 2 listed pairs (ordered)"),
@@ -112,7 +112,7 @@ def test_a_long_pair_is_counted() -> None:
     program = dipapprox.parse(f"input q[30] in {{0, 1}}\n{BODY}")
     long = pair(",".join("0" * 30), ",".join("1" * 30))
     scope = scope_of(program, OrderedPairs(in_both_orders((long,))))
-    assert scope.text == "for the 1 listed pair"
+    assert scope.text == "for the listed pair in both orders"
 
 
 # --- every answer --------------------------------------------------------------------------------

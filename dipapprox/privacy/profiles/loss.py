@@ -111,7 +111,7 @@ def pair_distributions(
     states = execute(program, options.merge, options.limits)
     source = open_source(states, eps, options)
     check_input(program, input)
-    check_input(program, adjacent)
+    check_input(program, adjacent, "adjacent")
     found = []
     for probabilities in source.distributions((input, adjacent), options.precision):
         if isinstance(probabilities, NotEnclosed):
