@@ -8,9 +8,10 @@ from fractions import Fraction
 from math import ceil
 
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.language.core import Cell, Input, Program, Value
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -21,7 +22,8 @@ from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
 from dipapprox.privacy.notation import ends, valuation, valuation_text, values_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import ProgramResult, Run
+from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -37,35 +39,28 @@ class OutputProbability:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputDistribution(Result):
+class OutputDistribution(ProgramResult):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
-        precision: Bits that were asked for in the last attempt that came to an end.
-        seconds: From parsed arguments to the result.
-        reason: Why the probabilities are not enclosed as narrowly as asked; None if they are.
-            Without any enclosure they are in [0, 1]; `outputs` is empty if the program was not
-            even executed to its end.
+        run: The program, and how far it went: `precision` are the bits that were asked for in the
+            last attempt that came to an end; `reason` says why the probabilities are not enclosed
+            as narrowly as asked. Without any enclosure they are in [0, 1]; `outputs` is empty if
+            the program was not even executed to its end.
         interrupted: Whether Ctrl-C is the reason.
     """
 
-    program: str
+    run: Run
     eps: Fraction
-    inputs: tuple[Cell, ...]
-    output_cells: tuple[Cell, ...]
     input: Input
     outputs: tuple[OutputProbability, ...]
-    precision: int
-    engine: str
-    seconds: float
-    reason: str | None = None
     interrupted: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `probability --json`, a contract with other tools."""
         return {
-            "program": self.program,
-            "eps": str(self.eps),
+            **self.run.header(),
+            "eps": exact_text(self.eps),
             "input": valuation(self.inputs, self.input),
             "outputs": [
                 {
@@ -76,13 +71,11 @@ class OutputDistribution(Result):
                 for each in self.outputs
             ],
             "reason": self.reason,
-            "precision": self.precision,
-            "engine": self.engine,
-            "seconds": round(self.seconds, 6),
+            **self.run.footer(),
         }
 
     def describe(self) -> Description:
-        """Return what people see of it: a table."""
+        """Return what people see of it: a table, and what it leaves out."""
         input = valuation_text(self.inputs, self.input)
         where = f" for {input}" if input else ""
         lines = tuple(
@@ -95,7 +88,9 @@ class OutputDistribution(Result):
         )
         columns = "output", "probability", "final states"
         title = f"{self.program}{where}, ε = {self.eps}"
-        return Description("", "", Tone.PLAIN, (), (Table(title, columns, lines, right=(2,)),))
+        caveat = () if self.scope.caveat is None else (f"caveat: {self.scope.caveat}",)
+        table = Table(title, columns, lines, right=(2,))
+        return Description("", "", Tone.PLAIN, (), (table, *caveat))
 
 
 @rare_collections()
@@ -148,20 +143,45 @@ def output_distribution(
                 obstacle = found.reason
             else:
                 known = found
-    return OutputDistribution(
-        program=program.name,
-        eps=eps,
-        inputs=program.inputs,
-        output_cells=program.outputs,
-        input=input,
-        outputs=() if states is None else _outputs(states, eps, input, known),
+    shortfall = _shortfall(known or (), options.precision, relative_width, bits)
+    run = _run(
+        program,
+        input,
+        options,
+        outputs=0 if states is None else len(states.outputs()),
+        final_states=0 if states is None else len(states.states),
         precision=bits,
         engine=options.engine.value if source is None else source.name,
+        reason=end.reason or obstacle or shortfall,
+    )
+    outputs = () if states is None else _outputs(states, eps, input, known)
+    return OutputDistribution(run, eps, input, outputs, end.interrupted)
+
+
+def _run(
+    program: Program,
+    input: Input,
+    options: Options,
+    *,
+    outputs: int,
+    final_states: int,
+    precision: int,
+    engine: str,
+    reason: str | None,
+) -> Run:
+    return Run(
+        program=program.name,
+        parameters=program.parameters,
+        inputs=program.inputs,
+        output_cells=program.outputs,
+        scope=scope_of_input(program, input),
+        pairs=0,
+        outputs=outputs,
+        final_states=final_states,
+        precision=precision,
+        engine=engine,
         seconds=options.limits.elapsed(),
-        reason=end.reason
-        or obstacle
-        or _shortfall(known or (), options.precision, relative_width, bits),
-        interrupted=end.interrupted,
+        reason=reason,
     )
 
 
@@ -183,21 +203,19 @@ def _of_parts(
             OutputProbability(output, probability, number)
             for output, probability, number in zip(source.outputs(), known, counted, strict=True)
         )
-    program = product.program
-    return OutputDistribution(
-        program=program.name,
-        eps=eps,
-        inputs=program.inputs,
-        output_cells=program.outputs,
-        input=input,
-        outputs=outputs,
+    run = _run(
+        product.program,
+        input,
+        options,
+        outputs=product.outputs,
+        final_states=product.final_states,
         precision=options.precision,
         engine=source.name,
-        seconds=options.limits.elapsed(),
         reason=found.reason
         if isinstance(found, NotEnclosed)
         else _shortfall(found, options.precision, None, options.precision),
     )
+    return OutputDistribution(run, eps, input, outputs)
 
 
 def _outputs(

@@ -1,4 +1,4 @@
-"""What all answers about the pairs of a program have in common: what was looked at, and how."""
+"""What all answers about a program have in common: what was looked at, and how."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ class Run:
         return Description(headline, label, tone, facts, below)
 
 
-class RunResult(Result):
-    """An answer with a header, whose fields are its own."""
+class ProgramResult(Result):
+    """An answer about a program, with a header whose fields are its own."""
 
     __slots__ = ()
 
@@ -137,21 +137,6 @@ class RunResult(Result):
         return self.run.scope
 
     @property
-    def pairs(self) -> int | None:
-        """Ordered pairs looked at; None if they are too many to count."""
-        return self.run.pairs
-
-    @property
-    def outputs(self) -> int:
-        """How many distinct outputs there are."""
-        return self.run.outputs
-
-    @property
-    def final_states(self) -> int:
-        """How many final states there are."""
-        return self.run.final_states
-
-    @property
     def precision(self) -> int:
         """Most bits asked for; 0 where all is exact."""
         return self.run.precision
@@ -170,3 +155,24 @@ class RunResult(Result):
     def reason(self) -> str | None:
         """Why the answer is Unknown, or wider than asked for; None otherwise."""
         return self.run.reason
+
+
+class RunResult(ProgramResult):
+    """An answer about pairs."""
+
+    __slots__ = ()
+
+    @property
+    def pairs(self) -> int | None:
+        """Ordered pairs looked at; None if they are too many to count."""
+        return self.run.pairs
+
+    @property
+    def outputs(self) -> int:
+        """How many distinct outputs there are."""
+        return self.run.outputs
+
+    @property
+    def final_states(self) -> int:
+        """How many final states there are."""
+        return self.run.final_states

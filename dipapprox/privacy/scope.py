@@ -5,6 +5,7 @@ for inputs q in 0..9, adjacent increasing 1, in this order only
 for the pair (0, 0) ~ (0, 1)                      selected pairs, in both orders
 for the 3 listed pairs in both orders             the same for several
 for the 3 listed pairs (ordered)                  selected pairs, as they were listed
+for the input q = (0, 1)                          one input
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from dipapprox.pairs.adjacency import (
     PairSelection,
     is_symmetric,
 )
-from dipapprox.privacy.notation import values_text
+from dipapprox.privacy.notation import valuation_text, values_text
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 
@@ -46,8 +47,8 @@ class Scope:
 
     Attributes:
         inputs: "q[1..3] in {0, 1}"; "" without inputs.
-        pairs: "adjacent linf 1", "the 3 listed pairs".
-        listed: Whether the pairs were selected: then the answer is about them alone.
+        pairs: "adjacent linf 1", "the 3 listed pairs in both orders", "the input q = (0, 1)".
+        listed: Whether pairs, or the input, were selected: then the answer is about them alone.
         caveat: What the answer does not say, though one might think so; None: nothing known.
     """
 
@@ -94,8 +95,18 @@ def scope_of(program: Program, selection: PairSelection) -> Scope:
             pairs = _listed_text(program, selection)
         case _:
             assert_never(selection)
-    caveat = _DISCRETISED if program.discretises else None
-    return Scope(_inputs_text(program), pairs, isinstance(selection, OrderedPairs), caveat)
+    listed = isinstance(selection, OrderedPairs)
+    return Scope(_inputs_text(program), pairs, listed, _caveat(program))
+
+
+def scope_of_input(program: Program, input: Input) -> Scope:
+    """Describe what an answer for one input of a program is about."""
+    text = f"the input {valuation_text(program.inputs, input)}"
+    return Scope(_inputs_text(program), text, bool(input), _caveat(program))
+
+
+def _caveat(program: Program) -> str | None:
+    return _DISCRETISED if program.discretises else None
 
 
 def _inputs_text(program: Program) -> str:

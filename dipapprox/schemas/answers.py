@@ -44,7 +44,7 @@ may also be a list or an object."""
 
 
 class Scope(Statement, frozen=True):
-    """What an answer is about: domains of inputs, and pairs."""
+    """What an answer is about: domains of inputs, and pairs or one input."""
 
     text: Text
     inputs: str
@@ -77,7 +77,7 @@ class Witness(PairWitness, frozen=True):
 
 
 class Asked(Statement, frozen=True):
-    """What every answer about pairs says of its question."""
+    """What every answer about a program says of its question."""
 
     program: str
     params: dict[str, Rational]
@@ -329,10 +329,9 @@ class OutputProbability(Statement, frozen=True):
     final_states: Count
 
 
-class Probability(Statement, frozen=True):
+class Probability(Asked, frozen=True):
     """`probability --json`."""
 
-    program: str
     eps: Rational
     input: Valuation
     outputs: tuple[OutputProbability, ...]

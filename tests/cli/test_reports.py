@@ -104,18 +104,13 @@ def test_verdict_report(name: str, shown: Verdict) -> None:
 
 def test_distribution_report() -> None:
     distribution = OutputDistribution(
-        program="svt_gauss",
+        run=replace(verdict(Answer.DP).run, engine="nested", precision=10),
         eps=Fraction(1, 2),
-        inputs=INPUTS,
-        output_cells=OUTPUTS,
         input=(Fraction(0), Fraction(1)),
         outputs=(
             OutputProbability((Fraction(0), Fraction(1), "a"), Enclosure.exact(Fraction(1, 4)), 1),
             OutputProbability((Fraction(1), Fraction(0), "b"), between("0.7499", "0.7501"), 2),
         ),
-        precision=10,
-        engine="nested",
-        seconds=0.01,
     )
     check_golden("distribution", rendered(report(distribution.describe())))
 

@@ -152,6 +152,20 @@ def test_every_answer_says_what_it_is_about(schema: str, ask: Ask, text: str) ->
 
 
 @pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])
+def test_probabilities_are_about_one_input(text: str) -> None:
+    found = dipapprox.probability(dipapprox.parse("param K = 3\n" + text), eps=1, input=(1,))
+    fields = json.loads(found.to_json())
+    check_schema("probability", fields)
+    assert fields["params"] == {"K": "3"}
+    assert fields["scope"] == {
+        "text": "for the input q = 1", "inputs": "q in {0, 1}", "selection": "listed"
+    }  # fmt: skip
+    caveat = text is DISCRETISED
+    assert (fields["caveat"] is not None) is caveat
+    assert ("publishing the number itself" in found._repr_html_()) is caveat
+
+
+@pytest.mark.parametrize("text", [COUNT, DISCRETISED], ids=["plain", "disc"])
 @pytest.mark.parametrize("budget", [Fraction(1, 2), ONE], ids=["violated", "holds"])
 def test_certificates_and_their_checks_say_it_too(text: str, budget: Fraction) -> None:
     program = dipapprox.parse(text)
