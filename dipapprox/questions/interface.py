@@ -57,7 +57,7 @@ from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
-from dipapprox.questions.question import AnyQuestion, arguments_of, read, spelled_as_keyword
+from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 
 Number = int | Fraction | Decimal | str
@@ -132,7 +132,7 @@ def verify(
             inputs.
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
-    return _read(Verify, given).answer(_known(program), _known_options(options))
+    return read_keywords(Verify, given).answer(_known(program), _known_options(options))
 
 
 def probability(
@@ -157,7 +157,7 @@ def probability(
         UserError: If an argument is wrong.
     """
     given = {"eps": eps, "input": input, "relative_width": relative_width}
-    question = _read(Probability, given)
+    question = read_keywords(Probability, given)
     return question.answer(_known(program), _known_options(options))
 
 
@@ -251,7 +251,7 @@ def profile(
         "width": width,
         "pairs": pairs,
     }
-    return _read(Profile, given).answer(_known(program), _known_options(options))
+    return read_keywords(Profile, given).answer(_known(program), _known_options(options))
 
 
 def calibrate(
@@ -279,7 +279,7 @@ def calibrate(
         LimitReached: If a limit of `options` is reached.
     """
     given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
-    question = _read(Calibrate, given)
+    question = read_keywords(Calibrate, given)
     return question.answer(_known(program), _known_options(options))
 
 
@@ -321,7 +321,7 @@ def decide(
         "width": width,
         "pairs": pairs,
     }
-    return _read(Decide, given).answer(_known(program), _known_options(options))
+    return read_keywords(Decide, given).answer(_known(program), _known_options(options))
 
 
 def prove(
@@ -348,7 +348,7 @@ def prove(
         SourceError: If the file holds no valid automaton, or the program is wrong.
     """
     given = {"budget": budget, "stops": stops, "reals": reals}
-    question = _read(Prove, given)
+    question = read_keywords(Prove, given)
     return question.answer(_known_subject(program), _known_options(options))
 
 
@@ -412,14 +412,6 @@ def certify(
                 "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
                 f"{verdict!r:.60}"
             )
-
-
-def _read(question: type[AnyQuestion], given: Mapping[str, object]) -> AnyQuestion:
-    """Read a question; None stands for nothing only where nothing is the default."""
-    for each in arguments_of(question):
-        if each.default is not None and given.get(each.name, each.default) is None:
-            each.read(None, each.name)
-    return read(question, given, spelled_as_keyword)
 
 
 def _known(program: object) -> Program:

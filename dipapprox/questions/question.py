@@ -134,6 +134,18 @@ def read(question: type[AnyQuestion], given: Mapping[str, object], spelled: Spel
     return question(**read_values(question, given, spelled))
 
 
+def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> AnyQuestion:
+    """Read a question from what Python gave; None stands for nothing where that is the default.
+
+    Raises:
+        UserError: As `read`, or if None is given for something.
+    """
+    for each in arguments_of(question):
+        if each.default is not None and given.get(each.name, each.default) is None:
+            each.read(None, each.name)
+    return read(question, given, spelled_as_keyword)
+
+
 def read_values(declared: type, given: Mapping[str, object], spelled: Spelled) -> dict[str, Any]:
     """Read the arguments that a type declares, as the values of its fields.
 
