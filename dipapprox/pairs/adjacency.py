@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import lcm
 from typing import assert_never
 
 from dipapprox.cache import Cache
@@ -229,19 +230,29 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     """
     if isinstance(adjacency, Listed):
         return len(in_both_orders(adjacency.pairs))
-    radius = radius_of(adjacency)
-    ways = {FREE: 1}
-    inputs = 1
-    for cell, relation in zip(cells, _relations(cells, adjacency), strict=True):
-        changes = relation.costs()
-        if changes is None or len(ways) * len(changes) > _MOST_COSTS:
+    relations = _relations(cells, adjacency)
+    changes: dict[CellAdjacency, Mapping[Fraction, int]] = {}
+    for relation in dict.fromkeys(relations):
+        costs = relation.costs()
+        if costs is None:
             return None
-        steps = {**changes, FREE: changes.get(FREE, 0) + len(cell.domain)}
-        following: dict[Fraction, int] = {}
-        for (spent, number), (cost, choices) in product(ways.items(), steps.items()):
-            total = spent + cost
-            if total <= radius:
-                following[total] = following.get(total, 0) + number * choices
+        changes[relation] = costs
+    # Costs in a common unit: integers are added in a fraction of the time.
+    unit = lcm(*(cost.denominator for each in changes.values() for cost in each))
+    radius = int(radius_of(adjacency) * unit)
+    ways = {0: 1}
+    inputs = 1
+    for cell, relation in zip(cells, relations, strict=True):
+        if len(ways) * len(changes[relation]) > _MOST_COSTS:
+            return None
+        steps = [(0, len(cell.domain))]
+        steps += ((int(cost * unit), number) for cost, number in changes[relation].items())
+        following: dict[int, int] = {}
+        for cost, choices in steps:
+            for spent, number in ways.items():
+                total = spent + cost
+                if total <= radius:
+                    following[total] = following.get(total, 0) + number * choices
         ways = following
         inputs *= len(cell.domain)
     return sum(ways.values()) - inputs

@@ -53,20 +53,20 @@ def test_every_question_is_about_these_pairs_alone(rule: Norm, radius: int) -> N
         dipapprox.verify(
             program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta, pairs=chosen
         )
-        for chosen in (None, listed)
+        for chosen in ("all", listed)
     )
     assert whole.pairs == alone.pairs
     assert whole.answer is alone.answer
     assert whole.witness is None or (whole.witness.input, whole.witness.adjacent) in listed
     first, second = (
         dipapprox.profile(program, eps=Q(1, 2), eps_prv=Q(1, 3), pairs=chosen)
-        for chosen in (None, listed)
+        for chosen in ("all", listed)
     )
     assert isinstance(first, LeastDelta) and isinstance(second, LeastDelta)
     assert first.delta_enclosure.meets(second.delta_enclosure)
     rho, other = (
         dipapprox.profile(program, eps=Q(1, 2), renyi=(2, "inf"), pairs=each)
-        for each in (None, listed)
+        for each in ("all", listed)
     )
     assert isinstance(rho, RenyiProfile) and isinstance(other, RenyiProfile)
     assert rho.rho == other.rho
