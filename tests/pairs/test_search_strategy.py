@@ -42,8 +42,9 @@ from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.conclusion import conclude
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Answer, conclude
+from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

@@ -78,7 +78,7 @@ def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialR
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "output", "formula"),
+    ("name", "input", "output", "formula"),
     [
         ("svt1", "0,1", "bot top", "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"),
         ("svt1", "1,1", "bot top", "2/3 e^(-ε/4) - 1/16 ε e^(-ε/2) - 11/24 e^(-ε/2)"),
@@ -93,7 +93,7 @@ def test_closed_forms(name: str, input: str, output: str, formula: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "output", "eps", "value"),
+    ("name", "input", "output", "eps", "value"),
     [
         ("svt1", "0,1", "bot top", "1", "0.2505221308"),
         ("svt1", "1,1", "bot top", "1", "0.2032991368"),
