@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         verify,
     )
     from dipapprox.questions.pipelines import compose
+    from dipapprox.services.service_proof import ServiceProof
 
 _HOMES = {
     "dipapprox.checking.check": ("check",),
@@ -54,6 +55,7 @@ _HOMES = {
     ),
     "dipapprox.errors": (
         "LimitReached",
+        "ServiceProof",
         "SourceError",
         "UserError",
     ),
@@ -114,6 +116,7 @@ _HOMES = {
         "verify",
     ),
     "dipapprox.questions.pipelines": ("compose",),
+    "dipapprox.services.service_proof": ("ServiceProof",),
 }
 """Where the public names live, the same as above."""
 
@@ -148,6 +151,7 @@ __all__ = [
     "ProgramText",
     "RealProof",
     "RenyiProfile",
+    "ServiceProof",
     "SourceError",
     "UserError",
     "Verdict",

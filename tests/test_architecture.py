@@ -46,6 +46,7 @@ LAYERS = (
     "pairs",
     "privacy",
     "proofs",
+    "services",
     "questions",
     "experiments",
     "checking",

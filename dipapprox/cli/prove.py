@@ -15,7 +15,6 @@ from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
-from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, language_of
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
   dipapprox prove svt_laplace.dpg --reals -p N=4    the same for a program with 4 real inputs
+  dipapprox prove slots.dpg                         a service, every sequence of calls
+  dipapprox prove users.dpg --examiner alice            what alice alone may learn
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
@@ -63,8 +64,8 @@ def add_parser(commands: Commands) -> None:
         commands,
         "prove",
         description="Find the least D for which an automaton or a program with Laplace noise is\n"
-        "(D ε, 0)-differentially private, for every ε > 0 and all real inputs: exactly, or from\n"
-        "both sides; or show what leaves it without any.",
+        "(D ε, 0)-differentially private, for every ε > 0 and all real inputs, or a service for\n"
+        "every sequence of calls: exactly, or from both sides; or show what leaves it without any.",
         epilog=_EXAMPLES,
         read=read,
         run=run,
@@ -105,7 +106,7 @@ def run(command: ProveCommand, console: Console) -> int:
     if command.certificate is not None:
         check_place(command.certificate, certificate.FLAG)
     subject = load_subject(command.path, command.parameters)
-    if command.draw is not None and isinstance(subject, Program):
+    if command.draw is not None and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata: this program has no picture")
     if command.certificate is not None and language_of(command.path) != DIPA:
         raise UserError(f"{certificate.FLAG} is for automata: proofs of programs have none")

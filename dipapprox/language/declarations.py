@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
+from itertools import islice
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import UserError
@@ -72,7 +73,10 @@ class Declarations:
 
 
 def elaborate_declarations(
-    program: ast.Program, overrides: Mapping[str, Fraction], widening: Widening
+    program: ast.Program,
+    overrides: Mapping[str, Fraction],
+    widening: Widening,
+    in_service: bool = False,
 ) -> Declarations:
     """Bind the parameters and evaluate the declarations.
 
@@ -80,6 +84,8 @@ def elaborate_declarations(
         program: Checked.
         overrides: Parameter values from outside, by name.
         widening: Wider domains of inputs.
+        in_service: Whether outputs are replies of a service, which nobody lists: long ranges are
+            `AllIntegers` between two bounds.
 
     Raises:
         UserError: If an override names no parameter, or `widening` does not suit the inputs.
@@ -116,7 +122,8 @@ def elaborate_declarations(
             wrong.report(diagnosis)
             continue
         try:
-            domain = _domain(declaration.domain, declaration.span, parameters)
+            listed = not (in_service and isinstance(declaration, ast.Output))
+            domain = _domain(declaration.domain, declaration.span, parameters, listed)
             for declared in declaration.variables:
                 size = None
                 if declared.size is not None:
@@ -213,7 +220,12 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
     return size
 
 
-def _domain(written: ast.Domain, span: Span | None, parameters: Mapping[str, Fraction]) -> Domain:
+def _domain(
+    written: ast.Domain,
+    span: Span | None,
+    parameters: Mapping[str, Fraction],
+    listed: bool = True,
+) -> Domain:
     values: dict[Value, None] = {}
     for element in written:
         if isinstance(element, ast.Integers):
@@ -230,6 +242,8 @@ def _domain(written: ast.Domain, span: Span | None, parameters: Mapping[str, Fra
                 "value error", f"the range {first}..{last} is empty", element.span,
                 "write the smaller end first",
             )  # fmt: skip
+        if last - first >= LARGEST_DOMAIN and not listed and len(written) == 1:
+            return AllIntegers((Fraction(first), Fraction(last)))
         if last - first >= LARGEST_DOMAIN:
             raise _too_large(element.span)
         values.update(dict.fromkeys(Fraction(i) for i in range(first, last + 1)))
@@ -318,9 +332,9 @@ def _pair(
     return inputs[0], inputs[1]
 
 
-def describe_domain(domain: tuple[Value, ...]) -> str:
+def describe_domain(domain: Collection[Value]) -> str:
     """List the values of a domain, shortened."""
     if isinstance(domain, AllReals):
         return domain_text(domain)
-    shown = ", ".join(str(value) for value in domain[:12])
+    shown = ", ".join(str(value) for value in islice(domain, 12))
     return shown + (", …" if len(domain) > 12 else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -65,6 +65,15 @@ class AllReals(tuple[Value, ...]):
 
 class AllIntegers(AllReals):
     """The domain of an input that may be any integer, perhaps between two bounds."""
+
+
+def admits(domain: Collection[Value], value: Value) -> bool:
+    """Whether a value is in a domain, listed or not."""
+    if not isinstance(domain, AllReals):
+        return value in domain
+    if isinstance(value, str) or (isinstance(domain, AllIntegers) and value.denominator != 1):
+        return False
+    return domain.bounds is None or domain.bounds[0] <= value <= domain.bounds[1]
 
 
 def has_names(domain: Domain) -> bool:

@@ -9,12 +9,16 @@ from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import Variable, describe_domain
 from dipapprox.language.diagnosis import Diagnosis
-from dipapprox.language.domains import AllReals
+from dipapprox.language.domains import AllReals, Domain, admits
 from dipapprox.source import Span
 
 MOST_STATEMENTS = 500_000
 
 Place = core.Variable | core.Element
+
+
+def _quick(domain: Domain) -> Domain | dict[core.Value, None]:
+    return domain if isinstance(domain, AllReals) else dict.fromkeys(domain)
 
 
 class Emitter:
@@ -32,10 +36,9 @@ class Emitter:
     ) -> None:
         self.block: list[core.Statement] = []
         self._domains = {
-            variable.name: (word, dict.fromkeys(variable.domain))
+            variable.name: (word, _quick(variable.domain))
             for word, variables in (("output", outputs), ("state cell", states))
             for variable in variables
-            if not isinstance(variable.domain, AllReals)
         }
         self._diagnosis = diagnosis
         self._count = 0
@@ -94,10 +97,10 @@ class Emitter:
         if target is None or declared is None or not isinstance(value, core.Constant):
             return
         word, domain = declared
-        if value.value not in domain:
+        if not admits(domain, value.value):
             raise Wrong(
                 "value error",
                 f"{value.value} is not in the domain of {word} '{target.name}'",
                 span,
-                f"allowed are {describe_domain(tuple(domain))}",
+                f"allowed are {describe_domain(domain)}",
             )

@@ -146,11 +146,13 @@ def elaborate_service(
     for handler in program.handlers:
         check_additive_cells(program, handler)
     handlers = []
-    whole = elaborate_declarations(_program_of(program, None), parameters, AS_DECLARED)
+    whole = elaborate_declarations(
+        _program_of(program, None), parameters, AS_DECLARED, in_service=True
+    )
     for handler in sorted(program.handlers, key=lambda each: isinstance(each, ast.OnQuery)):
         own = _program_of(program, handler)
         symbols = check(own, in_service=True)
-        declarations = elaborate_declarations(own, parameters, AS_DECLARED)
+        declarations = elaborate_declarations(own, parameters, AS_DECLARED, in_service=True)
         body, calls, _ = elaborate_block(handler.body, symbols, declarations, publishes=True)
         arguments = tuple(cell for v in declarations.inputs for cell in v.cells())
         called, users = (

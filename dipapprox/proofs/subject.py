@@ -1,4 +1,4 @@
-"""What `prove` answers about: automata, and programs for all real inputs."""
+"""What `prove` answers about: automata, programs for all real inputs, services."""
 
 from __future__ import annotations
 
@@ -12,20 +12,24 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals, has_names
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, language_of, read_program
+from dipapprox.language.services import Service, elaborate_service, is_service
 from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
 
-Subject = Program | NamedAutomaton
+Subject = Program | NamedAutomaton | Service
 
 
 def load_subject(path: Path, parameters: Mapping[str, Fraction]) -> Subject:
-    """Read an automaton, or a program with its parameters set.
+    """Read an automaton, or a program or service with its parameters set.
 
     Raises:
         UserError: If the file cannot be read, or has no such parameter.
         SourceError: If it holds no valid automaton, or the program is wrong.
     """
     if language_of(path) != DIPA:
-        return elaborate(read_program(path), parameters, path.stem)
+        program = read_program(path)
+        if is_service(program):
+            return elaborate_service(program, parameters, path.stem)
+        return elaborate(program, parameters, path.stem)
     for name in parameters:
         raise UserError(f"an automaton has no parameter '{name}'")
     return load_named(path)

@@ -48,7 +48,6 @@ from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_certificate import certify_budget
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton
-from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
@@ -56,7 +55,7 @@ from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
-from dipapprox.questions.prove import Prove
+from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 
@@ -330,16 +329,19 @@ def prove(
     budget: Number | None = None,
     reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
+    examiner: Iterable[str] | str = "",
     options: Options | None = None,
-) -> AutomatonProof | RealProof:
+) -> Proof:
     """Find the least D for which something is (D * eps, 0)-private for every eps > 0 and all real
-    inputs: an automaton for inputs of every length, a program for its number of inputs.
+    inputs: an automaton for inputs of every length, a program for its number of inputs; or a
+    service for every sequence of calls.
 
     Args:
         program: From `parse`, an automaton, or the name of a `.dpg` or `.dipa` file.
         budget: A claimed D, >= 0: then the answer is about it.
         reals: Whether every input with numbers is taken as any real number.
         stops: Whether it is seen that an automaton stops where no guard holds.
+        examiner: The users of a service who look, together; none: everybody.
         options: Their limits.
 
     Raises:
@@ -347,7 +349,7 @@ def prove(
             values.
         SourceError: If the file holds no valid automaton, or the program is wrong.
     """
-    given = {"budget": budget, "stops": stops, "reals": reals}
+    given = {"budget": budget, "stops": stops, "reals": reals, "examiner": examiner}
     question = read_keywords(Prove, given)
     return question.answer(_known_subject(program), _known_options(options))
 

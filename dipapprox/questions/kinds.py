@@ -152,6 +152,21 @@ class Word(Generic[WordT]):
         return self.words(given)
 
 
+def names(given: object, name: str) -> tuple[str, ...]:
+    """Read names, with commas between them in a text; none for an empty one."""
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, Iterable) or not all(isinstance(each, str) for each in listed):
+        raise UserError(
+            f"{name} must be names, got {shorten(repr(given))}", "for example alice,bob"
+        )
+    read = tuple(each.strip() for each in listed)
+    if read == ("",):
+        return ()
+    if "" in read:
+        raise UserError(f"{name}: a name is missing", "for example alice,bob")
+    return read
+
+
 def flag(given: object, name: str) -> bool:
     """Read whether something is wanted."""
     match given:

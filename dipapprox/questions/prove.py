@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Program
+from dipapprox.language.services import Service
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
@@ -17,8 +18,9 @@ from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inp
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS
 from dipapprox.questions.question import Question, argument
+from dipapprox.services.service_proof import ServiceProof, prove_service
 
-Proof = AutomatonProof | RealProof
+Proof = AutomatonProof | RealProof | ServiceProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,18 @@ class Prove(Question):
         default="false",
     )
 
+    examiner: tuple[str, ...] = argument(
+        kinds.names,
+        "USERS",
+        "of a service: only these users look, together (default: everybody)",
+        default="",
+        swept=False,
+    )
+
     def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
         """Prove it; see `Question.answer`."""
+        if isinstance(program, Service):
+            return prove_service(program, self.budget, self.examiner, options.limits)
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops, options.limits)
         if self.reals:

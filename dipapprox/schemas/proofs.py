@@ -101,8 +101,29 @@ class RayWitness(Statement, frozen=True, tag_field="kind", tag="ray"):
     budget: Budget | None
 
 
+class CallEvent(Statement, frozen=True):
+    """A call of each run, null for none, and what both answer; null if the reply is not seen."""
+
+    first: Text | None
+    second: Text | None
+    reply: dict[str, int | str] | None
+
+
+class CallsWitness(Statement, frozen=True, tag_field="kind", tag="calls"):
+    """Calls of a service that show the budget; null if there is none.
+
+    Repeated calls leave the runs where they were: each time gains, at every ε or at one.
+    """
+
+    calls: tuple[CallEvent, ...]
+    repeated: tuple[CallEvent, ...]
+    gain: Budget | None
+    gains_at_eps: Rational | None
+    budget: Budget | None
+
+
 Structures = LeakingCycle | LeakingPair | DisclosingCycle | ViolatingPath
-Witness = RunWitness | WordWitness | Structures | RayWitness
+Witness = RunWitness | WordWitness | Structures | RayWitness | CallsWitness
 
 
 class ProveAnswer(Statement, frozen=True, kw_only=True):

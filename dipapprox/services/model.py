@@ -1,0 +1,102 @@
+"""What a service does at a call, from one state: its outcomes, with exact probabilities.
+
+A state is the values of the state cells, in the order of the declaration. In a *state by
+differences* additive cells have no values: what happens to them is a linear form over the values
+they had, and pairs of runs keep how far they are apart.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Family
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import Value
+from dipapprox.semantics.linear import LinearForm
+
+State = tuple[Value | None, ...]
+"""Values of the state cells; None for additive cells that are kept by differences."""
+
+Forms = tuple[LinearForm, ...]
+"""For each additive cell its next value, over additive cells and the data argument."""
+
+NOTHING = "no reply"
+"""What a reply cell holds that a query does not assign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: the name of its handler and what it carries.
+
+    Attributes:
+        handler: Index of the handler; 0 brings a data point.
+        name: "data", or of the query.
+        values: Of the arguments; () for data of any value, in states by differences.
+    """
+
+    handler: int
+    name: str
+    values: tuple[Value, ...]
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it brings a data point."""
+        return not self.handler
+
+    def text(self) -> str:
+        """Write it as `unroll` reads it: "data 1", "count", "near(3)"."""
+        if not self.values:
+            return self.name
+        listed = ", ".join(map(str, self.values))
+        return f"{self.name} {listed}" if self.is_data else f"{self.name}({listed})"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A sample of its own that a reply cell shows, and nothing else sees.
+
+    Attributes:
+        cell: Index of the reply cell.
+        family: Laplace, discrete or not.
+        mean: Over additive cells and the data argument.
+        scale: g > 0 of the scale g / eps.
+        ends: What it is clamped to; None for no clamp.
+    """
+
+    cell: int
+    family: Family
+    mean: LinearForm
+    scale: Fraction
+    ends: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One of the ways in which a call may end.
+
+    Attributes:
+        probability: A function of eps, not the zero function.
+        reply: Values of the reply cells; None where a sample is published.
+        published: The samples; at most one a cell.
+        state: Afterwards.
+        forms: What happens to the additive cells of a state by differences.
+    """
+
+    probability: ExponentialRatio
+    reply: tuple[Value | None, ...]
+    published: tuple[Published, ...]
+    state: State
+    forms: Forms = ()
+
+
+Step = tuple[Outcome, ...]
+"""All outcomes of a call: of total probability 1, no reply and state twice."""
+
+
+class Untracked(Exception):
+    """Two runs cannot be told apart by differences of additive cells; by values they may be."""
+
+
+class Inexpressible(Exception):
+    """A call has no outcomes in closed form; the reason is for the verdict."""

@@ -1,0 +1,151 @@
+"""Published samples: which numbers they show, with which probabilities.
+
+A sample of discrete Laplace noise around m, q = e^(-eps / g), shows k with probability
+q^|k - m| (1 - q) / (1 + q); clamped to low..high, its ends stand for all that lies beyond them.
+Of continuous noise only quotients of densities matter, without the factor eps / 2g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.data_classes import replace
+from dipapprox.distributions import Family
+from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.core import Value
+from dipapprox.services.model import Inexpressible, Outcome, Published, Step, Untracked
+
+_WIDEST = 20_000
+"""Most numbers that a sample is spelled out for."""
+
+
+def signature(outcome: Outcome) -> tuple[object, ...]:
+    """Return what two published replies must have in common to show the same numbers."""
+    return tuple([(p.cell, p.family, p.scale, p.ends) for p in outcome.published])
+
+
+def shown_probability(published: Published, number: Fraction) -> ExponentialRatio:
+    """Return the probability that a sample shows a number; of continuous noise the density.
+
+    Args:
+        published: Its mean is a number.
+        number: Within its ends, whole for discrete noise.
+    """
+    mean = published.mean.constant
+    decay = _power(published, abs(number - mean))
+    if published.family is Family.LAPLACE:
+        return ExponentialRatio(decay)
+    q = _power(published, Fraction(1))
+    both = {ONE + q: 1}
+    if published.ends is None:
+        return ExponentialRatio.of(decay * (ONE - q), both)
+    low, high = published.ends
+    if low == high:
+        return ExponentialRatio(ONE)
+    # Pr[z >= k] = q^(k-m) / (1 + q) for k >= m, and 1 - q^(m-k+1) / (1 + q) for k <= m
+    if number == high:
+        return _tail(published, number - mean)
+    if number == low:
+        return _tail(published, mean - number)
+    return ExponentialRatio.of(decay * (ONE - q), both)
+
+
+def _tail(published: Published, distance: Fraction) -> ExponentialRatio:
+    """Return the probability to be at least so far on one side of the mean."""
+    q = _power(published, Fraction(1))
+    if distance >= 0:
+        return ExponentialRatio.of(_power(published, distance), {ONE + q: 1})
+    return ExponentialRatio.of(ONE + q - _power(published, 1 - distance), {ONE + q: 1})
+
+
+def _power(published: Published, exponent: Fraction) -> ExponentialPolynomial:
+    return ExponentialPolynomial.monomial(1, 0, -exponent / published.scale)
+
+
+def spelled_out(outcome: Outcome) -> Iterator[Outcome]:
+    """Yield an outcome once for each number that its samples may show.
+
+    Raises:
+        Untracked: If a mean is not known.
+        Inexpressible: If there are too many numbers.
+    """
+    choices = []
+    for published in outcome.published:
+        if not published.mean.is_constant:
+            raise Untracked
+        if published.ends is None or published.family is Family.LAPLACE:
+            raise Inexpressible("one run publishes other noise than the other, without bounds")
+        low, high = published.ends
+        if high - low >= _WIDEST:
+            raise Inexpressible(f"one run publishes other noise, of more than {_WIDEST} values")
+        numbers = [Fraction(number) for number in range(low, high + 1)]
+        choices.append([(n, shown_probability(published, n)) for n in numbers])
+    for shown in product(*choices):
+        reply, probability = list(outcome.reply), outcome.probability
+        for published, (number, chance) in zip(outcome.published, shown, strict=True):
+            reply[published.cell] = number
+            probability = probability * chance
+        yield replace(outcome, reply=tuple(reply), published=(), probability=probability)
+
+
+def one_sided_reply(left: Step, right: Step) -> tuple[Value | None, ...] | None:
+    """Return a reply that is possible for the first step only; None if none was found.
+
+    Numbers shown by continuous noise have probability 0 elsewhere; any will do.
+    """
+    labels = {(outcome.reply, signature(outcome)) for outcome in right}
+    for outcome in left:
+        if (outcome.reply, signature(outcome)) in labels:
+            continue
+        beyond = _beyond(right)
+        candidates = []
+        for place, value in enumerate(outcome.reply):
+            published = _in_cell(outcome, place)
+            candidates.append((value,) if published is None else _some(published, beyond))
+        for reply in product(*candidates):
+            if not any(_may_show(outcome, other, reply) for other in right):
+                return reply
+    return None
+
+
+def _in_cell(outcome: Outcome, place: int) -> Published | None:
+    return next((p for p in outcome.published if p.cell == place), None)
+
+
+def _beyond(step: Step) -> Fraction:
+    """Return a whole number that no outcome has for an end or a reply."""
+    known = [Fraction(0)]
+    for outcome in step:
+        known += [value for value in outcome.reply if isinstance(value, Fraction)]
+        known += [Fraction(end) for p in outcome.published for end in p.ends or ()]
+    top = max(known)
+    return Fraction(top.numerator // top.denominator + 1)
+
+
+def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
+    """Return some numbers that a sample may show."""
+    if published.ends is None:
+        return (beyond,)
+    low, high = published.ends
+    return tuple(Fraction(n) for n in dict.fromkeys((low, high, min(low + 1, high))))
+
+
+def _may_show(ours: Outcome, theirs: Outcome, reply: tuple[Value | None, ...]) -> bool:
+    """Whether an outcome may show a reply that another shows."""
+    for place, value in enumerate(reply):
+        published = _in_cell(theirs, place)
+        if published is None:
+            if theirs.reply[place] != value:
+                return False
+            continue
+        own = _in_cell(ours, place)
+        family = Family.DISCRETE_LAPLACE if own is None else own.family
+        if family is not published.family or not isinstance(value, Fraction):
+            return False
+        if published.ends is not None:
+            low, high = published.ends
+            if not low <= value <= high or value.denominator != 1:
+                return False
+    return True

@@ -1,0 +1,137 @@
+"""How much a probability may exceed another: the least c with p <= e^(c eps) q for every eps.
+
+p and q are closed forms in eps. Where p = e^(c eps) q exactly, c is all there is to say. Else
+ln(p / q) / eps has limits as eps grows and as eps vanishes: both are lower bounds of c, and the
+larger one is taken as a candidate, which the sign procedure of `decide` confirms for every eps.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
+from dipapprox.exact.signs.supremum import Infinity, limit_at_zero
+from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+
+_STEPS = (Fraction(0), Fraction(1, 64), Fraction(1, 16), Fraction(1, 4), Fraction(1), Fraction(4))
+"""What is added to a candidate that does not hold for every eps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What is known of ln(p / q) / eps.
+
+    Attributes:
+        exact: The number c if p = e^(c eps) q for every eps.
+        upper: A number c with p <= e^(c eps) q for every eps > 0; None if none was proved.
+        at_infinity: The limit as eps grows.
+        at_zero: The limit as eps vanishes if p / q -> 1 there, else None.
+        jump: The limit of p / q as eps vanishes; None if it is infinite.
+    """
+
+    exact: Fraction | None
+    upper: Fraction | None
+    at_infinity: Fraction
+    at_zero: Fraction | None
+    jump: Fraction | None
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether no c serves every eps, however small."""
+        return self.jump is None or self.jump > 1
+
+    @property
+    def lower(self) -> Fraction:
+        """The larger of the limits that are numbers."""
+        return self.at_infinity if self.at_zero is None else max(self.at_infinity, self.at_zero)
+
+
+NO_GAIN = Gain(Fraction(0), Fraction(0), Fraction(0), Fraction(0), Fraction(1))
+
+_known: Cache[tuple[ExponentialRatio, ExponentialRatio], Gain] = Cache(20_000)
+
+
+def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
+    """Return what is known of ln(p / q) / eps for two probabilities that are not 0.
+
+    Raises:
+        LimitReached: If the time runs out.
+    """
+    if p == q:
+        return NO_GAIN
+    return _known.find((p, q), lambda: _gain(p, q, limits))
+
+
+def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
+    # Common factors of the denominators cancel; what is left is > 0 where p and q make sense.
+    above, below = _without_common(p, q)
+    exact = _exponent(above, below)
+    if exact is not None:
+        return Gain(exact, exact, exact, exact, Fraction(1))
+    quotient = ExponentialRatio(above, ((below, 1),))
+    jump = limit_at_zero(quotient)
+    finite_jump = None if isinstance(jump, Infinity) else jump
+    slope = None
+    if finite_jump == 1:
+        # ln(p/q)/eps -> (p/q - 1)/eps
+        eps = ExponentialPolynomial.monomial(1, 1)
+        found = limit_at_zero(ExponentialRatio(above - below, ((below, 1), (eps, 1))))
+        slope = None if isinstance(found, Infinity) else found
+    far = _rate(above) - _rate(below)
+    # A quotient of powers of eps only moves the logarithm by less than any multiple of eps.
+    candidate = far if slope is None else max(far, slope)
+    upper = None
+    if finite_jump is not None and finite_jump <= 1:
+        upper = _least_proved(above, below, candidate, limits)
+    return Gain(None, upper, far, slope, finite_jump)
+
+
+def _least_proved(
+    above: ExponentialPolynomial, below: ExponentialPolynomial, candidate: Fraction, limits: Limits
+) -> Fraction | None:
+    for step in _STEPS:
+        limits.check()
+        factor = ExponentialPolynomial.monomial(1, 0, candidate + step)
+        found = is_nonnegative(factor * below - above, ALL_EPSILONS, limits)
+        if isinstance(found, Nonnegative):
+            return candidate + step
+        if not isinstance(found, Negative):
+            return None
+    return None
+
+
+def _without_common(
+    p: ExponentialRatio, q: ExponentialRatio
+) -> tuple[ExponentialPolynomial, ExponentialPolynomial]:
+    """Return polynomials whose quotient is p / q."""
+    above, below = p.numerator, q.numerator
+    ours, theirs = dict(p.denominator), dict(q.denominator)
+    for factor in {**ours, **theirs}:
+        power = theirs.get(factor, 0) - ours.get(factor, 0)
+        if power > 0:
+            above = above * factor**power
+        elif power < 0:
+            below = below * factor**-power
+    return above, below
+
+
+def _exponent(above: ExponentialPolynomial, below: ExponentialPolynomial) -> Fraction | None:
+    """Return c with above = e^(c eps) below; None if there is none."""
+    if len(above.terms) != len(below.terms):
+        return None
+    c = _rate(above) - _rate(below)
+    moved = {(n, rate + c): value for (n, rate), value in below.terms}
+    return c if moved == dict(above.terms) else None
+
+
+def _rate(function: ExponentialPolynomial) -> Fraction:
+    return max(rate for (_, rate), _ in function.terms)
+
+
+def exponential(rate: Fraction) -> ExponentialRatio:
+    """Return e^(rate eps)."""
+    return ExponentialRatio(ONE if not rate else ExponentialPolynomial.monomial(1, 0, rate))

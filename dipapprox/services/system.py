@@ -1,0 +1,271 @@
+"""A service as a probabilistic transition system: its calls, and what each does in a state.
+
+The handlers are executed on values. Where all they do with samples is to publish them, `course`
+follows them; else they become programs for the engine that all other commands use, whose final
+states and closed forms are the outcomes, for all eps at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+from dipapprox.data_classes import replace
+from dipapprox.errors import SourceError
+from dipapprox.exact.choices.validity import check_choices
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.language import core
+from dipapprox.language.calls import clamped
+from dipapprox.language.constants import Wrong
+from dipapprox.language.domains import AllReals
+from dipapprox.language.services import Handler, Service
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.services.course import Courses, Held, NotPlain
+from dipapprox.services.model import (
+    NOTHING,
+    Call,
+    Inexpressible,
+    Outcome,
+    State,
+    Step,
+    Untracked,
+)
+from dipapprox.source import Diagnostic
+
+
+class System:
+    """The transitions of a service, found when they are asked for.
+
+    Args:
+        service: Elaborated.
+        by_differences: Whether additive cells have no values.
+        any_data: Whether data of all values is one call, the value a symbol.
+        limits: Of time, memory and states.
+    """
+
+    def __init__(
+        self, service: Service, by_differences: bool, any_data: bool, limits: Limits
+    ) -> None:
+        self.service = service
+        self.by_differences = by_differences
+        self.any_data = any_data
+        self.limits = limits
+        self._courses = Courses(service, by_differences, limits)
+        self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
+        self._known: dict[tuple[State, Call], Step] = {}
+        self._used = [_used(service, handler) for handler in service.handlers]
+        self.calls = tuple(self._calls())
+
+    @property
+    def initial(self) -> State:
+        """The state that the service begins in."""
+        return tuple(
+            None if cell.is_additive and self.by_differences else cell.initial
+            for cell in self.service.states
+        )
+
+    def _calls(self) -> Iterator[Call]:
+        for number, handler in enumerate(self.service.handlers):
+            if handler.is_data and self.any_data:
+                yield Call(number, handler.name, ())
+                continue
+            for values in product(*(cell.domain for cell in handler.arguments)):
+                yield Call(number, handler.name, values)
+
+    def step(self, state: State, call: Call) -> Step:
+        """Return the outcomes of a call.
+
+        Raises:
+            SourceError: If the handler does something meaningless in this state.
+            UserError: If a choice is no probability distribution for some eps.
+            Untracked: If it needs the values of additive cells, or of data.
+            Inexpressible: If there are no closed forms.
+            LimitReached: If a limit is reached.
+        """
+        known = self._known.get((state, call))
+        if known is None:
+            # What a handler does depends on the cells that it names, and changes only these.
+            places = self._used[call.handler]
+            key = call, tuple([state[place] for place in places])
+            found = self._steps.get(key)
+            if found is None:
+                found = self._steps[key] = merged(self._outcomes(state, call))
+            known = tuple([_at(each, state, places) for each in found])
+            self._known[state, call] = known
+        return known
+
+    def _outcomes(self, state: State, call: Call) -> list[Outcome]:
+        handler = self.service.handlers[call.handler]
+        held: dict[str, Held] = {}
+        for cell, value in zip(self.service.states, state, strict=True):
+            held[cell.name] = LinearForm.symbol(cell.name) if value is None else _held(value)
+        if call.is_data and self.any_data:
+            held[handler.arguments[0].name] = LinearForm.symbol(handler.arguments[0].name)
+        for argument, value in zip(handler.arguments, call.values, strict=False):
+            held[argument.name] = _held(value)
+        try:
+            return self._courses.run(handler, held)
+        except NotPlain:
+            if self.by_differences or self.any_data:
+                raise Untracked from None
+            return general_outcomes(self.service, handler, state, call, self.limits)
+
+
+def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
+    """Return an outcome with the cells outside of `places` as they were."""
+    after = list(state)
+    for place in places:
+        after[place] = outcome.state[place]
+    return replace(outcome, state=tuple(after))
+
+
+def _held(value: core.Value) -> Held:
+    return value if isinstance(value, str) else LinearForm.constant_form(value)
+
+
+def merged(outcomes: Iterable[Outcome]) -> Step:
+    """Join outcomes with equal replies and states."""
+    found: dict[tuple[object, ...], Outcome] = {}
+    for each in outcomes:
+        key = each.reply, each.published, each.state, each.forms
+        known = found.get(key)
+        if known is not None:
+            each = replace(known, probability=known.probability + each.probability)
+        found[key] = each
+    return tuple(found.values())
+
+
+# --- which cells matter ---------------------------------------------------------------------------
+
+
+def _used(service: Service, handler: Handler) -> tuple[int, ...]:
+    """Return the state cells that a handler may read or assign, in order."""
+    names = {name for statement in statements_in(handler.body) for name in used(statement)}
+    names.update(_assigned(handler))
+    return tuple(place for place, cell in enumerate(service.states) if cell.name in names)
+
+
+def _assigned(handler: Handler) -> set[str]:
+    names = set(assigned(handler.body))
+    for clamp in handler.clamps.values():
+        names.update(cells_of(clamp.place))
+        if isinstance(clamp.place, core.Element):
+            names.update(read(clamp.place.index))
+    return names
+
+
+# --- by the engine of programs --------------------------------------------------------------------
+
+
+def general_outcomes(
+    service: Service, handler: Handler, state: State, call: Call, limits: Limits
+) -> list[Outcome]:
+    """Return the outcomes of any handler, in a state in which all cells have values.
+
+    Raises:
+        SourceError: If it does something meaningless.
+        UserError: If a choice is no probability distribution for some eps.
+        Inexpressible: If probabilities have no closed form, or replies no bounds.
+        LimitReached: If a limit is reached.
+    """
+    program = handler_program(service, handler, state, call)
+    states = execute(program, True, limits)
+    check_choices(states.laws, ALL_EPSILONS, limits)
+    found = ExactDistributions(states, None, limits).distribution(())
+    if isinstance(found, NotEnclosed):
+        raise Inexpressible(f"{found.reason} (at '{call.text()}')")
+    size = len(service.replies)
+    outcomes = []
+    for values, probability in zip(states.outputs(), found, strict=True):
+        if not probability.numerator:
+            continue
+        reply, after = tuple(values[:size]), tuple(values[size:])
+        if not handler.is_data and all(value == NOTHING for value in reply):
+            raise no_reply(handler, call)
+        outcomes.append(Outcome(probability, reply, (), after))
+    return outcomes
+
+
+def no_reply(handler: Handler, call: Call) -> SourceError:
+    """Return the error of a query that ends without a reply."""
+    message = f"query '{call.text()}' may end without a reply"
+    hint = "assign to an output on every path; 'no answer' can be a value of its domain"
+    return SourceError([Diagnostic("value error", message, handler.span, hint)])
+
+
+def handler_program(service: Service, handler: Handler, state: State, call: Call) -> core.Program:
+    """Return one call in one state as a program without inputs.
+
+    Its outputs are the reply cells, `NOTHING` where none is assigned, then the state cells.
+
+    Raises:
+        Inexpressible: If a reply has no bounds.
+    """
+    body: list[core.Statement] = []
+    changed = _assigned(handler)
+
+    def hold(name: str, value: core.Value) -> None:
+        body.append(core.Assign(core.Variable(name), core.Constant(value)))
+
+    outputs = []
+    for cell in service.replies:
+        hold(cell.name, NOTHING)
+        if isinstance(cell.domain, AllReals):
+            if cell.name in changed:
+                message = f"'{cell.name}' may be any number, and is not one sample alone"
+                raise Inexpressible(f"{message} (at '{call.text()}')")
+            outputs.append(replace(cell, domain=(NOTHING,)))
+        else:
+            outputs.append(replace(cell, domain=(*cell.domain, NOTHING)))
+    for each, value in zip(service.states, state, strict=True):
+        if value is None:
+            raise Untracked
+        hold(each.name, value)
+        if not each.is_additive:
+            outputs.append(each.cell)
+        elif each.name in changed:
+            message = f"'{each.name}' changes where samples decide something"
+            raise Inexpressible(f"{message} (at '{call.text()}')")
+        else:
+            outputs.append(replace(each.cell, domain=(value,)))
+    for argument, value in zip(handler.arguments, call.values, strict=True):
+        hold(argument.name, value)
+    try:
+        body += expanded(handler.body, handler)
+    except Wrong as wrong:
+        raise Inexpressible(f"{wrong.message} (at '{call.text()}')") from None
+    return core.Program(
+        name=service.name,
+        parameters=service.parameters,
+        inputs=(),
+        outputs=tuple(outputs),
+        body=tuple(body),
+        adjacency=core.Everyone(),
+    )
+
+
+def expanded(block: core.Block, handler: Handler) -> tuple[core.Statement, ...]:
+    """Return a block with clamps spelled out.
+
+    Raises:
+        Wrong: If one takes too many comparisons.
+    """
+    result: list[core.Statement] = []
+    for statement in block:
+        match statement:
+            case core.If(condition, then, otherwise):
+                inner = expanded(then, handler), expanded(otherwise, handler)
+                result.append(core.If(condition, *inner, span=statement.span))
+            case core.While(condition, body):
+                inside = expanded(body, handler)
+                result.append(core.While(condition, inside, span=statement.span))
+            case core.Assign(core.Variable(name) as held) if name in handler.clamps:
+                result += [statement, clamped(handler.clamps[name], held, statement.span)]
+            case _:
+                result.append(statement)
+    return tuple(result)

@@ -1,0 +1,223 @@
+"""One course of calls and replies, its exact probabilities in two runs, whatever was abstracted.
+
+All cells have values here, and the distribution over states that replies leave open is carried
+along. So what a trace shows is a lower bound of the loss, however it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import Value
+from dipapprox.limits import Limits
+from dipapprox.services.model import Call, Outcome, Published, State
+from dipapprox.services.publishing import shown_probability
+from dipapprox.services.ratios import Gain, gain_of
+from dipapprox.services.system import System
+
+Reply = tuple[Value | None, ...]
+"""Values of the reply cells."""
+
+Belief = dict[State, ExponentialRatio]
+"""The probability to have got here, for each state; the states of one run."""
+
+_CERTAINLY = ExponentialRatio.constant(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A call and what the examiner sees of it.
+
+    Attributes:
+        first: The call in the first run; None if there is none.
+        second: The call in the second run.
+        reply: What both answer; None if it is not seen.
+    """
+
+    first: Call | None
+    second: Call | None
+    reply: Reply | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A course of calls and replies in two runs."""
+
+    events: tuple[Event, ...]
+
+
+class Runs:
+    """The two runs of a trace, event by event.
+
+    Args:
+        system: With values for all cells.
+        limits: Asked often.
+    """
+
+    def __init__(self, system: System, limits: Limits) -> None:
+        self._system = system
+        self._limits = limits
+        self.first: Belief = {system.initial: _CERTAINLY}
+        self.second: Belief = dict(self.first)
+
+    def copy(self) -> Runs:
+        """Return the same runs, to go on from here once more."""
+        other = Runs(self._system, self._limits)
+        other.first, other.second = dict(self.first), dict(self.second)
+        return other
+
+    def go(self, event: Event) -> None:
+        """Let both runs answer."""
+        self._limits.check()
+        if event.first is not None:
+            self.first = self._after(self.first, event.first, event.reply)
+        if event.second is not None:
+            self.second = self._after(self.second, event.second, event.reply)
+
+    def _after(self, belief: Belief, call: Call, reply: Reply | None) -> Belief:
+        found: Belief = {}
+        for state, weight in belief.items():
+            for outcome in self._system.step(state, call):
+                chance = _probability(outcome, reply)
+                if chance is None:
+                    continue
+                total = weight * chance
+                known = found.get(outcome.state)
+                found[outcome.state] = total if known is None else known + total
+        return found
+
+    def gain(self) -> Gain | None:
+        """Return how much likelier the first run is; None if only it can answer so.
+
+        Raises:
+            ValueError: If the first run cannot.
+        """
+        if not self.first:
+            raise ValueError("the first run cannot answer so")
+        if not self.second:
+            return None
+        return gain_of(total_of(self.first), total_of(self.second), self._limits)
+
+    def restarted(self) -> Runs:
+        """Return runs from the states of these, of which there is one each, as if certain.
+
+        Raises:
+            ValueError: If there are several.
+        """
+        if len(self.first) != 1 or len(self.second) != 1:
+            raise ValueError("the states are not known")
+        other = Runs(self._system, self._limits)
+        other.first = dict.fromkeys(self.first, _CERTAINLY)
+        other.second = dict.fromkeys(self.second, _CERTAINLY)
+        return other
+
+
+def total_of(belief: Belief) -> ExponentialRatio:
+    """Return the probability of all states."""
+    total = ExponentialRatio.constant(0)
+    for weight in belief.values():
+        total = total + weight
+    return total
+
+
+def _probability(outcome: Outcome, reply: Reply | None) -> ExponentialRatio | None:
+    """Return the probability to show a reply in a certain way; None if it is 0."""
+    if reply is None:
+        return outcome.probability
+    chance = outcome.probability
+    shown = {published.cell: published for published in outcome.published}
+    for place, value in enumerate(reply):
+        published = shown.get(place)
+        if published is None:
+            if outcome.reply[place] != value:
+                return None
+            continue
+        if not isinstance(value, Fraction):
+            return None
+        if published.ends is not None:
+            low, high = published.ends
+            if not low <= value <= high:
+                return None
+        chance = chance * shown_probability(published, value)
+    return chance
+
+
+def run_trace(trace: Trace, system: System, limits: Limits) -> Runs:
+    """Let both runs go through a trace.
+
+    Raises:
+        LimitReached: If the time runs out.
+        SourceError, UserError, Inexpressible: See `System.step`.
+    """
+    runs = Runs(system, limits)
+    for event in trace.events:
+        runs.go(event)
+    return runs
+
+
+def with_best_replies(
+    events: Sequence[Event], system: System, limits: Limits, runs: Runs | None = None
+) -> tuple[tuple[Event, ...], Runs]:
+    """Fill in the published numbers of replies that tell the two runs apart best.
+
+    Args:
+        events: With None in replies where samples are published.
+        system: With values for all cells.
+        limits: Asked often.
+        runs: Where the events begin; None for the beginning.
+
+    Returns:
+        The events, and the runs after them.
+    """
+    runs = Runs(system, limits) if runs is None else runs
+    filled = []
+    for event in events:
+        reply = event.reply
+        if reply is not None and None in reply and event.first is not None:
+            reply = _best_reply(reply, event, runs, system)
+            event = replace(event, reply=reply)
+        filled.append(event)
+        runs.go(event)
+    return tuple(filled), runs
+
+
+def _best_reply(reply: Reply, event: Event, runs: Runs, system: System) -> Reply:
+    """Choose among the ends, or the means, what tells most."""
+    shown = [
+        *_published(runs.first, event.first, reply, system),
+        *_published(runs.second, event.second, reply, system),
+    ]
+    candidates: list[tuple[Value | None, ...]] = []
+    for place, value in enumerate(reply):
+        if value is not None:
+            candidates.append((value,))
+            continue
+        means = {p.mean.constant for p in shown if p.cell == place}
+        ends = {Fraction(e) for p in shown if p.cell == place for e in p.ends or ()}
+        numbers = ends or means
+        candidates.append((min(numbers), max(numbers)))
+    best, most = reply, None
+    for chosen in dict.fromkeys(product(*candidates)):
+        after = runs.copy()
+        after.go(replace(event, reply=chosen))
+        gain = after.gain() if after.first else None
+        if gain is not None and (most is None or gain.lower > most):
+            best, most = chosen, gain.lower
+    return best
+
+
+def _published(
+    belief: Belief, call: Call | None, reply: Reply, system: System
+) -> Iterator[Published]:
+    for state in belief:
+        for outcome in () if call is None else system.step(state, call):
+            if _fits(outcome.reply, reply):
+                yield from outcome.published
+
+
+def _fits(own: Reply, wanted: Reply) -> bool:
+    return all((a is None) == (b is None) and a == b for a, b in zip(own, wanted, strict=True))

@@ -1,0 +1,187 @@
+"""Least budgets against the figures of the specification, and against arguments by hand."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language.load import read_program
+from dipapprox.language.services import elaborate_service
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.services.service_proof import prove_service
+from tests.schemas import check_schema
+from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
+
+PROGRAMS = sorted((Path(__file__).parents[2] / "programs" / "services").glob("*.dpg"))
+_PROMISE = re.compile(r"^# prove: (DP|Not_DP)(?:, least budget (\S+))?(?: at (.*))?$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_headers_are_true(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    promises = _PROMISE.findall(text)
+    assert len(promises) == text.count("# prove:") > 0
+    assert "# source: " in text
+    for verdict, budget, settings in promises:
+        pairs = (each.split("=") for each in settings.split(",") if each)
+        parameters = {name.strip(): Fraction(value.strip()) for name, value in pairs}
+        service = elaborate_service(read_program(path), parameters, path.stem)
+        proof = prove_service(service, None, (), Limits())
+        assert proof.answer.value == verdict
+        if budget:
+            assert proof.is_exact
+            assert proof.upper == Fraction(budget)
+        check_schema("prove", proof.to_dict())
+        assert proof.describe()
+
+
+@pytest.mark.parametrize("kind", ["int", "-v..v"])
+@pytest.mark.parametrize(
+    ("t", "v", "queries", "least"),
+    [
+        (1, 1, "sum", 2),
+        (1, 1, "count", 1),
+        (1, 1, "sum, count", 2),
+        (1, 2, "sum, count", 2),
+        (2, 1, "sum", 4),
+        (2, 1, "count", 2),
+        (2, 2, "sum", 4),
+        (3, 1, "sum, count", 6),
+    ],
+)
+def test_the_table_of_the_specification(
+    t: int, v: int, queries: str, least: int, kind: str
+) -> None:
+    proof = proof_of(slots(kind, queries), t=t, v=v)
+    assert proof.is_exact
+    assert proof.upper == least
+    assert proof.loss.by_differences == (kind == "int")
+
+
+@pytest.mark.parametrize(("t", "v", "least"), [(1, 1, 2), (2, 1, None), (2, 2, None)])
+def test_a_shared_pool(t: int, v: int, least: int | None) -> None:
+    for kind in ("int", "-v..v"):
+        proof = proof_of(slots(kind, "sum", pool=True), t=t, v=v)
+        assert proof.upper == least
+        assert proof.loss.unbounded == (least is None)
+
+
+def test_a_hidden_coin() -> None:
+    """The true loss is ln((1 + e^ε) / 2): less than ε at every ε, and as close as one wants."""
+    for change in ("insert", "replace"):
+        proof = proof_of(f"adjacent {change}\n" + HEAD + COIN + ONCE)
+        assert not proof.loss.determined
+        assert (proof.lower, proof.upper) == (1, 1)
+
+
+def test_replacing_may_cost_less_than_inserting_twice() -> None:
+    text = HEAD + DATA + ONCE
+    assert proof_of(text).upper == 1
+    assert proof_of("adjacent replace\n" + text).upper == 1
+
+
+def test_forgetting_to_count_leaves_no_budget() -> None:
+    proof = proof_of((HEAD + DATA + ONCE).replace("done <- true", "skip"))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.loss.repetition is not None
+    assert proof.loss.repetition.gain == 1
+
+
+def test_a_refusal_that_depends_on_data_is_one_sided() -> None:
+    proof = proof_of((HEAD + DATA + ONCE).replace("if done then", "if done or n = 0 then"))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.loss.one_sided
+    trace = proof.loss.trace
+    assert trace is not None
+    assert trace.events[-1].reply is not None
+
+
+def test_answers_that_do_not_depend_on_eps_leave_no_budget() -> None:
+    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+    proof = proof_of((HEAD + DATA + ONCE).replace(noise, "reply <- choose {n: 3/4, 1 - n: 1/4}"))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.loss.vanishing
+
+
+USERS = (
+    "state n in 0..1 <- 0\nstate a in bool <- false\nstate b in bool <- false\n"
+    "output reply in {0, 1, stop}\n" + DATA
+) + "".join(
+    f"on query {name} seen by {user} do\nif {cell} then reply <- stop else {cell} <- true\n"
+    f"reply <- clamp(DLap(n, {scale} / eps), 0, 1) end\nend\n"
+    for name, user, cell, scale in (("ask", "alice", "a", 1), ("look", "bob", "b", 2))
+)
+
+
+def test_users_alone_and_together() -> None:
+    assert proof_of(USERS).upper == Fraction(3, 2)
+    assert proof_of(USERS, "alice", "bob").upper == Fraction(3, 2)
+    assert proof_of(USERS, "alice").upper == 1
+    assert proof_of(USERS, "bob").upper == Fraction(1, 2)
+    with pytest.raises(UserError, match="no user 'carol'"):
+        proof_of(USERS, "carol")
+
+
+@pytest.mark.parametrize("sample", ["z <- DLap(n, 1 / eps)", "z <- Lap(n, 1 / eps)"])
+def test_a_sample_that_is_compared(sample: str) -> None:
+    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+    compared = f"{sample}\nif z >= 1/2 then reply <- 1 else reply <- 0 end"
+    proof = proof_of((HEAD + DATA + ONCE).replace(noise, compared))
+    assert proof.is_exact
+    assert proof.upper == 1
+
+
+def test_hidden_steps_by_a_loop() -> None:
+    """Randomised response by coins until one falls: answers n with probability 2 / 3."""
+    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+    loop = (
+        "k <- 2\nwhile k = 2 do k <- choose {1 : 1/(2 + 2*exp(-eps)), "
+        "0 : exp(-eps)/(2 + 2*exp(-eps)), 2 : 1/2} end\n"
+        "if k = 1 then reply <- n else reply <- 1 - n end"
+    )
+    proof = proof_of((HEAD + DATA + ONCE).replace(noise, loop))
+    assert proof.is_exact
+    assert proof.upper == 1
+
+
+def test_endless_loops_and_missing_replies_are_errors_with_a_place() -> None:
+    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+    text = HEAD + DATA + ONCE
+    with pytest.raises(SourceError, match=r"f.dpg:\d+:\d+: loop error: the loop never ends"):
+        proof_of(text.replace(noise, "reply <- 0\nwhile n = 1 do skip end"))
+    with pytest.raises(SourceError, match="query 'ask' may end without a reply"):
+        proof_of(text.replace(noise, "if n = 1 then reply <- 0 end"))
+    with pytest.raises(SourceError, match="'reply' gets 2, which is not in its domain"):
+        proof_of(text.replace(noise, "reply <- n + 1"))
+    with pytest.raises(SourceError, match="'n' gets 2, which is not in its domain"):
+        proof_of(text.replace("n <- d", "n <- n + d"))
+
+
+def test_claims_and_limits() -> None:
+    service = service_of(HEAD + DATA + ONCE)
+    assert prove_service(service, Fraction(1), (), Limits()).answer is Answer.DP
+    assert prove_service(service, Fraction(99, 100), (), Limits()).answer is Answer.NOT_DP
+    for limits in (Limits(states=2), Limits(seconds=0)):
+        proof = prove_service(service, None, (), limits)
+        assert proof.answer is Answer.UNKNOWN
+        assert "limit" in (proof.reason or "")
+        check_schema("prove", proof.to_dict())
+
+
+def test_unclamped_noise_of_either_kind() -> None:
+    text = (
+        "state total in int <- 0\nstate left in 0..3 <- 3\n"
+        "output reply in real\noutput over in bool\n"
+        "on data d in -5..5 do total <- total + d end\non query ask do\nover <- left = 0\n"
+        "if over then exit end\nleft <- left - 1\nreply <- NOISE(total, 10 / eps)\nend\n"
+    )
+    assert proof_of(text.replace("NOISE", "Lap")).upper == Fraction(3, 2)
+    whole = text.replace("NOISE", "DLap").replace("reply in real", "reply in int")
+    proof = proof_of(whole)
+    assert proof.is_exact
+    assert proof.upper == Fraction(3, 2)
