@@ -84,13 +84,18 @@ class Bags:
         self.contents: list[Bag] = [()]
         self._numbers: dict[Bag, int] = {(): 0}
         self._sums: dict[tuple[int, int], int] = {}
+        self._differences: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
-        return len(self._sums)
+        return len(self._sums) + len(self._differences)
 
     def add(self, bags: Column, entries: Column) -> Column:
         """Put one more entry into every bag."""
         return combined(bags, entries, self.sum)
+
+    def remove(self, bags: Column, entries: Column) -> Column:
+        """Take one entry out of every bag."""
+        return combined(bags, entries, self.without)
 
     def sum(self, bag: int, entry: int) -> int:
         """Return the number of a bag with one more entry."""
@@ -101,6 +106,21 @@ class Bags:
             if found == len(self.contents):
                 self.contents.append(content)
             self._sums[bag, entry] = found
+        return found
+
+    def without(self, bag: int, entry: int) -> int:
+        """Return the number of a bag with one entry less, which it has."""
+        found = self._differences.get((bag, entry))
+        if found is None:
+            content = tuple(
+                (each, count - (each == entry))
+                for each, count in self.contents[bag]
+                if each != entry or count > 1
+            )
+            found = self._numbers.setdefault(content, len(self.contents))
+            if found == len(self.contents):
+                self.contents.append(content)
+            self._differences[bag, entry] = found
         return found
 
 

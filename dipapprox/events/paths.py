@@ -8,7 +8,8 @@ a *star* if all its guards compare one sample, the centre c, each with a sample 
 
 whose law is a shifted, scaled and perhaps mirrored image of that of x. Integer samples have no such
 leaves. No guard of a star is implied by the others, and only one-sided laws can make it impossible.
-Every node of a path adds one leaf to the node before it.
+Every node of a path adds one leaf to the node before it; an `Extreme` is a star of its own, whose
+leaves are all of a group but its centre.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.semantics.linear import LinearForm, are_opposite
-from dipapprox.semantics.state import Constraint, Path, SampleComparison
+from dipapprox.semantics.state import Constraint, Extreme, Path, SampleComparison
 
 _ONE, _NOTHING = Fraction(1), LinearForm.constant_form(0)
 
@@ -38,6 +39,47 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GroupStar:
+    """A star of a whole group of samples; stars share the group.
+
+    Attributes:
+        centre: The sample that all others are compared with.
+        centre_number: Its number.
+        group: The group.
+        above: Whether the others lie above the centre.
+    """
+
+    centre: int
+    centre_number: int
+    group: Group
+    above: bool
+
+    def has(self, sample: int) -> bool:
+        """Whether a sample has a leaf."""
+        return sample in self.group.samples
+
+    @property
+    def largest(self) -> int:
+        """The largest sample of a leaf, at least."""
+        return self.group.largest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Samples of which one is compared with all others.
+
+    Attributes:
+        samples: The samples.
+        numbers: Theirs.
+        largest: The largest sample.
+    """
+
+    samples: frozenset[int]
+    numbers: tuple[int, ...]
+    largest: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PathStar:
     """A star and how it grew: one leaf more than its parent.
 
@@ -50,7 +92,7 @@ class PathStar:
         largest: The largest sample of a leaf.
     """
 
-    parent: PathStar | None
+    parent: PathStar | GroupStar | None
     centre: int
     centre_number: int
     leaf: int
@@ -62,12 +104,15 @@ class PathStar:
         """Whether a sample has a leaf. Most are new, and larger than those that have."""
         if sample > self.largest:
             return False
-        node: PathStar | None = self
-        while node is not None:
+        node: PathStar | GroupStar | None = self
+        while isinstance(node, PathStar):
             if sample == node.newest:
                 return True
             node = node.parent
-        return False
+        return node is not None and node.has(sample)
+
+
+AnyStar = PathStar | GroupStar
 
 
 class StarReader:
@@ -81,12 +126,13 @@ class StarReader:
     def __init__(self, number: Callable[[Change], int], integers: Set[int]) -> None:
         self._number = number
         self._integers = integers
-        self._found: dict[int, PathStar | None] = {}
+        self._found: dict[int, AnyStar | None] = {}
+        self._groups: dict[tuple[int, ...], Group] = {}
         self._plain: dict[int, int] = {}  # by sample, the number of its unchanged self
         self._single: dict[tuple[int, int], PathStar] = {}
         self._paths: list[Path] = []  # keeps the identities in `_found` alive
 
-    def star(self, path: Path | None) -> PathStar | None:
+    def star(self, path: Path | None) -> AnyStar | None:
         """Return the star of a path of at least two guards; None if it is none."""
         waiting = []
         node = path
@@ -99,10 +145,12 @@ class StarReader:
             self._found[id(node)] = self._extended(node)
         return None if path is None else self._found.get(id(path))
 
-    def _extended(self, node: Path) -> PathStar | None:
+    def _extended(self, node: Path) -> AnyStar | None:
         """Read a node whose parent has been read."""
+        constraint = node.step
+        if isinstance(constraint, Extreme):
+            return self._whole(constraint) if node.parent is None else None
         assert node.parent is not None
-        constraint = node.constraint
         parent = self._found[id(node.parent)] if node.length > 2 else None
         if node.length > 2 and parent is None:
             return None
@@ -114,26 +162,39 @@ class StarReader:
         if parent is not None:
             return self._grown(parent, constraint, ends)
         # The second guard decides which sample of the first one is the centre.
-        first = _ends(node.parent.constraint)
+        (only,) = node.parent.own()
+        first = _ends(only)
         if first is None:
             return None
         common = set(ends) & set(first)
         if len(common) != 1:
             return None
         (centre,) = common
-        return self._grown(self._root(node.parent, centre, first), node.constraint, ends)
+        return self._grown(self._root(node.parent, only, centre, first), constraint, ends)
 
-    def _root(self, node: Path, centre: int, ends: tuple[int, int]) -> PathStar:
+    def _whole(self, extreme: Extreme) -> GroupStar | None:
+        group = self._groups.get(extreme.group)
+        if group is None:
+            if not self._integers.isdisjoint(extreme.group):
+                return None
+            numbers = tuple(map(self._unchanged, extreme.group))
+            group = Group(frozenset(extreme.group), numbers, extreme.group[-1])
+            self._groups[extreme.group] = group
+        return GroupStar(extreme.best, self._unchanged(extreme.best), group, not extreme.largest)
+
+    def _root(
+        self, node: Path, constraint: Constraint, centre: int, ends: tuple[int, int]
+    ) -> PathStar:
         key = id(node), centre
         if key not in self._single:
             sample = ends[0] if ends[1] == centre else ends[1]
-            leaf, above = self._leaf(node.constraint, centre, sample)
+            leaf, above = self._leaf(constraint, centre, sample)
             centre_number = self._unchanged(centre)
             self._single[key] = PathStar(None, centre, centre_number, leaf, above, sample, sample)
             self._paths.append(node)
         return self._single[key]
 
-    def _compared(self, parent: PathStar, comparison: SampleComparison) -> PathStar | None:
+    def _compared(self, parent: AnyStar, comparison: SampleComparison) -> PathStar | None:
         """The same as `_grown` for nearly all nodes."""
         small, large, _ = comparison
         centre = parent.centre
@@ -146,7 +207,7 @@ class StarReader:
         return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
 
     def _grown(
-        self, parent: PathStar, constraint: Constraint, ends: tuple[int, int]
+        self, parent: AnyStar, constraint: Constraint, ends: tuple[int, int]
     ) -> PathStar | None:
         centre = parent.centre
         if centre not in ends:

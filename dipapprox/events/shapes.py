@@ -16,7 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.columns import FEW, Bags, Column, Pairs, combined, mapped
 from dipapprox.events.inputs import Block, Inputs, Table
 from dipapprox.events.instantiate import Outline, without_inputs
-from dipapprox.events.paths import Change, PathStar
+from dipapprox.events.paths import AnyStar, Change, GroupStar, PathStar
 from dipapprox.events.reduce import connected_samples, irredundant
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Solutions
 from dipapprox.language.core import Value
@@ -54,7 +54,7 @@ class Varying:
     guards: tuple[Table, ...]
 
 
-Shape = PathStar | Fixed | Varying
+Shape = AnyStar | Fixed | Varying
 
 
 class Batch:
@@ -73,6 +73,7 @@ class Batch:
         self._laws: dict[int, Column] = {}
         self._numbers: dict[int, list[int]] = {}
         self.leaves: dict[int, Column] = {}
+        self.groups: dict[tuple[int, bool], Column] = {}
         self.few_leaves: dict[int, list[int]] = {}
 
     def constant(self, number: int) -> Column:
@@ -179,14 +180,14 @@ class Shapes:
     def solve(self, shape: Shape, batch: Batch) -> Column:
         """Return the state's solution for every input of the batch."""
         match shape:
-            case PathStar():
+            case PathStar() | GroupStar():
                 return self._star(shape, batch)
             case Fixed():
                 return self._fixed(shape, batch)
             case Varying():
                 return self._varying(shape, batch)
 
-    def _star(self, star: PathStar, batch: Batch) -> Column:
+    def _star(self, star: AnyStar, batch: Batch) -> Column:
         if batch.is_small:
             stars = zip(batch.laws(star.centre_number), self._few_leaves(star, batch), strict=True)
             return np.array([self._star_solution(*star) for star in stars], np.int64)
@@ -200,28 +201,54 @@ class Shapes:
             self._known[key] = self._solutions.star(centre, self._bags.contents[bag])
         return self._known[key]
 
-    def _leaves(self, star: PathStar, batch: Batch) -> Column:
+    def _leaves(self, star: AnyStar, batch: Batch) -> Column:
         """The multiset of the star's leaves, from that of the nearest known ancestor."""
         waiting = []
-        node: PathStar | None = star
-        while node is not None and id(node) not in batch.leaves:
+        node: AnyStar | None = star
+        while isinstance(node, PathStar) and id(node) not in batch.leaves:
             waiting.append(node)
             node = node.parent
-        bags = batch.constant(0) if node is None else batch.leaves[id(node)]
+        match node:
+            case None:
+                bags = batch.constant(0)
+            case PathStar():
+                bags = batch.leaves[id(node)]
+            case GroupStar():
+                centre = batch.law(node.centre_number) * 2 + int(node.above)
+                bags = self._bags.remove(self._whole(node, batch), centre)
         for node in reversed(waiting):
             entries = batch.law(node.leaf) * 2 + int(node.above)
             bags = batch.leaves[id(node)] = self._bags.add(bags, entries)
         return bags
 
-    def _few_leaves(self, star: PathStar, batch: Batch) -> list[int]:
+    def _whole(self, star: GroupStar, batch: Batch) -> Column:
+        """The multiset of the leaves of a group, the centre of the star among them."""
+        key = id(star.group), star.above
+        bags = batch.groups.get(key)
+        if bags is None:
+            bags = batch.constant(0)
+            for number in star.group.numbers:
+                bags = self._bags.add(bags, batch.law(number) * 2 + int(star.above))
+            batch.groups[key] = bags
+        return bags
+
+    def _few_leaves(self, star: AnyStar, batch: Batch) -> list[int]:
         """The same for few inputs."""
         waiting = []
-        node: PathStar | None = star
-        while node is not None and id(node) not in batch.few_leaves:
+        node: AnyStar | None = star
+        while isinstance(node, PathStar) and id(node) not in batch.few_leaves:
             waiting.append(node)
             node = node.parent
         add = self._bags.sum
-        bags = [0] * len(batch.block) if node is None else batch.few_leaves[id(node)]
+        match node:
+            case None:
+                bags = [0] * len(batch.block)
+            case PathStar():
+                bags = batch.few_leaves[id(node)]
+            case GroupStar():
+                own = [2 * law + int(node.above) for law in batch.laws(node.centre_number)]
+                whole = self._whole(node, batch).tolist()
+                bags = [self._bags.without(*pair) for pair in zip(whole, own, strict=True)]
         for node in reversed(waiting):
             laws, above = batch.laws(node.leaf), int(node.above)
             bags = [add(bag, 2 * law + above) for bag, law in zip(bags, laws, strict=True)]

@@ -30,7 +30,7 @@ from dipapprox.exponentials import (
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.semantics.state import FinalStates, Path, Sample
+from dipapprox.semantics.state import FinalStates, Path, Sample, samples_of
 
 _REMEMBERED = 100_000
 """About how many terms of distributions are kept, and of products of events."""
@@ -163,7 +163,7 @@ def compared_samples(states: FinalStates) -> list[Sample]:
         path: Path | None = state.path
         while path is not None and id(path) not in seen:
             seen.add(id(path))
-            mentioned.update(path.guard.form.samples())
+            mentioned.update(samples_of(path.step))
             path = path.parent
     return [states.samples[number] for number in sorted(mentioned)]
 

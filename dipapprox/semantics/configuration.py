@@ -6,7 +6,7 @@ immutable or persistent and shared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from random import getrandbits
 
 from dipapprox.data_classes import dataclass, field
@@ -15,7 +15,7 @@ from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.state import Constraint, Guard, Path
+from dipapprox.semantics.state import Constraint, Extreme, Guard, Path
 from dipapprox.semantics.stores import Store
 
 StoredValue = LinearForm | str
@@ -61,6 +61,26 @@ class Cone:
             return Cone(self.order.assume(pair, points), self.others)
         assert isinstance(guard, Guard)
         return Cone(self.order, {**self.others, guard.form.terms: guard})
+
+    def knows_none_of(self, group: Collection[int], points: Points) -> bool:
+        """Whether no guard mentions any sample of a group."""
+        samples = set(group)
+        others = (guard.form.samples() for guard in self.others.values())
+        return not self.order.mentions(points.mask(group)) and all(
+            samples.isdisjoint(mentioned) for mentioned in others
+        )
+
+    def with_extreme(self, extreme: Extreme, group: int, points: Points) -> Cone:
+        """Add that a sample is the extreme of a group, of which no guard knows any yet.
+
+        Args:
+            extreme: What is added.
+            group: The mask of the group's points.
+            points: The points of the run.
+        """
+        best = points.number(extreme.best)
+        order = self.order.with_extreme(best, group & ~(1 << best), extreme.largest)
+        return Cone(order, self.others)
 
     def guards(self, points: Points) -> Iterator[Constraint]:
         """Yield guards that say the same, without those that others imply."""
@@ -184,6 +204,11 @@ class State:
         length = 1 if self.path is None else self.path.length + 1
         self.path = Path(self.path, guard, length)
 
+    def add_extreme(self, extreme: Extreme) -> None:
+        """Append the guards of an extreme to the path."""
+        length = 0 if self.path is None else self.path.length
+        self.path = Path(self.path, extreme, length + len(extreme.group) - 1)
+
 
 def split_on_guard(
     state: State, guard: Constraint, points: Points
@@ -215,8 +240,17 @@ def cones_of(paths: Iterable[Path | None], points: Points) -> Iterator[Cone]:
             node = node.parent
         cone = Cone() if node is None else known[id(node)]
         for node in reversed(waiting):
-            cone = known[id(node)] = cone.assume(node.constraint, points)
+            cone = known[id(node)] = _taken_in(cone, node, points)
         yield cone
+
+
+def _taken_in(cone: Cone, node: Path, points: Points) -> Cone:
+    """Add the newest guards of a path, which are undecided."""
+    if isinstance(node.step, Extreme) and cone.knows_none_of(node.step.group, points):
+        return cone.with_extreme(node.step, points.mask(node.step.group), points)
+    for constraint in node.own():
+        cone = cone.assume(constraint, points)
+    return cone
 
 
 def cone_of(guards: Iterable[Guard], points: Points) -> Cone:

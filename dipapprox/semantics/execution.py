@@ -24,18 +24,20 @@ from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.chains import Chain, Chains
-from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
+from dipapprox.semantics.configuration import Cone, State, StoredValue, Trail, cone_of
 from dipapprox.semantics.dataflow import Use, use_of
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.join_points import join_states
+from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.liveness import CellSet, live_cells
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.path_ends import PathEnds
+from dipapprox.semantics.selections import Selection, selections_in
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
-from dipapprox.semantics.state import FinalStates, guards_of
+from dipapprox.semantics.state import Extreme, FinalStates, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
 from dipapprox.semantics.stores import Store
 from dipapprox.source import Diagnostic
@@ -134,6 +136,7 @@ class _Run:
         self.rounds = 0
         self.outputs = frozenset(cell.name for cell in program.outputs)
         self.uses: dict[int, Use] = {}  # by the identity of a block
+        self.selections: dict[int, dict[int, Selection]] = {}  # likewise
 
     def start(self) -> State:
         return State(Store(), Store(), self.knowledge, Cone() if self.merge else None)
@@ -142,10 +145,18 @@ class _Run:
 
     def block(self, block: core.Block, states: list[State]) -> list[State]:
         """Run a block from every state; return the states that reach its end."""
-        for statement in block:
+        selections = self.selections_in(block)
+        end = 0
+        for place, statement in enumerate(block):
             if not states:
                 break
             self.limits.check()
+            if place in selections:
+                selected = self.select(selections[place], states)
+                if selected is not None:
+                    states, end = selected, place + len(selections[place].branches)
+            if place < end:
+                continue
             match statement:
                 case core.Assign():
                     states = self.each(states, partial(self.statements.assign, statement))
@@ -237,6 +248,75 @@ class _Run:
             return states
         needed = live.changed(use.reads, dead)
         return self.joined(states, needed, dead & self.outputs)
+
+    def selections_in(self, block: core.Block) -> dict[int, Selection]:
+        """Return the selections of a block, found once; none if states are not merged."""
+        found = self.selections.get(id(block))
+        if found is None:
+            found = self.selections[id(block)] = selections_in(block) if self.merge else {}
+        return found
+
+    def select(self, selection: Selection, states: list[State]) -> list[State] | None:
+        """Run a selection at once, the last candidate first.
+
+        Returns:
+            The states after it; None if one of the states, all of which are as they were, has
+            candidates that are no different real samples, or knows something of them.
+        """
+        values: list[list[LinearForm]] = []
+        for state in states:
+            found = self.candidates(selection, state)
+            if found is None:
+                return None
+            values.append(found)
+        result: list[State] = []
+        for state, found in zip(states, values, strict=True):
+            result += self.selected(selection, state, found)
+            self.limits.check()
+            self.check_states(len(result))
+        return self.join(self.live.after.get(id(selection.branches[-1])), result)
+
+    def candidates(self, selection: Selection, state: State) -> list[LinearForm] | None:
+        """Return the values of the candidates, the best so far first, if they can be selected."""
+        first = state.store.get(selection.best)
+        values: list[StoredValue | None] = [first]
+        try:
+            for candidate in selection.candidates:
+                values.append(self.evaluator.evaluate(candidate, state))
+        except (NeedsValue, PathFault):
+            return None
+        forms = [value for value in values if isinstance(value, LinearForm)]
+        samples = {form.sole_sample for form in forms} - {None}
+        if len(samples) < len(values):
+            return None
+        group = [sample for sample in samples if sample is not None]
+        if not self.statements.integers.isdisjoint(group):
+            return None
+        cone = state.settle(self.points)
+        return forms if cone is not None and cone.knows_none_of(group, self.points) else None
+
+    def selected(
+        self, selection: Selection, state: State, values: list[LinearForm]
+    ) -> Iterator[State]:
+        """Split a state, which is used up, by which of the candidates is the best."""
+        samples = [sample for value in values if (sample := value.sole_sample) is not None]
+        group, mask = tuple(sorted(samples)), self.points.mask(samples)
+        trail, cone = state.trail, state.cone
+        assert cone is not None
+        for place in reversed(range(len(values))):
+            part = state if place == 0 else state.fork()
+            extreme = Extreme(samples[place], group, selection.largest)
+            part.cone = cone.with_extreme(extreme, mask, self.points)
+            part.add_extreme(extreme)
+            branch = selection.branches[place - 1]
+            part.trail = Trail(trail, branch, self.number(branch), place > 0)
+            try:
+                for assignment in selection.taken(place - 1) if place else ():
+                    self.statements.assign(assignment, part)
+            except PathFault as fault:
+                self.ends.refuse(part, fault)
+            else:
+                yield part
 
     def decide(self, statement: core.If | core.While, state: State) -> Split:
         number = self.number(statement)

@@ -8,7 +8,7 @@ other shape are kept as they are, the tightest of each direction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
@@ -56,6 +56,17 @@ class Points:
 
     def __len__(self) -> int:
         return len(self._points)
+
+    def mask(self, samples: Iterable[int]) -> int:
+        """Return the mask of some samples."""
+        found = 0
+        for sample in samples:
+            found |= 1 << self._number(sample)
+        return found
+
+    def number(self, sample: int) -> int:
+        """Return the number of the point that a sample is."""
+        return self._number(sample)
 
     def pair(self, guard: Constraint) -> Pair | None:
         """Return the comparison of two points that a guard is, or None."""
@@ -193,6 +204,23 @@ class Order:
                     below[point] = mask | gain
         below[large] = below.get(large, 0) | gain
         return Order(below, self.lower | gain, self.fixed)
+
+    def mentions(self, points: int) -> bool:
+        """Whether any point of a mask is smaller or larger than another."""
+        return bool(self.lower & points) or any(points >> point & 1 for point in self.below)
+
+    def with_extreme(self, best: int, others: int, largest: bool) -> Order:
+        """Add that a point lies above, or below, some others; none of them is mentioned yet.
+
+        Args:
+            best: The point.
+            others: Their mask.
+            largest: Whether it lies above.
+        """
+        if largest:
+            return Order({**self.below, best: others}, self.lower | others, self.fixed)
+        below = dict.fromkeys(bits(others), 1 << best)
+        return Order({**self.below, **below}, self.lower | 1 << best, self.fixed)
 
     def covers(self) -> dict[int, int]:
         """The transitive reduction: for each point with smaller ones, the mask of the next ones."""

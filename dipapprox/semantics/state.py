@@ -7,7 +7,7 @@ one `FinalStates` serves every input and every eps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple, overload
 
@@ -79,13 +79,49 @@ class SampleComparison(NamedTuple):
         return Guard(LinearForm(terms, _ZERO), self.strict)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Extreme:
+    """One sample of a group lies above, or below, all others: a comparison with each of them.
+
+    Attributes:
+        best: The sample.
+        group: All samples, ascending, at least three; states share it.
+        largest: Whether `best` is the largest, else the smallest.
+    """
+
+    best: int
+    group: tuple[int, ...]
+    largest: bool
+
+    def comparisons(self) -> Iterator[SampleComparison]:
+        """Yield the comparisons."""
+        for other in self.group:
+            if other != self.best:
+                pair = (other, self.best) if self.largest else (self.best, other)
+                yield SampleComparison(*pair, False)
+
+
 Constraint = Guard | SampleComparison
 """What a path assumes at one step."""
+
+Step = Constraint | Extreme
+"""What a node of a path holds: one constraint, or many at once."""
 
 
 def guard_of(constraint: Constraint) -> Guard:
     """Return the guard that says the same."""
     return constraint if isinstance(constraint, Guard) else constraint.guard()
+
+
+def samples_of(step: Step) -> tuple[int, ...]:
+    """Return the samples that a step of a path mentions."""
+    match step:
+        case Guard(form):
+            return form.samples()
+        case SampleComparison(small, large):
+            return small, large
+        case Extreme(_, group):
+            return group
 
 
 _ZERO, _ONE, _MINUS_ONE = Fraction(0), Fraction(1), Fraction(-1)
@@ -112,31 +148,29 @@ class Path:
     Compared by identity, and never changed; not frozen, for a run makes hundreds of thousands.
 
     Attributes:
-        constraint: The newest guard, or what stands for it.
-        length: Counts the guards up to and including this one.
+        step: The newest guards.
+        length: Counts the guards up to and including these.
     """
 
     parent: Path | None
-    constraint: Constraint
+    step: Step
     length: int
 
-    @property
-    def guard(self) -> Guard:
-        """The newest guard."""
-        return guard_of(self.constraint)
+    def own(self) -> Iterable[Constraint]:
+        """Return the newest guards, in reverse order."""
+        if isinstance(self.step, Extreme):
+            return [*self.step.comparisons()][::-1]
+        return (self.step,)
 
     def guards(self) -> Iterator[Guard]:
         """Yield the guards, newest first."""
-        node: Path | None = self
-        while node is not None:
-            yield node.guard
-            node = node.parent
+        return map(guard_of, self.constraints())
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield the same as comparisons of samples where they are such, newest first."""
         node: Path | None = self
         while node is not None:
-            yield node.constraint
+            yield from node.own()
             node = node.parent
 
 

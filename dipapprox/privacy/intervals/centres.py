@@ -15,7 +15,7 @@ import numpy as np
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.state import FinalStates, Guard, Sample
+from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of
 
 _MOST_GUARDS = 20_000
 _MOST_SAMPLES = 300
@@ -67,7 +67,8 @@ def distinct_guards(states: FinalStates) -> list[Guard]:
         node = state.path
         while node is not None and id(node) not in seen:
             seen.add(id(node))
-            found.setdefault(node.guard.form, node.guard)
+            for guard in map(guard_of, node.own()):
+                found.setdefault(guard.form, guard)
             node = node.parent
     return list(found.values())
 

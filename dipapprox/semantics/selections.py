@@ -1,0 +1,126 @@
+"""Runs of branches that find the largest or smallest of many samples, as one step.
+
+`argmax` and its kin stand in core programs as the papers write them:
+
+    best <- v[1];  out <- 1
+    if v[2] > best then best <- v[2]; out <- 2 end
+    …
+    if v[N] > best then best <- v[N]; out <- N end
+
+Branch by branch, that is N²/2 states. But where the v are N samples of which the path knows
+nothing, exactly N states come out, one for each that may be the best: it lies above, or below, all
+others (up to ties, which have probability 0: integer samples are left to the branches). The
+guards of such a state are one `Extreme`, whatever N is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language import core
+from dipapprox.language.core import Relation
+from dipapprox.semantics.cells import read
+
+_LEAST = 2
+"""Fewer branches are one comparison."""
+
+_LARGEST = {
+    Relation.GREATER: True,
+    Relation.GREATER_EQUAL: True,
+    Relation.LESS: False,
+    Relation.LESS_EQUAL: False,
+}
+"""Whether a candidate that compares so with the best so far is better for being larger."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """A run of branches that selects one of several candidates.
+
+    Attributes:
+        best: The variable that holds the best so far, before the first branch as well.
+        candidates: What it is compared with, one expression for each branch.
+        branches: The branches; all assign the same variables, and constants to all but `best`.
+        largest: Whether the largest is the best.
+    """
+
+    best: str
+    candidates: tuple[core.Expression, ...]
+    branches: tuple[core.If, ...]
+    largest: bool
+
+    def taken(self, branch: int) -> Iterator[core.Assign]:
+        """Yield what is assigned if the candidate of a branch is the best."""
+        return (each for each in self.branches[branch].then if isinstance(each, core.Assign))
+
+
+def selections_in(block: core.Block) -> dict[int, Selection]:
+    """Find the selections among the statements of a block, by the place of the first branch."""
+    found: dict[int, Selection] = {}
+    place = 0
+    while place < len(block):
+        selection = _selection(block, place)
+        if selection is not None:
+            found[place] = selection
+        place += 1 if selection is None else len(selection.branches)
+    return found
+
+
+def _selection(block: core.Block, place: int) -> Selection | None:
+    """Return the selection whose first branch stands at a place."""
+    branches: list[core.If] = []
+    candidates: list[core.Expression] = []
+    kind: object = None
+    for statement in block[place:]:
+        branch = _branch(statement)
+        if branch is None or kind not in (None, branch.kind):
+            break
+        if any(name in branch.kind.targets for name in read(branch.candidate)):
+            break
+        kind = branch.kind
+        branches.append(branch.statement)
+        candidates.append(branch.candidate)
+    if len(branches) < _LEAST:
+        return None
+    assert isinstance(kind, _Kind)
+    return Selection(kind.best, tuple(candidates), tuple(branches), kind.largest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What the branches of a selection have in common."""
+
+    best: str
+    largest: bool
+    targets: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Branch:
+    kind: _Kind
+    candidate: core.Expression
+    statement: core.If
+
+
+def _branch(statement: core.Statement) -> _Branch | None:
+    """Read `if candidate > best then best <- candidate; … end`; None if it is something else."""
+    match statement:
+        case core.If(core.Comparison(left, relation, right), then, ()) if relation in _LARGEST:
+            sides = [(left, right, _LARGEST[relation]), (right, left, not _LARGEST[relation])]
+        case _:
+            return None
+    assigned: dict[str, core.Expression] = {}
+    for each in then:
+        if not isinstance(each, core.Assign) or not isinstance(each.target, core.Variable):
+            return None
+        if each.target.name in assigned:
+            return None
+        assigned[each.target.name] = each.value
+    for candidate, best, largest in sides:
+        if isinstance(best, core.Variable) and assigned.get(best.name) == candidate:
+            others = (value for name, value in assigned.items() if name != best.name)
+            if all(isinstance(value, core.Constant) for value in others):
+                kind = _Kind(best.name, largest, frozenset(assigned))
+                return _Branch(kind, candidate, statement)
+    return None

@@ -1,0 +1,151 @@
+"""The largest of many samples at once, against the branches one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.language import core
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import read_program
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.semantics import execution
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.selections import selections_in
+from dipapprox.semantics.state import Extreme, FinalState, FinalStates, guards_of
+from tests.work import calls
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+HEAD = """
+input q[4] in {0, 1}
+output out in -1..4
+adjacent all
+for i in 1..4 do
+    v[i] <- Gauss(q[i], 1)
+end
+"""
+LAST = """
+best <- v[1]
+out <- 1
+for i in 2..4 do
+    if best <= v[i] then
+        out <- i
+        best <- v[i]
+    end
+end
+"""
+
+
+def program(text: str, size: int = 5) -> core.Program:
+    source = read_program(PROGRAMS / text) if text.endswith(".dpg") else parse(text, "selected")
+    parameters = {"N": Fraction(size)} if text.endswith(".dpg") else {}
+    return elaborate(source, parameters, "selected")
+
+
+@contextmanager
+def branch_by_branch() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "selections_in", lambda block: {})
+        yield
+
+
+def described(states: FinalStates) -> list[object]:
+    """The states in order, with their guards in any order and strictness aside."""
+    return [
+        (
+            tuple(state.outputs),
+            state.conditions,
+            frozenset(guard.form.normalised() for guard in guards_of(state.path)),
+        )
+        for state in states.states
+    ]
+
+
+def has_extremes(state: FinalState) -> bool:
+    node = state.path
+    while node is not None:
+        if isinstance(node.step, Extreme):
+            return True
+        node = node.parent
+    return False
+
+
+SELECTING = {
+    "argmax": HEAD + "out <- argmax(v)",
+    "argmin": HEAD + "out <- argmin(v)",
+    "written by hand": HEAD + LAST,
+    "then compared": HEAD + "m <- max(v)\nif m > 1 then out <- 1 else out <- 0 end",
+    "after a draw and a branch": HEAD
+    + "r <- Lap(0, 1)\nout <- argmin(v)\nif r > q[1] and out = 2 then out <- 0 end",
+    "of some of them": HEAD
+    + "m <- min(v[1], v[2], v[4])\nif m < v[3] then out <- 1 else out <- 0 end",
+    "after a choice": HEAD
+    + "x <- choose {0 : 1/3, 1 : 2/3}\nout <- argmax(v)\nif x = 0 then out <- 0 end",
+}
+
+
+@pytest.mark.parametrize("name", SELECTING)
+def test_the_states_are_those_of_the_branches(name: str) -> None:
+    example = program(SELECTING[name])
+    at_once = execute(example, True, Limits())
+    with branch_by_branch():
+        expected = execute(example, True, Limits())
+    assert described(at_once) == described(expected)
+
+
+@pytest.mark.parametrize("name", ["noisy_max_gauss", "noisy_min_laplace"])
+def test_shipped_selections_are_one_step(name: str) -> None:
+    states = execute(program(f"{name}.dpg"), True, Limits())
+    assert all(has_extremes(state) for state in states.states)
+    with branch_by_branch():
+        expected = execute(program(f"{name}.dpg"), True, Limits())
+    assert described(states) == described(expected)
+
+
+OTHERS = {
+    "integers tie": HEAD.replace("Gauss", "DLap") + "out <- argmax(v)",
+    "one sample twice": HEAD + "out <- argmax(v[1], v[2], v[1])",
+    "known before": HEAD + "if v[1] > v[2] then x <- 1 else x <- 0 end\nout <- argmax(v)\n"
+    "if x = 1 then out <- 0 end",
+    "no samples": HEAD + "out <- argmax(v[1], v[2] + 1, v[3])",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_selection_of_samples_is_left_to_the_branches(name: str) -> None:
+    example = program(OTHERS[name])
+    states = execute(example, True, Limits())
+    with branch_by_branch():
+        assert described(states) == described(execute(example, True, Limits()))
+
+
+def test_only_branches_that_select_are_taken() -> None:
+    branches = [each for each in program(SELECTING["argmax"]).body if isinstance(each, core.If)]
+    block = tuple(branches)
+    (selection,) = selections_in(block).values()
+    assert selection.largest and len(selection.branches) == 3
+    assert selections_in(block[:1]) == {}
+    with_else = core.If(block[1].condition, block[1].then, (core.Exit(),))
+    assert selections_in((block[0], with_else, block[2])) == {}
+    assert selections_in((block[0], core.If(block[1].condition, block[0].then, ()))) == {}
+
+
+def test_states_that_are_not_merged_are_those_of_the_branches() -> None:
+    states = execute(program(SELECTING["argmax"]), False, Limits())
+    assert len(states.states) == 8
+    assert not any(has_extremes(state) for state in states.states)
+
+
+def test_work_grows_linearly() -> None:
+    def work(size: int) -> int:
+        example = program("noisy_max_gauss.dpg", size)
+        return calls(lambda: execute(example, True, Limits()))
+
+    work(10)
+    assert work(120) < 3.5 * work(40)
