@@ -82,7 +82,7 @@ def test_the_bounds_hold_whatever_the_number_of_nodes(nodes: int, seed: int) -> 
         assert (upper - lower).max() < 1e-12
     if nodes == 4:
         # The errors are those of sampling: with less allowed for them the bounds are caught.
-        algebra._rule = replace(algebra._rule, total_error=algebra._rule.total_error * 1e-9)
+        algebra.rule = replace(algebra.rule, total_error=algebra.rule.total_error * 1e-9)
         assert violations(*integrals(algebra, laws, exponents), exact) > 0
 
 
