@@ -7,7 +7,7 @@ hash: two events with equal normal forms have equal probabilities whatever the l
 did; an imperfect labelling could only miss a repetition.
 
 Trees of comparisons and bands (stars, chains: nearly all events) are labelled by sorting subtrees
-(Aho, Hopcroft and Ullman), everything else by BLISS.
+(Aho, Hopcroft and Ullman), most others by refining colours, what this leaves open by BLISS.
 """
 
 from __future__ import annotations
@@ -170,21 +170,69 @@ def _rooted(colours: Sequence[Key], neighbours: Neighbours, root: int) -> tuple[
 
 
 def _graph_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
-    """Order the samples by a canonical labelling of the incidence graph.
+    """Order the samples by what distinguishes them, or else by a canonical labelling.
 
-    Vertices: samples, coloured by law; guards, coloured by constant; one for each occurrence of a
-    sample in a guard, coloured by its coefficient and joined to both.
+    The incidence graph's vertices: samples, coloured by law; guards, coloured by constant; one for
+    each occurrence of a sample in a guard, coloured by its coefficient and joined to both.
     """
+    terms: list[list[tuple[int, tuple[int, int]]]] = []
+    constants: list[tuple[int, int]] = []
+    for guard in guards:
+        scale = max(abs(c) for _, c in guard.terms)
+        terms.append([(int(s), _number(c / scale)) for s, c in guard.terms])
+        constants.append(_number(guard.constant / scale))
+    order = _refined_order(laws, terms, constants)
+    if order is not None:
+        return order
     colours: list[Key] = [(0, law) for law in laws]
     edges = []
-    for guard in (guard.normalised() for guard in guards):
-        scale = max(abs(c) for _, c in guard.terms)
+    for occurrences, constant in zip(terms, constants, strict=True):
         vertex = len(colours)
-        colours.append((1, _number(guard.constant / scale)))
-        for sample, coefficient in guard.terms:
-            assert isinstance(sample, int)
+        colours.append((1, constant))
+        for sample, coefficient in occurrences:
             edges += [(sample, len(colours)), (len(colours), vertex)]
-            colours.append((2, _number(coefficient / scale)))
+            colours.append((2, coefficient))
     ranks = {colour: rank for rank, colour in enumerate(sorted(set(colours)))}
     labels = graphs.canonical_labels(len(colours), edges, [ranks[c] for c in colours])
     return sorted(range(len(laws)), key=labels.__getitem__)
+
+
+def _refined_order(
+    laws: Sequence[LawKey],
+    terms: Sequence[Sequence[tuple[int, tuple[int, int]]]],
+    constants: Sequence[tuple[int, int]],
+) -> list[int] | None:
+    """Order the samples by refining colours: by those of the guards, these by those of samples.
+
+    None if samples of one colour are left that are not alike in all guards: others can be swapped.
+    """
+    columns: list[list[tuple[int, tuple[int, int]]]] = [[] for _ in laws]
+    for place, occurrences in enumerate(terms):
+        for sample, coefficient in occurrences:
+            columns[sample].append((place, coefficient))
+    samples, rows = _ranked(laws), _ranked(constants)
+    while True:
+        count = max(samples), max(rows)
+        rows = _ranked(
+            [
+                (rows[k], tuple(sorted([(c, samples[s]) for s, c in own])))
+                for k, own in enumerate(terms)
+            ]
+        )
+        samples = _ranked(
+            [
+                (samples[s], tuple(sorted([(c, rows[k]) for k, c in own])))
+                for s, own in enumerate(columns)
+            ]
+        )
+        if (max(samples), max(rows)) == count:
+            break
+    kinds = {(colour, tuple(column)) for colour, column in zip(samples, columns, strict=True)}
+    if len(kinds) > max(samples) + 1:
+        return None
+    return sorted(range(len(laws)), key=samples.__getitem__)
+
+
+def _ranked(colours: Sequence[Key]) -> list[int]:
+    ranks = {colour: rank for rank, colour in enumerate(sorted(set(colours)))}
+    return [ranks[colour] for colour in colours]
