@@ -98,7 +98,7 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
     error += folded(growth_g * sums, kernel.sup)
     error += folded(truncated_f, kernel.sup) + folded(sup_f + truncated_f, kernel.truncated)
     error += folded(growth_g, kernel.error)
-    grown = error_f + sums * sup_f
+    grown = error_f + sums * sup_f if len(kernel.table) else error_f
     error += np.max([folded(grown, factors) for factors in kernel.growth], axis=0)
     w = float(width)
     with np.errstate(over="ignore", invalid="ignore"):
