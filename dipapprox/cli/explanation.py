@@ -12,6 +12,7 @@ from dipapprox.cli.state_text import (
     guard_text,
     sample_names,
     sample_text,
+    sum_text,
 )
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
@@ -24,6 +25,8 @@ from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.sum_event import sums_in
+from dipapprox.numerics.kinds import has_sums
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
@@ -43,6 +46,7 @@ class ExplainedState:
         choices: The outcomes of random choices that the state needs; the integrals leave them out.
         guards: Comparisons of samples.
         samples: "rT ~ Gauss(0, 2/eps)" for every sample in the guards.
+        sums: "x + 2*y ~ Lap(0, 1) + Lap(1, 4)" for every sum that the guards reduce to.
         names: The samples' names; plans and dependencies refer to them by index.
         dependencies: (larger, smaller) for guards that compare two samples.
         before: The literal integral; None if `obstacle` says why.
@@ -57,6 +61,7 @@ class ExplainedState:
     choices: tuple[str, ...]
     guards: tuple[str, ...]
     samples: tuple[str, ...]
+    sums: tuple[str, ...]
     names: tuple[str, ...]
     dependencies: tuple[tuple[int, int], ...]
     before: Plan | None
@@ -170,6 +175,7 @@ def _explain_state(
     before: Plan | None = None
     after: Plan | None = None
     obstacle: str | None = None
+    sums: tuple[str, ...] = ()
     edges: tuple[tuple[int, int], ...] = ()
     input: Input | None = None
     if place is None:
@@ -181,6 +187,7 @@ def _explain_state(
     else:
         input, event = place
         edges = order_edges(event)
+        sums = _sums(event, [names[i] for i in samples])
         try:
             before = plan(event, Strategy.NONE, limits)
             after = _optimised(event, strategy, limits)
@@ -193,6 +200,7 @@ def _explain_state(
         choices=choices_text(states, state.chosen),
         guards=tuple(guard_text(guard, names) for guard in guards_of(state.path)),
         samples=tuple(sample_text(states.samples[i], names[i]) for i in samples),
+        sums=sums,
         names=tuple(names[i] for i in samples),
         dependencies=edges,
         before=before,
@@ -200,6 +208,17 @@ def _explain_state(
         input=input,
         obstacle=obstacle,
     )
+
+
+def _sums(event: Event, names: Sequence[str]) -> tuple[str, ...]:
+    """Write the sums of samples that stand for the samples in them, with their laws."""
+    found = []
+    for own, part in connected_parts(event) or ():
+        if has_sums(part):
+            numbers: dict[Symbol, Symbol] = dict(enumerate(own))
+            forms = [form.renamed(numbers.__getitem__) for form in sums_in(part)]
+            found += [sum_text(form, event.samples, names) for form in forms]
+    return tuple(found)
 
 
 def _optimised(event: Event, strategy: Strategy, limits: Limits) -> Plan:

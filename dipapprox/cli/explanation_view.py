@@ -96,6 +96,7 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
         "choices": list(state.choices),
         "guards": list(state.guards),
         "samples": list(state.samples),
+        "sums": list(state.sums),
         "dependencies": [[state.names[a], state.names[b]] for a, b in state.dependencies],
         "depth": state.depth if known else None,
         "depth_unoptimised": state.depth_unoptimised,
@@ -148,6 +149,8 @@ def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -
     yield f"  guards   {' and '.join(state.guards) or 'true'}"
     if state.samples:
         yield f"  samples  {', '.join(state.samples)}"
+    for text in state.sums:
+        yield f"  sum      {text}"
     if state.dependencies:
         edges = (f"{state.names[a]} -> {state.names[b]}" for a, b in state.dependencies)
         yield f"  depends  {', '.join(edges)}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from math import isqrt
 
-from dipapprox.distributions import Scale, count_outcomes
+from dipapprox.distributions import Distribution, Family, Scale, count_outcomes
 from dipapprox.integrals.plan import form_text
 from dipapprox.privacy.notation import values_text
 from dipapprox.semantics.linear import LinearForm
@@ -118,3 +119,29 @@ def scale_text(scale: Scale) -> str:
             return f"{scale.coefficient}/eps"
         case power:
             return f"{scale.coefficient} * eps^{power}"
+
+
+def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str]) -> str:
+    """Write a sum of samples with its law at one eps: "x + 2*y ~ Gauss(1, sqrt(5))".
+
+    Independent Gaussian samples add up to one; the other laws stand one by one.
+    """
+    mean = variance = Fraction(0)
+    others = []
+    for symbol, c in form.terms:
+        law = laws[int(symbol)]
+        if law.family is Family.GAUSSIAN:
+            mean += c * law.mean
+            variance += (c * law.scale) ** 2
+        else:
+            moved = law.affine(c, Fraction(0))
+            others.append(f"{moved.family.value}({moved.mean}, {moved.scale})")
+    if variance:
+        others.insert(0, f"Gauss({mean}, {_root_text(variance)})")
+    return f"{form_text(form, names)} ~ {' + '.join(others)}"
+
+
+def _root_text(square: Fraction) -> str:
+    above, below = isqrt(square.numerator), isqrt(square.denominator)
+    root = Fraction(above, below)
+    return str(root) if root * root == square else f"sqrt({square})"

@@ -385,6 +385,7 @@ class ExplainedState(Statement, frozen=True):
     guards: tuple[str, ...]
     choices: tuple[str, ...]
     samples: tuple[str, ...]
+    sums: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     depth: Count | None
     depth_unoptimised: Count

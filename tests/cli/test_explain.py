@@ -51,6 +51,7 @@ def test_fields_of_one_state() -> None:
         "samples": [
             "rT ~ Gauss(0, 2/eps)", "r[1] ~ Gauss(q[1], 4/eps)", "r[2] ~ Gauss(q[2], 4/eps)",
         ],
+        "sums": [],
         "dependencies": [["rT", "r[1]"], ["r[2]", "rT"]],
         "input": {"q": [0, 1]},
         "depth": 2,
@@ -63,6 +64,24 @@ def test_fields_of_one_state() -> None:
         ],
         "obstacle": None,
     }  # fmt: skip
+
+
+def test_sums_are_shown_with_their_laws() -> None:
+    text = """
+    input q[3] in {0, 1}
+    output out in {0, 1}
+    adjacent all
+    x <- Gauss(q[1], 2 / eps)
+    y <- Gauss(q[2], 2 / eps)
+    z <- Lap(q[3], 3 / eps)
+    if 2*x - y/2 + z >= 1 then out <- 1 else out <- 0 end
+    """
+    limits = Limits()
+    states = execute(elaborate(parse(text, "sum"), {}, "sum"), merge=False, limits=limits)
+    input = Fraction(0), Fraction(1), Fraction(1)
+    explanation = explain(states, Fraction(1), [input], Strategy.LEAST_NESTING, limits)
+    for state in explanation.details:
+        assert state.sums == ("x - 1/4*y + 1/2*z ~ Gauss(-1/4, sqrt(17/4)) + Lap(1/2, 3/2)",)
 
 
 @pytest.mark.parametrize("text", [SVT, SIGNED])

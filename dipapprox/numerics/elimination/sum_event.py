@@ -29,6 +29,7 @@ from dipapprox.events.event import Event
 from dipapprox.numerics.densities import KINKED
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.linear import LinearForm, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,13 @@ class SumEvent:
         return frozenset(each for each in laws if len(each) > 1)
 
 
+def sums_in(event: Event) -> tuple[LinearForm, ...]:
+    """Return the sums that the rules make of samples, in the order in which they make them."""
+    work = _Reduction(event, 0)
+    work.run()
+    return tuple(work.sums)
+
+
 def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
     """Reduce a connected event of continuous samples.
 
@@ -114,6 +122,7 @@ class _Part:
 
     Attributes:
         law: Of a sample; None for a sum.
+        form: What it is of the samples.
         terms: Of a sum: (coefficient, part).
         lower: See `Element`.
         upper: See `Element`.
@@ -121,6 +130,7 @@ class _Part:
     """
 
     law: Distribution | None
+    form: LinearForm
     terms: tuple[tuple[Fraction, _Part], ...] = ()
     lower: Fraction | None = None
     upper: Fraction | None = None
@@ -144,12 +154,13 @@ class _Reduction:
     """Parts and guards while rules are applied."""
 
     def __init__(self, event: Event, digits: int) -> None:
-        self._parts: dict[int, _Part] = {k: _Part(law) for k, law in enumerate(event.samples)}
+        self._parts = {k: _Part(law, LinearForm.symbol(k)) for k, law in enumerate(event.samples)}
         self._guards = [
             _Guard({int(s): c for s, c in guard.terms}, guard.constant) for guard in event.guards
         ]
         self._digits = digits
         self._errors = 0
+        self.sums: list[LinearForm] = []
 
     def run(self) -> str | None:
         """Apply the rules as long as one applies; return what is in the way of the last."""
@@ -212,6 +223,8 @@ class _Reduction:
 
     def _total(self, weighted: Sequence[tuple[Fraction, _Part]]) -> _Part:
         """The sum of parts, Gaussian samples first made one."""
+        form = _combined((c, part.form) for c, part in weighted)
+        self.sums.append(form)
         flat: list[tuple[Fraction, _Part]] = []
         for c, part in weighted:
             if part.is_free and part.law is None:
@@ -226,9 +239,10 @@ class _Reduction:
             else:
                 terms.append((c, part))
         if gaussian:
-            terms.append((Fraction(1), _Part(self._gaussian(gaussian))))
+            of_gaussian = form if len(gaussian) == len(flat) else LinearForm.constant_form(0)
+            terms.append((Fraction(1), _Part(self._gaussian(gaussian), of_gaussian)))
         if len(terms) > 1:
-            return _Part(None, tuple(terms))
+            return _Part(None, form, tuple(terms))
         ((_, only),) = terms
         return only
 
@@ -307,6 +321,14 @@ class _Reduction:
                         changes[new] = -a * p / b, -(a * q + guard.constant) / b
                         waiting.append(new)
         return changes
+
+
+def _combined(weighted: Iterable[tuple[Fraction, LinearForm]]) -> LinearForm:
+    total: dict[Symbol, Fraction] = {}
+    for c, form in weighted:
+        for symbol, inner in form.terms:
+            total[symbol] = total.get(symbol, Fraction(0)) + c * inner
+    return LinearForm.of(total)
 
 
 def root_below(square: Fraction, digits: int) -> Fraction:
