@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.verdict import Answer, Verdict, Witness, WitnessRow
     from dipapprox.proofs.automaton_proof import AutomatonProof
     from dipapprox.proofs.real_proof import RealProof
+    from dipapprox.proofs.streams.stream_proof import StreamProof
     from dipapprox.questions.interface import (
         calibrate,
         certify,
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
         parse,
         probability,
         profile,
-        prove,
         verify,
     )
     from dipapprox.questions.pipelines import compose
+    from dipapprox.questions.proving import prove
     from dipapprox.services.service_proof import ServiceProof
 
 _HOMES = {
@@ -104,6 +105,7 @@ _HOMES = {
     ),
     "dipapprox.proofs.automaton_proof": ("AutomatonProof",),
     "dipapprox.proofs.real_proof": ("RealProof",),
+    "dipapprox.proofs.streams.stream_proof": ("StreamProof",),
     "dipapprox.questions.interface": (
         "calibrate",
         "certify",
@@ -112,10 +114,10 @@ _HOMES = {
         "parse",
         "probability",
         "profile",
-        "prove",
         "verify",
     ),
     "dipapprox.questions.pipelines": ("compose",),
+    "dipapprox.questions.proving": ("prove",),
     "dipapprox.services.service_proof": ("ServiceProof",),
 }
 """Where the public names live, the same as above."""
@@ -153,6 +155,7 @@ __all__ = [
     "RenyiProfile",
     "ServiceProof",
     "SourceError",
+    "StreamProof",
     "UserError",
     "Verdict",
     "Violation",

@@ -33,9 +33,10 @@ from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.finite_rounds import FiniteRounds
 from dipapprox.language.load import DIP, language_of, load
 from dipapprox.language.values import parse_rational
-from dipapprox.language.widening import read_widening
+from dipapprox.language.widening import read_rounds, read_widening
 from dipapprox.privacy.selection import widening_by_pairs
 
 
@@ -46,6 +47,7 @@ class ProgramFile:
     path: Path
     parameters: Mapping[str, Fraction]
     widening: Widening
+    rounds: FiniteRounds | None = None
 
     def load(self, pairs: str = "all") -> Program:
         """Read, check and elaborate the program.
@@ -57,7 +59,7 @@ class ProgramFile:
             UserError: If the file or the program is wrong, or a parameter or a domain does not
                 suit it.
         """
-        program = load(self.path, self.parameters, self.widening)
+        program = load(self.path, self.parameters, self.widening, self.rounds)
         if language_of(self.path) != DIP:
             return program
         wider = widening_by_pairs(pairs, program)
@@ -82,6 +84,17 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "all inputs with numbers, q=-5..5 or q={0,1/2,1} for one (repeatable)",
     )
 
+    parser.add_argument(
+        "--rounds",
+        metavar="N",
+        help="take so many rounds of a program with streams, with the --values for inputs",
+    )
+    parser.add_argument(
+        "--values",
+        metavar="DOMAIN",
+        help="with --rounds: what the inputs may be, -1..1 or {0,1/2,1}",
+    )
+
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """Add -p."""
@@ -101,7 +114,8 @@ def program_of(words: argparse.Namespace) -> ProgramFile:
     Raises:
         UserError: If a parameter is not NAME=VALUE, a domain is malformed, or a name comes twice.
     """
-    return ProgramFile(words.file, parameters_of(words), read_widening(words.widen))
+    rounds = read_rounds(words.rounds, words.values)
+    return ProgramFile(words.file, parameters_of(words), read_widening(words.widen), rounds)
 
 
 def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
   dipapprox prove svt_laplace.dpg --reals -p N=4    the same for a program with 4 real inputs
+  dipapprox prove svt_laplace.dpg --for-all N       and with any number of them
   dipapprox prove slots.dpg                         a service, every sequence of calls
   dipapprox prove users.dpg --examiner alice            what alice alone may learn
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
@@ -45,12 +46,14 @@ class ProveCommand:
     """The command line, read.
 
     Attributes:
+        for_all: The parameter that may be any number; None for none.
         draw: Where to draw the automaton; None for nowhere.
         certificate: Where to write one; None for nowhere.
     """
 
     path: Path
     parameters: Mapping[str, Fraction]
+    for_all: str | None
     question: Prove
     options: Options
     json: bool
@@ -72,6 +75,11 @@ def add_parser(commands: Commands) -> None:
     )
     add_file(parser, "a program (.dpg), or an automaton (.dipa)")
     add_parameters(parser)
+    parser.add_argument(
+        "--for-all",
+        metavar="N",
+        help="take the parameter N as any number: the loop up to it is one over rounds",
+    )
     arguments.add_question(parser, Prove)
     parser.add_argument(
         _DRAW,
@@ -91,6 +99,7 @@ def read(words: argparse.Namespace) -> ProveCommand:
     return ProveCommand(
         path=words.file,
         parameters=parameters_of(words),
+        for_all=words.for_all,
         question=arguments.question_of(words, Prove),
         options=arguments.options_of(words),
         json=words.json,
@@ -105,7 +114,7 @@ def run(command: ProveCommand, console: Console) -> int:
         check_place(command.draw, _DRAW)
     if command.certificate is not None:
         check_place(command.certificate, certificate.FLAG)
-    subject = load_subject(command.path, command.parameters)
+    subject = load_subject(command.path, command.parameters, command.for_all)
     if command.draw is not None and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata: this program has no picture")
     if command.certificate is not None and language_of(command.path) != DIPA:

@@ -16,12 +16,15 @@ from dipapprox.language.traversal import computed_in
 from dipapprox.source import Span
 
 
-def check(program: ast.Program, in_service: bool = False) -> dict[str, Symbol]:
+def check(
+    program: ast.Program, in_service: bool = False, in_rounds: bool = False
+) -> dict[str, Symbol]:
     """Check names and kinds.
 
     Args:
         program: As parsed.
         in_service: Whether it is one handler of a service, which may have cells without bounds.
+        in_rounds: Whether it has rounds that `any_number` made of a loop: these assign outputs.
 
     Returns:
         The symbols, with the kinds of the variables.
@@ -31,8 +34,8 @@ def check(program: ast.Program, in_service: bool = False) -> dict[str, Symbol]:
     """
     checker = _Checker(program, in_service)
     checker.check_declarations(program)
-    if not in_service:
-        checker.streams.check(program)
+    if not in_service and not in_rounds:
+        checker.streams.check()
     checker.check_block(program.body)
     checker.diagnosis.finish()
     return checker.symbols
@@ -48,7 +51,7 @@ class _Checker:
         self.symbols = collect_symbols(program, self.diagnosis)
         infer_kinds(program, self.symbols)
         self.expressions = ExpressionChecker(self.symbols, self.diagnosis)
-        self.streams = StreamChecker(self.symbols, self.expressions, self.diagnosis)
+        self.streams = StreamChecker(self.symbols, self.expressions, self.diagnosis, program)
 
     def _error(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
         self.diagnosis.report(kind, message, span, hint)

@@ -13,6 +13,7 @@ from typing import assert_never
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.language import ast, core
+from dipapprox.language.any_number import RoundCells, with_any_number
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
@@ -32,6 +33,7 @@ def elaborate(
     parameters: Mapping[str, Fraction],
     program_name: str,
     widening: Widening = AS_DECLARED,
+    for_all: str | None = None,
 ) -> core.Program:
     """Check and elaborate a program.
 
@@ -40,6 +42,7 @@ def elaborate(
         parameters: Values that replace the defaults of the program's parameters.
         program_name: The name of the result.
         widening: Wider domains of its inputs.
+        for_all: A parameter that may be any number: the loop up to it becomes rounds without end.
 
     Raises:
         UserError: If `parameters` names one that the program does not have, or `widening` does not
@@ -49,8 +52,20 @@ def elaborate(
     if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
         raise _is_service(program)
     symbols = check(program)
+    cells: RoundCells | None = None
+    if for_all is not None:
+        program, cells = with_any_number(program, for_all, parameters)
+        symbols = check(program, in_rounds=True)
     declarations = elaborate_declarations(program, parameters, widening)
     body, calls, rounds = elaborate_block(program.body, symbols, declarations)
+    if rounds is not None and cells is not None:
+        rounds = replace(
+            rounds,
+            before=cells.before,
+            each=cells.each,
+            padding=cells.padding,
+            parameter=for_all,
+        )
     return core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),

@@ -11,6 +11,7 @@ from dipapprox.language import ast, core
 from dipapprox.language.dip import parse_dip
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.finite_rounds import FiniteRounds, with_finite_rounds
 from dipapprox.language.parser import parse
 
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
@@ -23,16 +24,28 @@ BUNDLED = Path(__file__).parent.parent / "programs"
 
 
 def load(
-    path: Path, parameters: Mapping[str, Fraction], widening: Widening = AS_DECLARED
+    path: Path,
+    parameters: Mapping[str, Fraction],
+    widening: Widening = AS_DECLARED,
+    rounds: FiniteRounds | None = None,
 ) -> core.Program:
     """Read, check and elaborate a program file; its stem becomes the program's name.
+
+    Args:
+        path: Of the file.
+        parameters: Values that replace the defaults of the program's parameters.
+        widening: Wider domains of its inputs.
+        rounds: How many rounds a program with streams has, and the values of its inputs.
 
     Raises:
         UserError: If the file cannot be read, a parameter does not exist, `widening` does not suit
             the inputs, or the program has no finite domains.
         SourceError: If the program is wrong.
     """
-    return finite(elaborate(read_program(path), parameters, path.stem, widening))
+    program = read_program(path)
+    if rounds is not None:
+        program = with_finite_rounds(program, rounds)
+    return finite(elaborate(program, parameters, path.stem, widening))
 
 
 def finite(program: core.Program) -> core.Program:

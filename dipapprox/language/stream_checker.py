@@ -30,15 +30,17 @@ class StreamChecker:
         symbols: Mapping[str, Symbol],
         expressions: ExpressionChecker,
         diagnosis: Diagnosis,
+        program: ast.Program,
     ) -> None:
         self._symbols = symbols
         self._expressions = expressions
         self._diagnosis = diagnosis
-        self._streams: tuple[str, ...] = ()
-
-    def check(self, program: ast.Program) -> None:
-        """Check declarations and where the loop is."""
+        self._program = program
         self._streams = tuple(d.name for d in program.declarations if isinstance(d, ast.Stream))
+
+    def check(self) -> None:
+        """Check declarations and where the loop is."""
+        program = self._program
         if not is_stream_program(program):
             self._domains_of_outputs(program)
             return

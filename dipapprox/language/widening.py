@@ -9,6 +9,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.declarations import LARGEST_DOMAIN
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.domains import AS_DECLARED, Domain, Widening
+from dipapprox.language.finite_rounds import MOST_ROUNDS, FiniteRounds
 from dipapprox.language.values import exact_rational, parse_rational
 
 Wider = str | Iterable[int | Fraction]
@@ -51,6 +52,23 @@ def widening_of(widen: Wider | Mapping[str, Wider] | None) -> Widening:
             return Widening(None, named)
         case _:
             return Widening(_domain(widen, "widen"), {})
+
+
+def read_rounds(rounds: int | str | None, values: Wider | None) -> FiniteRounds | None:
+    """Take the words of --rounds and --values, or what a Python program gives for them.
+
+    Raises:
+        UserError: If one is missing or malformed.
+    """
+    if rounds is None and values is None:
+        return None
+    if rounds is None or values is None:
+        missing = "values" if values is None else "rounds"
+        raise UserError(f"{missing} is missing", "for example --rounds 3 --values -1..1")
+    number = exact_rational(rounds, "rounds")
+    if number.denominator != 1 or not 1 <= number <= MOST_ROUNDS:
+        raise UserError(f"rounds must be a whole number from 1 to {MOST_ROUNDS}, got {number}")
+    return FiniteRounds(int(number), _domain(values, "values"))
 
 
 def read_domain(text: str, what: str) -> Domain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from dipapprox.automata.analysis import Analysis, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
@@ -190,12 +190,8 @@ class AutomatonProof(Result):
 
     def _proof(self) -> str:
         analysis, parts = self.analysis, []
-        match analysis.upper:
-            case WeightBound(rule=rule):
-                parts.append(f"at most: {rule.value}")
-            case ClosedFamily(members=members):
-                vectors = count(len(members), "pair")
-                parts.append(f"at most: a closed family of {vectors} of cost vectors")
+        if analysis.upper is not None:
+            parts.append(upper_text(analysis.upper))
         match analysis.lower:
             case RunBound(candidate=candidate) if not analysis.unbounded:
                 steps = count(len(candidate.run), "step")
@@ -242,3 +238,15 @@ class AutomatonProof(Result):
             columns = "times round the cycles", "budget needed, at least"
             tables.append(Table("", columns, rows, (0, 1)))
         return tables
+
+
+def upper_text(upper: WeightBound | ClosedFamily) -> str:
+    """Say what proves an upper bound."""
+    match upper:
+        case WeightBound(rule=rule):
+            return f"at most: {rule.value}"
+        case ClosedFamily(members=members):
+            vectors = count(len(members), "pair")
+            return f"at most: a closed family of {vectors} of cost vectors"
+        case _:
+            assert_never(upper)

@@ -61,7 +61,7 @@ def prove_automaton(
         found = analyse(automaton, limits)
         stopping = _stopping(automaton, limits)
     answer = _answer(found, budget)
-    rounds, beyond = _rounds(found, budget, limits)
+    rounds, beyond = rounds_needed(found, budget, limits)
     return AutomatonProof(
         program=named.name,
         automaton=automaton,
@@ -102,7 +102,7 @@ def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
     return tuple(automaton.states[state].name for state in found)
 
 
-def _rounds(
+def rounds_needed(
     found: Analysis, budget: Fraction | None, limits: Limits
 ) -> tuple[tuple[tuple[int, Fraction], ...], int | None]:
     """Return what going round a structure needs, and the fewest rounds beyond a budget."""

@@ -18,8 +18,15 @@ from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
 Subject = Program | NamedAutomaton | Service
 
 
-def load_subject(path: Path, parameters: Mapping[str, Fraction]) -> Subject:
+def load_subject(
+    path: Path, parameters: Mapping[str, Fraction], for_all: str | None = None
+) -> Subject:
     """Read an automaton, or a program or service with its parameters set.
+
+    Args:
+        path: Of the file.
+        parameters: Values of parameters.
+        for_all: A parameter of a program that may be any number.
 
     Raises:
         UserError: If the file cannot be read, or has no such parameter.
@@ -28,9 +35,11 @@ def load_subject(path: Path, parameters: Mapping[str, Fraction]) -> Subject:
     if language_of(path) != DIPA:
         program = read_program(path)
         if is_service(program):
+            if for_all is not None:
+                raise UserError("a service answers any number of calls: it has no rounds")
             return elaborate_service(program, parameters, path.stem)
-        return elaborate(program, parameters, path.stem)
-    for name in parameters:
+        return elaborate(program, parameters, path.stem, for_all=for_all)
+    for name in [*parameters, *([] if for_all is None else [for_all])]:
         raise UserError(f"an automaton has no parameter '{name}'")
     return load_named(path)
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from os import PathLike
-from pathlib import Path
 from typing import Literal, overload
 
 from dipapprox.automata.model import Automaton
@@ -22,10 +20,11 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.finite_rounds import with_finite_rounds
 from dipapprox.language.load import DPG, finite
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.values import exact_rational
-from dipapprox.language.widening import Wider, widening_of
+from dipapprox.language.widening import Wider, read_rounds, widening_of
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy import certificate
 from dipapprox.privacy.certificate import Certificate, ProgramText
@@ -46,16 +45,13 @@ from dipapprox.privacy.profiles.profile_result import (
 )
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_certificate import certify_budget
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
-from dipapprox.proofs.prove_automaton import NamedAutomaton
-from dipapprox.proofs.subject import Subject, load_subject
+from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
-from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 
@@ -73,10 +69,16 @@ def parse(
     name: str = "program",
     *,
     widen: Wider | Mapping[str, Wider] | None = None,
+    for_all: str | None = None,
+    rounds: int | None = None,
+    values: Wider | None = None,
 ) -> Program:
     """Read a program from text, with some of its parameters set.
 
     Args:
+        for_all: A parameter that may be any number: only `prove` answers for such a program.
+        rounds: How many rounds of a program with streams are taken; with `values`.
+        values: What the inputs may be then, as in `widen`.
         widen: A wider domain than the program declares, for all inputs with numbers or by name:
             "-5..5", "{0, 1/2, 1}", range(-5, 6), {"q": "-5..5"}. The adjacency stays.
 
@@ -97,7 +99,11 @@ def parse(
     if not isinstance(name, str):
         raise UserError(f"name must be a text, got {shorten(repr(name))}")
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
-    return elaborate(parse_text(text), exact, name, widening_of(widen))
+    program = parse_text(text)
+    finite_rounds = read_rounds(rounds, values)
+    if finite_rounds is not None:
+        program = with_finite_rounds(program, finite_rounds)
+    return elaborate(program, exact, name, widening_of(widen), for_all)
 
 
 def verify(
@@ -131,7 +137,7 @@ def verify(
             inputs.
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
-    return read_keywords(Verify, given).answer(_known(program), _known_options(options))
+    return read_keywords(Verify, given).answer(_known(program), known_options(options))
 
 
 def probability(
@@ -157,7 +163,7 @@ def probability(
     """
     given = {"eps": eps, "input": input, "relative_width": relative_width}
     question = read_keywords(Probability, given)
-    return question.answer(_known(program), _known_options(options))
+    return question.answer(_known(program), known_options(options))
 
 
 @overload
@@ -250,7 +256,7 @@ def profile(
         "width": width,
         "pairs": pairs,
     }
-    return read_keywords(Profile, given).answer(_known(program), _known_options(options))
+    return read_keywords(Profile, given).answer(_known(program), known_options(options))
 
 
 def calibrate(
@@ -279,7 +285,7 @@ def calibrate(
     """
     given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
     question = read_keywords(Calibrate, given)
-    return question.answer(_known(program), _known_options(options))
+    return question.answer(_known(program), known_options(options))
 
 
 def decide(
@@ -320,38 +326,7 @@ def decide(
         "width": width,
         "pairs": pairs,
     }
-    return read_keywords(Decide, given).answer(_known(program), _known_options(options))
-
-
-def prove(
-    program: Program | Automaton | str | PathLike[str],
-    *,
-    budget: Number | None = None,
-    reals: bool = False,
-    stops: Stops | Literal["hidden", "visible"] = "hidden",
-    examiner: Iterable[str] | str = "",
-    options: Options | None = None,
-) -> Proof:
-    """Find the least D for which something is (D * eps, 0)-private for every eps > 0 and all real
-    inputs: an automaton for inputs of every length, a program for its number of inputs; or a
-    service for every sequence of calls.
-
-    Args:
-        program: From `parse`, an automaton, or the name of a `.dpg` or `.dipa` file.
-        budget: A claimed D, >= 0: then the answer is about it.
-        reals: Whether every input with numbers is taken as any real number.
-        stops: Whether it is seen that an automaton stops where no guard holds.
-        examiner: The users of a service who look, together; none: everybody.
-        options: Their limits.
-
-    Raises:
-        UserError: If an argument is wrong, the file cannot be read, or an input has finitely many
-            values.
-        SourceError: If the file holds no valid automaton, or the program is wrong.
-    """
-    given = {"budget": budget, "stops": stops, "reals": reals, "examiner": examiner}
-    question = read_keywords(Prove, given)
-    return question.answer(_known_subject(program), _known_options(options))
+    return read_keywords(Decide, given).answer(_known(program), known_options(options))
 
 
 def pair_distributions(
@@ -371,7 +346,7 @@ def pair_distributions(
     first = kinds.input_of(input, "input", _known(program))
     second = kinds.input_of(adjacent, "adjacent", program)
     exact = kinds.positive(eps, "eps")
-    return loss.pair_distributions(program, exact, first, second, _known_options(options))
+    return loss.pair_distributions(program, exact, first, second, known_options(options))
 
 
 def certify(
@@ -400,15 +375,15 @@ def certify(
     if isinstance(verdict, AutomatonProof):
         if program != verdict.automaton:
             raise UserError("program must be the automaton of the proof: proof.automaton")
-        return certify_budget(verdict, text, _known_options(options).limits)
+        return certify_budget(verdict, text, known_options(options).limits)
     known = _known(program)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
     match verdict:
         case Decision():
-            return certify_decision(known, source, verdict, selection, _known_options(options))
+            return certify_decision(known, source, verdict, selection, known_options(options))
         case Verdict():
-            return certificate.certify(known, source, verdict, selection, _known_options(options))
+            return certificate.certify(known, source, verdict, selection, known_options(options))
         case _:
             raise UserError(
                 "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
@@ -423,22 +398,12 @@ def _known(program: object) -> Program:
     return finite(program)
 
 
-def _known_subject(program: object) -> Subject:
-    match program:
-        case Program():
-            return program
-        case Automaton():
-            return NamedAutomaton("automaton", program)
-        case str() | PathLike():
-            return load_subject(Path(program), {})
-        case _:
-            raise UserError(
-                f"program must be a Program or the name of a file, got {type(program).__name__}",
-                "dipapprox.parse(text) reads one",
-            )
+def known_options(options: object) -> Options:
+    """Return options that a Python program gives, or those by default.
 
-
-def _known_options(options: object) -> Options:
+    Raises:
+        UserError: If they are none.
+    """
     if options is None:
         return Options()
     if not isinstance(options, Options):

@@ -14,13 +14,15 @@ from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import prove_automaton
 from dipapprox.proofs.prove_real import answer_real
 from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.streams.prove_rounds import prove_rounds
+from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inputs
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS
 from dipapprox.questions.question import Question, argument
 from dipapprox.services.service_proof import ServiceProof, prove_service
 
-Proof = AutomatonProof | RealProof | ServiceProof
+Proof = AutomatonProof | RealProof | StreamProof | ServiceProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Prove(Question):
             return prove_service(program, self.budget, self.examiner, options.limits)
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops, options.limits)
+        if program.rounds is not None:
+            return prove_rounds(program, self.budget, options.limits)
         if self.reals:
             program = with_real_inputs(program)
         require_real_inputs(program)

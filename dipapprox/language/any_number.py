@@ -1,0 +1,433 @@
+"""Programs for any number of rounds: a loop up to a parameter becomes rounds without end.
+
+    for i in 1..N do                         forever do
+        r <- Lap(q[i], 4 / eps)                  read q[i]
+        if r >= rT then                          out[i] <- 0
+            out[i] <- 1; exit                    r <- Lap(q[i], 4 / eps)
+        end                              →       if r >= rT then
+    end                                              out[i] <- 1; exit
+                                                 end
+                                             end                         # publishes out[i]
+
+The loop is one over rounds if a round reads entries of inputs and writes entries of outputs that no
+other round has anything to do with, and knows its number for nothing else. What is written before
+the loop to all entries of an output is what a round begins with, and what the entries remain after
+`exit`. For a number of rounds N the output of the program is what the first N rounds publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import UserError
+from dipapprox.language import ast
+from dipapprox.language.affine import Affine, affine
+from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
+from dipapprox.language.core import Value
+from dipapprox.language.declarations import evaluate_value
+from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.language.rewriting import nodes_in, rewrite, with_names
+from dipapprox.source import Span
+
+_MOST_TURNS = 1_000
+"""Of loops that do not depend on the parameter, altogether."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCells:
+    """The output cells of a program with rounds.
+
+    Attributes:
+        before: Published before the first round.
+        each: Published in every round.
+        padding: What those of a round are once the program has ended; None if they have no value.
+    """
+
+    before: tuple[str, ...]
+    each: tuple[str, ...]
+    padding: tuple[Value, ...] | None
+
+
+def with_any_number(
+    program: ast.Program, parameter: str, overrides: Mapping[str, Fraction]
+) -> tuple[ast.Program, RoundCells]:
+    """Return a program whose loop up to a parameter goes on for ever.
+
+    Args:
+        program: Checked.
+        parameter: The number of rounds, or what it depends on.
+        overrides: Values of the other parameters.
+
+    Raises:
+        UserError: If there is no such parameter, or it has a value.
+        SourceError: If it is no program of which rounds can be made; the place says why.
+    """
+    names = [d.name for d in program.declarations if isinstance(d, ast.Parameter)]
+    if parameter not in names:
+        known = f"the parameters are {', '.join(names)}" if names else "it has none"
+        message = f"the program has no parameter '{parameter}'"
+        raise UserError(message, did_you_mean(parameter, names, known))
+    if parameter in overrides:
+        raise UserError(f"'{parameter}' is any number, and cannot have a value as well")
+    diagnosis = Diagnosis()
+    try:
+        return _Rounds(program, parameter, overrides).made()
+    except Wrong as wrong:
+        wrong.report(diagnosis)
+        diagnosis.finish()
+        raise
+
+
+@dataclass(slots=True)
+class _Entries:
+    """The entries of one array that the rounds have to do with.
+
+    Attributes:
+        slope: How far the entries of a round are from those of the round before; 0 for none yet.
+        starts: Of entries slope · i + start, with the names of the cells that stand for them.
+        fixed: Entries that do not depend on the round, with their names.
+    """
+
+    slope: int = 0
+    starts: dict[int, str] = field(default_factory=dict)
+    fixed: dict[int, str] = field(default_factory=dict)
+
+
+class _Rounds:
+    def __init__(
+        self, program: ast.Program, parameter: str, overrides: Mapping[str, Fraction]
+    ) -> None:
+        self._program, self._parameter = program, parameter
+        self._constants = self._bound(overrides)
+        self._turns = 0
+        self._long: set[str] = set()
+        self._inputs: dict[str, ast.Input] = {}
+        self._outputs: dict[str, ast.Output] = {}
+        self._scalars: set[str] = set()
+        self._entries: dict[str, _Entries] = {}
+        self._initial: dict[str, ast.Expression] = {}
+        for declaration in program.declarations:
+            match declaration:
+                case ast.Input(variables) | ast.Output(variables):
+                    self._no_parameter(declaration.domain, "a domain")
+                    for each in variables:
+                        self._declare(declaration, each)
+                case ast.AdjacentRule(radius=radius) if radius is not None:
+                    self._no_parameter(radius, "the adjacency")
+                case _:
+                    pass
+
+    def made(self) -> tuple[ast.Program, RoundCells]:
+        """Return the program with rounds, and its cells."""
+        prelude, loop = self._split()
+        before = self._unrolled(prelude)
+        body = self._unrolled(loop.body)
+        first = evaluate_integer(loop.first, self._constants, "the start of a loop")
+        for array in [*self._inputs, *self._outputs]:
+            self._entries[array] = _Entries()
+        body = self._with_cells(body, loop.variable, first)
+        before = self._with_cells(before, None, first)
+        self._no_round(body, loop.variable)
+        self._no_parameter((before, body), "this")
+        self._apart(first, loop)
+        return self._program_of(before, body, loop), self._cells(body)
+
+    # --- declarations -------------------------------------------------------------------------
+
+    def _bound(self, overrides: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        values = dict[str, Fraction]()
+        for declaration in self._program.declarations:
+            if isinstance(declaration, ast.Parameter) and declaration.name != self._parameter:
+                if declaration.name in overrides:
+                    values[declaration.name] = overrides[declaration.name]
+                elif declaration.default is not None:
+                    self._no_parameter(declaration.default, f"'{declaration.name}'")
+                    values[declaration.name] = evaluate(declaration.default, values)
+        return values
+
+    def _declare(self, declaration: ast.Input | ast.Output, variable: ast.Declared) -> None:
+        arrays = self._inputs if isinstance(declaration, ast.Input) else self._outputs
+        arrays[variable.name] = declaration  # type: ignore[assignment]  # of its own kind
+        if variable.size is None:
+            self._scalars.add(variable.name)
+        elif self._mentions(variable.size):
+            self._long.add(variable.name)
+
+    # --- the loop -----------------------------------------------------------------------------
+
+    def _split(self) -> tuple[list[ast.Statement], ast.For]:
+        """Return the statements before the loop over rounds, and the loop."""
+        loop: ast.For | None = None
+        before: list[ast.Statement] = []
+        for statement in self._program.body:
+            if loop is not None:
+                raise self._wrong(
+                    "something follows the loop over rounds", statement.span,
+                    "with any number of rounds nothing comes after them",
+                )  # fmt: skip
+            if isinstance(statement, ast.For) and self._mentions(statement.last):
+                if self._initialises(statement):
+                    continue
+                if self._mentions(statement.first):
+                    message = f"the loop begins where '{self._parameter}' says"
+                    raise self._wrong(message, statement.first.span)
+                loop = statement
+            else:
+                before.append(statement)
+        if loop is None:
+            raise self._wrong(
+                f"there is no loop up to '{self._parameter}'", self._program.span,
+                f"rounds are written 'for i in 1..{self._parameter} do … end'",
+            )  # fmt: skip
+        return before, loop
+
+    def _initialises(self, loop: ast.For) -> bool:
+        """Note what a loop writes to all entries of outputs; False if that is not all it does."""
+        found = dict[str, ast.Expression]()
+        for statement in loop.body:
+            if not isinstance(statement, ast.Assign):
+                return False
+            for target in statement.targets:
+                if not isinstance(target, ast.Index) or target.name not in self._outputs:
+                    return False
+                if target.index != ast.Name(loop.variable):
+                    return False
+                found[target.name] = statement.value
+            try:
+                evaluate_value(statement.value, self._constants)
+            except Wrong:
+                return False
+        self._initial |= found
+        return True
+
+    def _unrolled(self, block: list[ast.Statement] | ast.Block) -> ast.Block:
+        """Unroll the loops whose turns are known."""
+        found: list[ast.Statement] = []
+        for statement in block:
+            match statement:
+                case ast.For(variable, first, last, body):
+                    self._no_parameter((first, last), "an inner loop")
+                    low = evaluate_integer(first, self._constants, "the start of a loop")
+                    high = evaluate_integer(last, self._constants, "the end of a loop")
+                    self._turns += max(0, high - low + 1)
+                    if self._turns > _MOST_TURNS:
+                        raise Wrong("limit", f"more than {_MOST_TURNS} turns", statement.span)
+                    for k in range(low, high + 1):
+                        value = ast.Number(Fraction(k), span=first.span)
+                        found += self._unrolled(with_names(body, {variable: value}))
+                case _:
+                    found.append(rewrite(statement, self._inner))
+        return tuple(found)
+
+    def _inner(self, node: object) -> object:
+        """Unroll the loops in the blocks of a statement."""
+        match node:
+            case ast.Branch(condition, body):
+                return ast.Branch(condition, self._unrolled(body), span=node.span)
+            case ast.If(branches, otherwise):
+                parts = tuple(rewrite(branch, self._inner) for branch in branches)
+                return ast.If(parts, self._unrolled(otherwise), span=node.span)
+            case ast.While(condition, body):
+                return ast.While(condition, self._unrolled(body), span=node.span)
+            case _:
+                return None
+
+    # --- entries ------------------------------------------------------------------------------
+
+    def _with_cells(self, block: ast.Block, variable: str | None, first: int) -> ast.Block:
+        """Put cells in the place of entries of inputs and outputs.
+
+        Args:
+            block: Of a round, or what precedes the rounds.
+            variable: That counts the rounds; None before them.
+            first: Its first value.
+        """
+
+        def change(node: object) -> object:
+            match node:
+                case ast.Index(name, index) if name in self._entries:
+                    place = affine(index, variable, self._constants)
+                    if place is None:
+                        message = f"an entry of '{name}' that depends on more than the round"
+                        raise self._wrong(message, node.span, self._only(name))
+                    return ast.Name(self._cell(name, place, node), span=node.span)
+                case ast.Name(name) if name in self._scalars and variable is not None:
+                    if name in self._outputs:
+                        raise self._one_value(name, node.span)
+                    return None
+                case ast.Name(name) if name in self._long:
+                    raise self._wrong(f"'{name}' is used as a whole", node.span, self._only(name))
+                case _:
+                    return None
+
+        return rewrite(block, change)
+
+    def _allowed(self, array: str) -> str:
+        known = self._entries[array].starts
+        return next(iter(known.values()), f"{array}[i]")
+
+    def _only(self, array: str) -> str:
+        return f"with any {self._parameter} a round may use {self._allowed(array)} only"
+
+    def _one_value(self, name: str, span: Span | None) -> Wrong:
+        return self._wrong(
+            f"'{name}' is one value for the whole run", span,
+            f"with any {self._parameter} every output belongs to a round: write '{name}[i]'",
+        )  # fmt: skip
+
+    def _cell(self, array: str, place: Affine, node: ast.Index) -> str:
+        """Return the cell that stands for an entry."""
+        if place.slope.denominator != 1 or place.start.denominator != 1 or place.slope < 0:
+            raise self._wrong(
+                f"the entry '{_text(node)}' does not ascend from round to round", node.span
+            )
+        entries, slope, start = self._entries[array], int(place.slope), int(place.start)
+        if slope == 0:
+            return entries.fixed.setdefault(start, f"{array}[{start}]")
+        if entries.slope in (0, slope):
+            entries.slope = slope
+            for known, name in entries.starts.items():
+                if known != start and (known - start) % slope == 0:
+                    raise self._wrong(
+                        f"'{_text(node)}' is used as well as {name}", node.span,
+                        f"with any {self._parameter} a round may use {name} only",
+                    )  # fmt: skip
+            return entries.starts.setdefault(start, f"{array}[{_index_text(slope, start)}]")
+        raise self._wrong(
+            f"'{_text(node)}' is used as well as {self._allowed(array)}", node.span,
+            self._only(array),
+        )  # fmt: skip
+
+    def _apart(self, first: int, loop: ast.For) -> None:
+        """Check that no round has to do with an entry that is used before the rounds."""
+        for array, entries in self._entries.items():
+            for fixed, name in entries.fixed.items():
+                if array in self._outputs or entries.slope:
+                    for start in entries.starts:
+                        beyond = fixed - (entries.slope * first + start)
+                        if beyond >= 0 and beyond % entries.slope == 0:
+                            raise self._wrong(
+                                f"'{name}' is used outside of its round", loop.span,
+                                f"with any {self._parameter} rounds share no entries",
+                            )  # fmt: skip
+
+    # --- what is left -------------------------------------------------------------------------
+
+    def _no_round(self, body: ast.Block, variable: str) -> None:
+        for node in nodes_in(body):
+            if isinstance(node, ast.Name) and node.name == variable:
+                uses = [self._allowed(array) for array in self._entries if array in self._long]
+                raise self._wrong(
+                    f"a round knows its number '{variable}'", node.span,
+                    f"with any {self._parameter} a round may use '{variable}' in "
+                    f"{' and '.join(uses) or 'its entries'} only",
+                )  # fmt: skip
+
+    def _mentions(self, tree: object) -> bool:
+        return any(
+            isinstance(node, ast.Name) and node.name == self._parameter for node in nodes_in(tree)
+        )
+
+    def _no_parameter(self, tree: object, what: str) -> None:
+        for node in nodes_in(tree):
+            if isinstance(node, ast.Name) and node.name == self._parameter:
+                raise self._wrong(
+                    f"{what} depends on '{self._parameter}', which is any number", node.span,
+                    "only sizes of arrays and the end of the loop over rounds may",
+                )  # fmt: skip
+
+    def _wrong(self, message: str, span: Span | None, hint: str = "") -> Wrong:
+        return Wrong("type error", message, span, hint)
+
+    # --- the program --------------------------------------------------------------------------
+
+    def _program_of(self, before: ast.Block, body: ast.Block, loop: ast.For) -> ast.Program:
+        declarations: list[ast.Declaration] = []
+        reads: list[ast.Statement] = []
+        first_reads: list[ast.Statement] = []
+        resets: list[ast.Statement] = []
+        first_resets: list[ast.Statement] = []
+        for each in self._program.declarations:
+            match each:
+                case ast.Parameter(name) if name == self._parameter:
+                    pass
+                case ast.Input(variables):
+                    domain = self._reals(each)
+                    for variable in variables:
+                        for cell, in_round in self._cells_of(variable):
+                            declarations.append(ast.Stream(cell, domain, span=each.span))
+                            read = ast.Read(cell, span=each.span)
+                            (reads if in_round else first_reads).append(read)
+                case ast.Output(variables, domain):
+                    for variable in variables:
+                        for cell, in_round in self._cells_of(variable):
+                            single = ast.Declared(cell, None, span=variable.span)
+                            declarations.append(ast.Output((single,), domain, span=each.span))
+                            initial = self._initial.get(variable.name)
+                            if initial is not None:
+                                to = (ast.Name(cell, span=initial.span),)
+                                reset = ast.Assign(to, initial, span=initial.span)
+                                (resets if in_round else first_resets).append(reset)
+                case _:
+                    declarations.append(each)
+        forever = ast.Forever((*reads, *resets, *body), span=loop.span)
+        statements = (*first_reads, *first_resets, *before, forever)
+        return ast.Program(tuple(declarations), statements, span=self._program.span)
+
+    def _reals(self, declaration: ast.Input) -> tuple[ast.Element, ...]:
+        """Return all reals for a domain of numbers, and what is declared of reals."""
+        if isinstance(declaration.domain[0], ast.Reals):
+            return declaration.domain
+        for element in declaration.domain:
+            named = isinstance(element, ast.Name) and element.name not in self._constants
+            if named or isinstance(element, ast.Truth):
+                raise self._wrong(
+                    "an input has named values", element.span,
+                    f"with any {self._parameter} inputs are real numbers",
+                )  # fmt: skip
+        return (ast.Reals(None, span=declaration.span),)
+
+    def _cells_of(self, variable: ast.Declared) -> Iterator[tuple[str, bool]]:
+        """Yield the cells of an array that are used, in order, and whether rounds use them."""
+        if variable.size is None:
+            yield variable.name, False
+            return
+        entries = self._entries[variable.name]
+        yield from ((entries.fixed[k], False) for k in sorted(entries.fixed))
+        yield from ((entries.starts[k], True) for k in sorted(entries.starts))
+
+    def _cells(self, body: ast.Block) -> RoundCells:
+        before, each = list[str](), list[str]()
+        padding: list[Value] | None = []
+        for declaration in self._program.declarations:
+            if isinstance(declaration, ast.Output):
+                for variable in declaration.variables:
+                    initial = self._initial.get(variable.name)
+                    for cell, in_round in self._cells_of(variable):
+                        (each if in_round else before).append(cell)
+                        if in_round and padding is not None:
+                            if initial is None:
+                                padding = None
+                            else:
+                                padding.append(evaluate_value(initial, self._constants))
+        exits = any(isinstance(node, ast.Exit) for node in nodes_in(self._program.body))
+        if exits and padding is None:
+            raise self._wrong(
+                "after 'exit' some outputs have no value", self._program.body[-1].span,
+                f"write one to all of them first: 'for i in 1..{self._parameter} do out[i] <- 0 "
+                "end'",
+            )  # fmt: skip
+        return RoundCells(tuple(before), tuple(each), tuple(padding or ()))
+
+
+def _index_text(slope: int, start: int) -> str:
+    text = "i" if slope == 1 else f"{slope}*i"
+    if start:
+        text += f" {'+' if start > 0 else '-'} {abs(start)}"
+    return text
+
+
+def _text(node: ast.Index) -> str:
+    return node.name if node.span is None else node.span.text

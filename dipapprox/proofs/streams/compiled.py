@@ -1,0 +1,391 @@
+"""Points and steps as an automaton with Laplace noise, and what is lost on the way.
+
+A step is a transition; a sample that guards compare is put into the automaton's variables. What an
+automaton has no words for is written with what it has:
+
+- *offsets*: `r >= rT + 1` compares r with rT + 1, another name for the stored value (`offsets`);
+- *numbers*: a number c that samples are compared with is the sample of an initial step without
+  input that shows it. A shown sample is shifted by 0, as a number is, and that costs nothing; given
+  its value, the rest of the run is the program's. Theorems A and B depend on the orders of values
+  only, so they give the same budget. Of several numbers that one sample may meet, each is drawn
+  above the one before;
+- *steps that draw nothing*, and what is published besides a sample: a step of its own, with noise
+  that nothing compares;
+- *the rest of the output* once the program has ended: a step that publishes it again and again;
+- *integer noise*: guards are `>=` and `<` between integers. A cycle of such demands contains a
+  strict one, from an earlier to a later sample, and then neither integers nor reals satisfy it; if
+  there is no cycle both do. Between two numbers there may be reals but no integers: where a sample
+  may meet several, some runs of the automaton are none of the program. Shifts of cheapest cost are
+  integers (`automata.shifts`), and the argument for lower bounds in `rays` holds for integer noise,
+  too.
+
+An upper bound for the automaton is always one for the program. A lower bound is one if each step
+has an input of its own (`separate`), adjacent inputs are all those of linf without bounds
+(`all_changes`), and what is published tells which steps were taken (`visible`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from math import floor, lcm
+
+from dipapprox.automata.model import Automaton, Laplace, Sample, State, Transition
+from dipapprox.automata.validity import check
+from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.graphs import strong_components
+from dipapprox.language import core
+from dipapprox.language.domains import AllReals
+from dipapprox.limits import Limits
+from dipapprox.proofs.streams.exploration import explore
+from dipapprox.proofs.streams.offsets import Offsets
+from dipapprox.proofs.streams.paths import refusal
+from dipapprox.proofs.streams.steps import Atom, Point, Shown, Step, Steps
+from dipapprox.proofs.streams.visible import Seen, tells_steps
+from dipapprox.semantics.linear import LinearForm
+
+SILENT = "(nothing)"
+"""What a step shows that publishes nothing; no value of a program has brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a transition is in the program.
+
+    Attributes:
+        line: Of the draw; None for a step that draws nothing.
+        statement: The draw; "" for none.
+        guard: How the sample compared; "" for no comparison.
+        shown: What was published; "" for nothing.
+    """
+
+    line: int | None
+    statement: str
+    guard: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An automaton that a program is.
+
+    Attributes:
+        automaton: With radius 1 and inputs as they are drawn.
+        words: For each of its transitions.
+        factor: What its budgets are multiplied by: how much a mean may change.
+        losses: Why a lower bound for the automaton is none for the program; empty if it is.
+        numbers: Initial steps that stand for numbers.
+        integers: Whether inputs are integers, as noise is.
+    """
+
+    automaton: Automaton
+    words: tuple[Words, ...] = field(repr=False)
+    factor: Fraction
+    losses: tuple[str, ...]
+    numbers: int
+    integers: bool
+
+
+def compile_program(program: core.Program, limits: Limits) -> Compiled:
+    """Compile a program with rounds.
+
+    Raises:
+        SourceError: If no theorem speaks of it; the place says why.
+        LimitReached: If it has too many points, or time is up.
+    """
+    steps = explore(program, limits)
+    radius, losses = _changes(program, steps)
+    return _Compiler(program, steps).run(radius, losses)
+
+
+def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
+    """Return how much a mean may change, and what is wrong with lower bounds."""
+    adjacency, losses = program.adjacency, list[str]()
+    if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
+        raise refusal(
+            "adjacent inputs may differ by any amount: then no noise of this kind is enough", None,
+            "write 'adjacent linf 1'",
+        )  # fmt: skip
+    if adjacency.norm is not core.Norm.LINF:
+        losses.append(f"adjacency {adjacency.norm.value} is bounded by linf")
+    bounded = [c for c in program.inputs if isinstance(c.domain, AllReals) and c.domain.bounds]
+    if bounded:
+        losses.append("inputs lie between bounds")
+    integers = any(noise.is_integer for noise in steps.noises)
+    radius = Fraction(floor(adjacency.radius)) if integers else adjacency.radius
+    factors = {abs(noise.reads) for noise in steps.noises if noise.reads}
+    if len(factors) > 1:
+        losses.append("inputs have different factors")
+    if steps.shares is not None:
+        line = "" if steps.shares.span is None else f"line {steps.shares.span.line}: "
+        losses.append(f"{line}an input is read by several samples")
+    return radius * max(factors, default=Fraction(1)), losses
+
+
+class _Compiler:
+    def __init__(self, program: core.Program, steps: Steps) -> None:
+        self._program = program
+        self._steps = steps
+        self._offsets = Offsets()
+        self._rates = [noise.rate for noise in steps.noises]
+        self._idle = Fraction(1, lcm(*(rate.denominator for rate in self._rates)))
+        self._states: list[State] = []
+        self._transitions: list[Transition] = []
+        self._words: list[Words] = []
+        self._seen: list[Seen] = []
+        self._variables = list(steps.places)
+
+    def run(self, factor: Fraction, losses: list[str]) -> Compiled:
+        steps = _merged(self._steps.steps)
+        integers = any(noise.is_integer for noise in self._steps.noises)
+        self._relate(steps)
+        numbers = self._numbers(steps)
+        first = len(numbers)
+        self._draw_numbers(numbers)
+        for number, point in enumerate(self._steps.points):
+            self._states.append(self._state(number, point))
+        end = self._end()
+        for step in steps:
+            self._add(step, first, end, numbers)
+        lines = [line for line, _ in numbers]
+        if integers and len(lines) > len(set(lines)):
+            losses = [*losses, "integers are compared with several numbers"]
+        if self._compare_without_input():
+            losses = [*losses, "noise without input is compared again and again"]
+        automaton = Automaton(tuple(self._variables), tuple(self._states), tuple(self._transitions))
+        check_determinism(automaton)
+        if not tells_steps(automaton, self._seen):
+            losses = [*losses, "steps that publish nothing are not told from others"]
+        return Compiled(automaton, tuple(self._words), factor, tuple(losses), first, integers)
+
+    # --- samples on lines ---------------------------------------------------------------------
+
+    def _draw(self, number: int) -> core.Draw | None:
+        return self._steps.noises[number].statement
+
+    def _relate(self, steps: Iterable[Step]) -> None:
+        """Find the potentials of samples and of stored values."""
+        for step in steps:
+            site = ("site", self._site(step.source))
+            for place in step.stored:
+                self._offsets.relate(site, ("place", place), Fraction(0))
+        for step in steps:
+            site = ("site", self._site(step.source))
+            for atom in step.guard:
+                if atom.stored is not None and not self._offsets.relate(
+                    site, ("place", atom.stored), atom.number
+                ):
+                    draw = self._draw(step.source)
+                    name = self._steps.places[atom.stored - 1]
+                    raise refusal(
+                        f"this sample meets '{name}' with different offsets",
+                        None if draw is None else draw.span,
+                        "with any number of rounds a comparison has one offset",
+                    )  # fmt: skip
+
+    def _site(self, number: int) -> object:
+        draw = self._draw(number)
+        return ("tick", number) if draw is None else draw.site
+
+    def _numbers(self, steps: Iterable[Step]) -> dict[tuple[object, Fraction], int]:
+        """Give every number on a line a variable: those of one line in ascending order."""
+        found = dict[tuple[object, Fraction], str]()
+        for step in steps:
+            line, potential = self._offsets.place(("site", self._site(step.source)))
+            for atom in step.guard:
+                if atom.stored is None:
+                    found.setdefault((line, atom.number + potential), str(atom.number))
+        lines = list(dict.fromkeys(line for line, _ in found))
+        ordered = sorted(found, key=lambda each: (lines.index(each[0]), each[1]))
+        numbers = {each: len(self._variables) + k for k, each in enumerate(ordered)}
+        self._variables += [found[each] for each in ordered]
+        return numbers
+
+    def _draw_numbers(self, numbers: dict[tuple[object, Fraction], int]) -> None:
+        before: tuple[object, int] | None = None
+        for count, ((line, _), variable) in enumerate(numbers.items()):
+            name = f"number {self._variables[variable]}"
+            self._states.append(State(name, False, Laplace(self._idle)))
+            above = 1 << before[1] if before is not None and before[0] == line else 0
+            step = Transition(count, above, 0, count + 1, Sample.COMPARED, 1 << variable)
+            self._transitions.append(step)
+            self._note(Words(None, "", "", ""), ())
+            before = line, variable
+
+    # --- states and transitions ---------------------------------------------------------------
+
+    def _state(self, number: int, point: Point) -> State:
+        noise = self._steps.noises[number]
+        draw = noise.statement
+        known = [
+            f"{name} = {value if isinstance(value, str) else value.constant}"
+            for name, value in point.values.items()
+            if not (isinstance(value, LinearForm) and value.terms) and not name.startswith("out[")
+        ]
+        line = "a round" if draw is None or draw.span is None else f"line {draw.span.line}"
+        name = ", ".join([line, *known])
+        if draw is None:
+            return State(name, False, Laplace(self._idle))
+        _, potential = self._offsets.place(("site", draw.site))
+        compared = Laplace(noise.rate, noise.mean + potential)
+        fresh = {s.shown.fresh for s in self._steps.steps if s.source == number} - {None}
+        return State(name, noise.reads != 0, compared, next(iter(fresh), None), span=draw.span)
+
+    def _end(self) -> int:
+        """Add the state after the end, and what it goes on publishing; return its number."""
+        rounds = self._program.rounds
+        end = len(self._states)
+        padding = None if rounds is None else rounds.padding
+        if padding is None:
+            self._states.append(State("the end", False, None))
+            return end
+        self._states.append(State("the end", False, Laplace(self._idle)))
+        symbols = tuple(map(str, padding))
+        text = ", ".join(symbols) or SILENT
+        self._transitions.append(Transition(end, 0, 0, end, text, 0))
+        self._note(Words(None, "", "", text), symbols)
+        return end
+
+    def _add(
+        self, step: Step, first: int, end: int, numbers: dict[tuple[object, Fraction], int]
+    ) -> None:
+        line, potential = self._offsets.place(("site", self._site(step.source)))
+        above = below = 0
+        for atom, outcome in step.guard.items():
+            if atom.stored is None:
+                bit = 1 << numbers[line, atom.number + potential]
+            else:
+                bit = 1 << (atom.stored - 1)
+            above, below = (above | bit, below) if outcome else (above, below | bit)
+        if above & below:
+            return  # two names for one number: it is not above and below
+        target = end if step.target is None else first + step.target
+        stored = sum(1 << (place - 1) for place in step.stored)
+        draw = self._draw(step.source)
+        sample = (
+            Sample.COMPARED if step.shown.sample else Sample.FRESH if step.shown.fresh else None
+        )
+        symbols = ", ".join(step.shown.symbols)
+        words = Words(
+            None if draw is None or draw.span is None else draw.span.line,
+            "" if draw is None else _draw_text(draw),
+            self._guard_text(step, draw),
+            ", ".join(each for each in (_sample_text(step.shown, draw), symbols) if each),
+        )
+        if sample is not None and symbols:
+            # Both are seen: the symbol by a step of its own.
+            between = len(self._states)
+            self._states.append(State(f"after {words.statement}", False, Laplace(self._idle)))
+            self._transitions.append(Transition(between, 0, 0, target, symbols, 0))
+            self._note(Words(None, "", "", symbols), step.shown.symbols)
+            target = between
+        output = sample or symbols or SILENT
+        span = None if draw is None else draw.span
+        self._transitions.append(
+            Transition(first + step.source, above, below, target, output, stored, span=span)
+        )
+        self._note(words, (None,) if sample is not None else step.shown.symbols)
+
+    def _note(self, words: Words, seen: Seen) -> None:
+        """Note what the last transition is in the program."""
+        self._words.append(words)
+        self._seen.append(seen)
+
+    def _guard_text(self, step: Step, draw: core.Draw | None) -> str:
+        name = "" if draw is None else _target_text(draw)
+        parts = []
+        for atom, outcome in step.guard.items():
+            other = _atom_text(atom, self._steps.places)
+            parts.append(f"{name} {'>=' if outcome else '<'} {other}")
+        return " and ".join(parts)
+
+    def _compare_without_input(self) -> bool:
+        """Give steps that compare noise without input, in a cycle, an input; whether there are any.
+
+        The theorems on cycles speak of steps that read an input; one that changes it is one more
+        way to lose, so upper bounds stay.
+        """
+        successors: list[list[int]] = [[] for _ in self._states]
+        for each in self._transitions:
+            successors[each.source].append(each.target)
+        components = strong_components(successors)
+        found = False
+        for each in self._transitions:
+            state = self._states[each.source]
+            cyclic = components[each.source] == components[each.target]
+            if each.used and cyclic and not state.reads:
+                self._states[each.source] = replace(state, reads=True)
+                found = True
+        return found
+
+
+def check_determinism(automaton: Automaton) -> None:
+    """Check what `automata.validity` demands of steps that read an input."""
+    reading = tuple(
+        replace(state, reads=state.reads or state.compared is not None)
+        for state in automaton.states
+    )
+    check(replace(automaton, states=reading))
+
+
+def _merged(steps: Iterable[Step]) -> list[Step]:
+    """Drop comparisons that make no difference: both outcomes store, publish and go on alike."""
+    groups: dict[object, list[Step]] = {}
+    for step in steps:
+        groups.setdefault((step.source, step.target, step.shown, step.stored), []).append(step)
+    found = []
+    for group in groups.values():
+        guards = [dict(step.guard) for step in group]
+        while _merge_two(guards):
+            pass
+        found += [replace(group[0], guard=guard) for guard in guards]
+    return found
+
+
+def _merge_two(guards: list[dict[Atom, bool]]) -> bool:
+    for k, one in enumerate(guards):
+        for other in guards[k + 1 :]:
+            if one.keys() == other.keys():
+                different = [atom for atom in one if one[atom] != other[atom]]
+                if len(different) == 1:
+                    guards.remove(other)
+                    del one[different[0]]
+                    return True
+    return False
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _target_text(draw: core.Draw) -> str:
+    target = draw.target
+    if isinstance(target, core.Element):
+        return f"{target.array}[…]"
+    return "the sample" if target.name == core.PUBLISHED else target.name.partition("#")[0]
+
+
+def _draw_text(draw: core.Draw) -> str:
+    text = draw.family.value if draw.span is None else draw.span.text
+    if draw.target == core.Variable(core.PUBLISHED):
+        return f"publish {text}"
+    return f"{_target_text(draw)} <- {text}"
+
+
+def _atom_text(atom: Atom, places: list[str]) -> str:
+    if atom.stored is None:
+        return str(atom.number)
+    name = places[atom.stored - 1]
+    if not atom.number:
+        return name
+    return f"{name} {'+' if atom.number > 0 else '-'} {abs(atom.number)}"
+
+
+def _sample_text(shown: Shown, draw: core.Draw | None) -> str:
+    if shown.fresh is not None:
+        return "fresh noise on the input"
+    return _target_text(draw) if shown.sample and draw is not None else ""
+
+
+def lines_of(words: Iterable[Words]) -> Iterator[int]:
+    """Yield the lines of some steps, each once, ascending."""
+    yield from sorted({each.line for each in words if each.line is not None})

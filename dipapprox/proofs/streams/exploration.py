@@ -1,0 +1,399 @@
+"""A program with rounds as a finite graph: from every draw all ways on to the next.
+
+    prelude, round, round, …     samples and inputs are symbols, all else is known
+      → points just before a draw: where the program is, and what is still of interest
+      → steps: draw, compare the sample with stored values, publish, store it, go on
+
+There are finitely many points where scalars have finitely many values: values that nothing reads
+any more are forgotten, and inputs are numbered anew at every point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from enum import Enum
+from fractions import Fraction
+from functools import partial
+from typing import assert_never
+
+from dipapprox.automata.model import Laplace
+from dipapprox.data_classes import replace
+from dipapprox.distributions import Family
+from dipapprox.errors import LimitReached
+from dipapprox.language import core
+from dipapprox.limits import Limits
+from dipapprox.proofs.streams.liveness import Liveness
+from dipapprox.proofs.streams.paths import DRAWN, Path, Undecided, refusal
+from dipapprox.proofs.streams.steps import Noise, Point, Step, Steps, StoredValue
+from dipapprox.proofs.streams.visible import END
+from dipapprox.semantics.cells import read
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.source import Span
+
+MOST_POINTS = 20_000
+"""Of a program: scalars that take more and more values make more and more of them."""
+
+MOST_TURNS = 10_000
+"""Of inner loops, from one draw to the next."""
+
+
+def explore(program: core.Program, limits: Limits) -> Steps:
+    """Find all points and steps of a program with rounds.
+
+    Raises:
+        SourceError: If it draws, compares or publishes what no theorem speaks of.
+        LimitReached: If there are too many points, or time is up.
+    """
+    if program.rounds is None:
+        raise ValueError("the program has no rounds")
+    return _Exploration(program, program.rounds, limits).run()
+
+
+class _Stop(Enum):
+    DRAW = "the next statement draws"
+    ROUND = "a whole round has drawn nothing"
+    END = "the program ends"
+
+
+class _Exploration:
+    def __init__(self, program: core.Program, rounds: core.Rounds, limits: Limits) -> None:
+        self._rounds = replace(rounds, body=_hoisted(rounds.body))
+        self._prelude = _hoisted(program.body)
+        self._domains = {cell.name: cell.domain for cell in program.outputs}
+        self._live = Liveness(self._rounds)
+        self._limits = limits
+        self._found = Steps()
+        self._numbers: dict[Hashable, int] = {}
+        self._fresh: dict[int, Laplace] = {}
+
+    def run(self) -> Steps:
+        frames = ((self._prelude, 0),) if self._prelude else ()
+        begun = Path(frames, False, {})
+        path, stop = self._go_on(begun, None)
+        if stop is _Stop.DRAW and not path.shown.symbols:
+            self._number(self._point(path, stop))
+        else:  # something is published, or the program ends, before anything is drawn
+            self._number(Point(frames, False, False, {}, frozenset(), 0))
+        for number, point in enumerate(self._found.points):
+            self._limits.check_states(len(self._found.points))
+            if len(self._found.points) > MOST_POINTS:
+                raise LimitReached(f"the program has more than {MOST_POINTS} states")
+            self._steps_from(number, point)
+        return self._found
+
+    def _number(self, point: Point) -> int:
+        key = point.key()
+        if key not in self._numbers:
+            self._numbers[key] = len(self._found.points)
+            self._found.points.append(point)
+            self._found.noises.append(self._noise_at(point))
+        return self._numbers[key]
+
+    def _steps_from(self, number: int, point: Point) -> None:
+        serial = 1 + len({s for v in point.values.values() for s in _inputs(v)})
+        begun = Path(
+            point.frames, point.in_rounds, point.values, point.used, cells=point.shown,
+            serial=serial,
+        )  # fmt: skip
+        statement = self._found.noises[number].statement
+        if statement is not None:
+            begun = self._drawn(begun, statement)
+        guards = [begun.guard]
+        while guards:
+            self._limits.check()
+            guard = guards.pop()
+            try:
+                path, stop = self._go_on(replace(begun, guard=guard), number)
+            except Undecided as fork:
+                guards += [{**guard, fork.atom: outcome} for outcome in (False, True)]
+                continue
+            target, stored = None, frozenset[int]()
+            if stop is not _Stop.END:
+                after = self._point(path, stop)
+                target = self._number(after)
+                stored = self._stored(path, after)
+            self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
+
+    # --- paths --------------------------------------------------------------------------------
+
+    def _go_on(self, path: Path, number: int | None) -> tuple[Path, _Stop]:
+        """Follow a path to the next draw, the end, or the second round without a draw.
+
+        Args:
+            path: After its draw.
+            number: Of the point that it comes from; None before the first one.
+        """
+        noise = None if number is None else self._found.noises[number]
+        is_integer = bool(noise and noise.statement and noise.statement.family.is_discrete)
+        turns = 0
+        rounds = int(noise is not None and noise.statement is None and path.in_rounds)
+        while True:
+            if not path.frames:
+                path = self._published(path, ())
+                if not self._rounds.body:
+                    return path, _Stop.END
+                path = self._next_round(path)
+                rounds += 1
+                if rounds == 2:
+                    return path, _Stop.ROUND
+            block, index = path.frames[-1]
+            statement = block[index]
+            match statement:
+                case core.Assign(target, value):
+                    known = path.value(value)
+                    self._check_symbol(target, known, statement.span)
+                    path = path.next().put(target, known, statement.span)
+                case core.If(condition, then, otherwise):
+                    chosen = then if path.holds(condition, is_integer) else otherwise
+                    path = path.next().into(chosen)
+                case core.While(condition, body):
+                    turns += 1
+                    if turns > MOST_TURNS:
+                        raise refusal(f"more than {MOST_TURNS} turns", statement.span, "", "limit")
+                    self._limits.check()
+                    inside = path.holds(condition, is_integer)
+                    path = path.into(body) if inside and body else path.next()
+                case core.Draw():
+                    following = None if number is None else self._as_fresh(path, statement, number)
+                    if following is None:
+                        awaited = self._live.assigned(path.frames)
+                        return self._published(path, awaited), _Stop.DRAW
+                    path = following
+                case core.Exit():
+                    return self._ended(path), _Stop.END
+                case core.Choose():
+                    raise refusal(
+                        "a random choice among finitely many values: with any number of rounds "
+                        "all noise is Laplace",
+                        statement.span,
+                    )
+                case _:
+                    assert_never(statement)
+
+    def _check_symbol(
+        self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
+    ) -> None:
+        """Check that what is published is declared."""
+        if _names(target) != (core.PUBLISHED,) or _samples(value) or _inputs(value):
+            return
+        known = value.constant if isinstance(value, LinearForm) else value
+        if known not in self._rounds.symbols:
+            allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
+            raise refusal(
+                f"{known} is published, which is not declared", span,
+                f"'publishes' allows {allowed}", "value error",
+            )  # fmt: skip
+
+    def _next_round(self, path: Path) -> Path:
+        kept = {name: v for name, v in path.values.items() if name in self._live.at_round}
+        return replace(path, frames=((self._rounds.body, 0),), in_rounds=True, values=kept, cells=0)
+
+    def _ended(self, path: Path) -> Path:
+        if self._rounds.padding is not None:
+            return self._published(path, ())
+        shown = path.shown
+        return replace(path, shown=replace(shown, symbols=(*shown.symbols, END)))
+
+    def _cells(self, path: Path) -> tuple[str, ...]:
+        """Return the output cells of the round that are not published yet."""
+        cells = self._rounds.each if path.in_rounds else self._rounds.before
+        return cells[path.cells :]
+
+    def _published(self, path: Path, awaited: Sequence[str] | frozenset[str]) -> Path:
+        """Publish the output cells of the round, up to one that may still be assigned."""
+        for cell in self._cells(path):
+            if cell in awaited:
+                break
+            if cell not in path.values:
+                raise refusal(f"'{cell}' may have no value at the end of a round", None)
+            value = path.values[cell]
+            known = value.constant if isinstance(value, LinearForm) else value
+            if known not in self._domains[cell]:
+                raise refusal(f"{known} is not in the domain of '{cell}'", None)
+            path = replace(path.publish(value, None), cells=path.cells + 1)
+        return path
+
+    def _as_fresh(self, path: Path, draw: core.Draw, number: int) -> Path | None:
+        """Return the path after a draw that is published at once, on the same input; or None."""
+        published = path.next()
+        if draw.target != core.Variable(core.PUBLISHED):
+            follows = published.frames[-1:] and published.frames[-1]
+            if not follows or follows[0][follows[1]] != core.Assign(
+                core.Variable(core.PUBLISHED), draw.target
+            ):
+                return None
+            published = published.next()
+            if set(_names(draw.target)) & self._live.at(published.frames, self._cells(path)):
+                return None
+        noise = self._found.noises[number]
+        if noise.statement is None or path.shown.sample or path.shown.fresh:
+            return None
+        other = self._noise(path, draw)
+        if other.reads != noise.reads or (other.input or "") != (path.drawn_input or ""):
+            return None
+        if noise.statement.family.is_discrete != draw.family.is_discrete:
+            return None
+        fresh = Laplace(other.rate, other.mean)
+        if self._fresh.setdefault(number, fresh) != fresh:
+            return None
+        return replace(published, shown=replace(published.shown, fresh=fresh))
+
+    # --- draws --------------------------------------------------------------------------------
+
+    def _noise_at(self, point: Point) -> Noise:
+        if not point.draws:
+            return Noise(None, Fraction(1), Fraction(0), Fraction(0), None)
+        block, index = point.frames[-1]
+        statement = block[index]
+        assert isinstance(statement, core.Draw)
+        path = Path(point.frames, point.in_rounds, point.values)
+        noise = self._noise(path, statement)
+        if noise.input is not None and noise.input in point.used:
+            self._found.shares = statement
+        return noise
+
+    def _noise(self, path: Path, draw: core.Draw) -> Noise:
+        """Read the noise of a draw.
+
+        Raises:
+            SourceError: If it has no finite budget, or the mean is random.
+        """
+        _check_family(draw)
+        mean = path.form(draw.mean)
+        inputs = mean.inputs()
+        if mean.samples():
+            raise refusal("the mean is a random number", draw.mean.span or draw.span)
+        if len(inputs) > 1:
+            raise refusal(
+                "a mean with several inputs: with any number of rounds a sample has one",
+                draw.mean.span or draw.span,
+            )
+        reads = mean.coefficient(inputs[0]) if inputs else Fraction(0)
+        only = inputs[0] if inputs else None
+        return Noise(draw, 1 / draw.scale.coefficient, mean.constant, reads, only)
+
+    def _drawn(self, path: Path, draw: core.Draw) -> Path:
+        """Return the path after its draw."""
+        noise = self._noise(path, draw)
+        used = path.used | ({noise.input} if noise.input is not None else set())
+        after = replace(path.next(), used=used, drawn_input=noise.input)
+        return after.put(draw.target, LinearForm.symbol(DRAWN), draw.span)
+
+    # --- points -------------------------------------------------------------------------------
+
+    def _point(self, path: Path, stop: _Stop) -> Point:
+        """Forget what is not read any more, and give the drawn sample its places."""
+        live = self._live.at(path.frames, self._cells(path))
+        values = {name: path.values[name] for name in sorted(live) if name in path.values}
+        taken = {s for v in values.values() for s in _samples(v) if s != DRAWN}
+        inputs: dict[Symbol, Symbol] = {}
+        for name, value in values.items():
+            if not isinstance(value, LinearForm):
+                continue
+            renamed: dict[Symbol, Symbol] = {}
+            for symbol in value.inputs():
+                stream = symbol.rpartition(" ")[0]
+                renamed[symbol] = inputs.setdefault(symbol, f"{stream} {len(inputs) + 1}")
+            if DRAWN in value.samples():
+                place = self._free_place(name, taken)
+                renamed[DRAWN] = place
+                taken.add(place)
+            if renamed:
+                values[name] = value.renamed(partial(_renamed, renamed))
+        used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
+        return Point(path.frames, path.in_rounds, stop is _Stop.DRAW, values, used, path.cells)
+
+    def _free_place(self, name: str, taken: set[int]) -> int:
+        """Return the symbol of a place for a stored value, named after a variable."""
+        while True:
+            if name not in self._found.places:
+                self._found.places.append(name)
+            symbol = self._found.places.index(name) + 1
+            if symbol not in taken:
+                return symbol
+            name += "'"
+
+    def _stored(self, path: Path, after: Point) -> frozenset[int]:
+        return frozenset(
+            symbol
+            for name, value in after.values.items()
+            if DRAWN in _samples(path.values[name])
+            for symbol in _samples(value)
+            if symbol not in _samples(path.values[name])
+        )
+
+
+def _check_family(draw: core.Draw) -> None:
+    match draw.family:
+        case Family.LAPLACE | Family.DISCRETE_LAPLACE:
+            pass
+        case Family.GAUSSIAN | Family.DISCRETE_GAUSSIAN:
+            raise refusal(
+                "Gaussian noise has no finite pure budget", draw.span,
+                "'profile' gives the least delta for some rounds and finitely many values",
+            )  # fmt: skip
+        case Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
+            raise refusal(
+                "one-sided noise: with any number of rounds all noise is Laplace", draw.span,
+                "'prove --reals' answers for a fixed number of inputs",
+            )  # fmt: skip
+        case _:
+            assert_never(draw.family)
+    if draw.scale.power != -1:
+        raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)
+
+
+def _hoisted(block: core.Block) -> core.Block:
+    """Draw noise without inputs before noise with inputs, where nothing stands between them.
+
+    Draws are independent, so their order changes nothing; and the sample that comes last may be
+    compared.
+    """
+    found: list[core.Statement] = []
+    for each in block:
+        match each:
+            case core.If(_, then, otherwise):
+                found.append(replace(each, then=_hoisted(then), otherwise=_hoisted(otherwise)))
+                continue
+            case core.While(_, body):
+                found.append(replace(each, body=_hoisted(body)))
+                continue
+            case _:
+                pass
+        place = len(found)
+        if isinstance(each, core.Draw) and not any(read(each.mean)):
+            while place and _may_wait(found[place - 1], each):
+                place -= 1
+        found.insert(place, each)
+    return tuple(found)
+
+
+def _may_wait(statement: core.Statement, draw: core.Draw) -> bool:
+    """Whether a statement, a draw with inputs or a read, may as well follow a draw without."""
+    target = draw.target
+    if not isinstance(target, core.Variable) or target.name == core.PUBLISHED:
+        return False
+    match statement:
+        case core.Draw(core.Variable(name), _, mean):
+            names = set(read(mean))
+            return bool(names) and target.name not in {name, *names} and name != core.PUBLISHED
+        case core.Assign(core.Variable(name), core.Variable(source)):
+            return source.startswith(core.NEXT) and target.name != name
+        case _:
+            return False
+
+
+def _renamed(names: dict[Symbol, Symbol], symbol: Symbol) -> Symbol:
+    return names.get(symbol, symbol)
+
+
+def _names(target: core.Variable | core.Element) -> tuple[str, ...]:
+    return (target.name,) if isinstance(target, core.Variable) else ()
+
+
+def _samples(value: StoredValue) -> tuple[int, ...]:
+    return value.samples() if isinstance(value, LinearForm) else ()
+
+
+def _inputs(value: StoredValue) -> tuple[str, ...]:
+    return value.inputs() if isinstance(value, LinearForm) else ()

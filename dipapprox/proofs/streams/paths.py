@@ -1,0 +1,265 @@
+"""One path of a program from a draw to the next: values, guards, what is published.
+
+Everything but samples and inputs is a known number or name. A comparison of the drawn sample with a
+stored value, or with a number, is an atom; where it is not decided on the path, the path forks.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import assert_never
+
+from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.errors import SourceError
+from dipapprox.language import core
+from dipapprox.language.core import Relation
+from dipapprox.proofs.streams.steps import Atom, Frames, Shown, StoredValue
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.source import Diagnostic, Span
+
+DRAWN = 0
+"""The symbol of the sample that the path began with; stored values have higher numbers."""
+
+
+def refusal(
+    message: str, span: Span | None, hint: str = "", kind: str = "type error"
+) -> SourceError:
+    """Return the error that a program is none of which the theorems speak, and where."""
+    return SourceError([Diagnostic(kind, message, span, hint)])
+
+
+class Undecided(Exception):
+    """A comparison that the path has to fork at."""
+
+    def __init__(self, atom: Atom) -> None:
+        super().__init__()
+        self.atom = atom
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """A path so far.
+
+    Attributes:
+        frames: What comes next.
+        in_rounds: Whether the rounds have begun.
+        values: Of cells that have one.
+        used: Inputs that some sample has read.
+        guard: How comparisons came out.
+        shown: What it has published.
+        cells: How many output cells of the round are published.
+        serial: Numbers inputs that are read.
+        drawn_input: The input in the mean of its draw.
+    """
+
+    frames: Frames
+    in_rounds: bool
+    values: dict[str, StoredValue]
+    used: frozenset[str] = frozenset()
+    guard: dict[Atom, bool] = field(default_factory=dict)
+    shown: Shown = Shown()
+    cells: int = 0
+    serial: int = 1
+    drawn_input: str | None = None
+
+    def next(self) -> Path:
+        """Return the path after its next statement."""
+        *outer, (block, index) = self.frames
+        frames = (*outer, (block, index + 1)) if index + 1 < len(block) else tuple(outer)
+        return replace(self, frames=frames)
+
+    def into(self, block: core.Block) -> Path:
+        """Return the path at the beginning of a block."""
+        return replace(self, frames=(*self.frames, (block, 0))) if block else self
+
+    def put(
+        self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
+    ) -> Path:
+        """Return the path with another value of a cell, or with something more published."""
+        name = self.cell(target)
+        if name == core.PUBLISHED:
+            return self.publish(value, span)
+        return replace(self, values={**self.values, name: value}, serial=self.serial + 1)
+
+    def publish(self, value: StoredValue, span: Span | None) -> Path:
+        """Return the path with something more published.
+
+        Raises:
+            SourceError: If it is a random number other than the one drawn last.
+        """
+        if isinstance(value, LinearForm) and value.terms:
+            if value.inputs():
+                raise refusal("a number that an input is added to is published", span, _AS_MEAN)
+            if value.samples() != (DRAWN,):
+                raise refusal(
+                    "a sample is published after another one is drawn",
+                    span,
+                    "publish it at once, before the next draw",
+                )
+            return replace(self, shown=replace(self.shown, sample=True))
+        text = value if isinstance(value, str) else str(value.constant)
+        symbols = (*self.shown.symbols, text)
+        return replace(self, shown=replace(self.shown, symbols=symbols))
+
+    # --- values -------------------------------------------------------------------------------
+
+    def value(self, node: core.Expression) -> StoredValue:
+        """Return the value of an expression.
+
+        Raises:
+            SourceError: If it has none.
+        """
+        match node:
+            case core.Constant(value):
+                return value if isinstance(value, str) else LinearForm.constant_form(value)
+            case core.Variable() | core.Element():
+                name = self.cell(node)
+                if name.startswith(core.NEXT):
+                    return LinearForm.symbol(f"{name.removeprefix(core.NEXT)} {self.serial}")
+                if name not in self.values:
+                    raise refusal(
+                        f"'{name}' may be used before it has a value", node.span, "", _VALUE
+                    )
+                return self.values[name]
+            case core.Sum(left, right):
+                return self.form(left) + self.form(right)
+            case core.Product(left, right):
+                first, second = self.form(left), self.form(right)
+                if first.is_constant:
+                    return second.scaled(first.constant)
+                if second.is_constant:
+                    return first.scaled(second.constant)
+                raise refusal("a product of two numbers that are not known", node.span)
+            case _:
+                assert_never(node)
+
+    def form(self, node: core.Expression) -> LinearForm:
+        """Return the value of an expression that is a number."""
+        value = self.value(node)
+        if isinstance(value, str):
+            raise refusal(f"named value '{value}' is used as a number", node.span)
+        return value
+
+    def cell(self, place: core.Variable | core.Element) -> str:
+        """Return the cell that a place is."""
+        if isinstance(place, core.Variable):
+            return place.name
+        index = self.form(place.index)
+        if not index.is_constant:
+            raise refusal("an index is random, or depends on an input", place.span)
+        number = index.constant
+        if number.denominator != 1 or not 1 <= number <= place.size:
+            message = f"index {number} is out of range"
+            hint = f"'{place.array}' has {place.size} elements"
+            raise refusal(message, place.span, hint, _VALUE)
+        return f"{place.array}[{number}]"
+
+    # --- conditions ---------------------------------------------------------------------------
+
+    def holds(self, condition: core.Condition, is_integer: bool) -> bool:
+        """Whether a condition holds on the path.
+
+        Raises:
+            Undecided: If the path has to fork.
+            SourceError: If it compares what no theorem speaks of.
+        """
+        match condition:
+            case core.All(parts):
+                return all(self.holds(part, is_integer) for part in parts)
+            case core.Any(parts):
+                return any(self.holds(part, is_integer) for part in parts)
+            case core.Comparison():
+                return self._compares(condition, is_integer)
+            case _:
+                assert_never(condition)
+
+    def _compares(self, node: core.Comparison, is_integer: bool) -> bool:
+        left, right = self.value(node.left), self.value(node.right)
+        if isinstance(left, str) or isinstance(right, str):
+            if node.relation not in (Relation.EQUAL, Relation.NOT_EQUAL):
+                raise refusal("named values have no order", node.span)
+            return (left == right) == (node.relation is Relation.EQUAL)
+        difference = left - right
+        if difference.is_constant:
+            return _stands(difference.constant, node.relation)
+        atom, offset, relation = self._atom(difference, node)
+        if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
+            if is_integer:
+                raise refusal(
+                    "integer samples are compared by '=': with any number of rounds they are "
+                    "compared by '<', '<=', '>' and '>='",
+                    node.span,
+                )
+            return relation is Relation.NOT_EQUAL  # ties have probability 0
+        # sample R stored + offset as an answer to: sample >= stored + c?
+        above = relation in (Relation.GREATER, Relation.GREATER_EQUAL)
+        if is_integer:
+            strict = relation in (Relation.GREATER, Relation.LESS_EQUAL)
+            offset = Fraction(floor(offset) + 1 if strict else ceil(offset))
+        atom = replace(atom, number=offset)
+        if atom not in self.guard:
+            raise Undecided(atom)
+        return self.guard[atom] == above
+
+    def _atom(self, form: LinearForm, node: core.Comparison) -> tuple[Atom, Fraction, Relation]:
+        """Read `form R 0` as `sample R stored + offset`."""
+        if not form.samples():
+            raise refusal(
+                "inputs are compared without noise", node.span, "compare a sample around the input"
+            )
+        if form.inputs() and DRAWN not in form.samples():
+            raise refusal(
+                "an input is compared without noise of its own", node.span,
+                "compare a sample around the input: 'Lap(q, 1 / eps)'",
+            )  # fmt: skip
+        if form.inputs():
+            raise refusal("an input is added to a sample in a comparison", node.span, _AS_MEAN)
+        samples = dict(form.terms)
+        drawn = samples.pop(DRAWN, None)
+        if drawn is None:
+            raise refusal(
+                "no sample of this comparison is the one drawn last", node.span,
+                "with any number of rounds a comparison is made before the next draw",
+            )  # fmt: skip
+        relation = node.relation if drawn > 0 else _MIRRORED[node.relation]
+        rest = form.scaled(1 / drawn)
+        if not samples:
+            return Atom(None), -rest.constant, relation
+        (other, coefficient), *more = ((s, c) for s, c in rest.terms if s != DRAWN)
+        if more or coefficient != -1 or not isinstance(other, int):
+            raise refusal(
+                "a sum of samples is compared: with any number of rounds a comparison is one of "
+                "two samples, or of a sample and a number",
+                node.span,
+            )
+        return Atom(other), -rest.constant, relation
+
+
+def _stands(value: Fraction, relation: Relation) -> bool:
+    match relation:
+        case Relation.LESS:
+            return value < 0
+        case Relation.LESS_EQUAL:
+            return value <= 0
+        case Relation.GREATER:
+            return value > 0
+        case Relation.GREATER_EQUAL:
+            return value >= 0
+        case Relation.EQUAL:
+            return value == 0
+        case Relation.NOT_EQUAL:
+            return value != 0
+
+
+_MIRRORED = {
+    Relation.LESS: Relation.GREATER,
+    Relation.LESS_EQUAL: Relation.GREATER_EQUAL,
+    Relation.GREATER: Relation.LESS,
+    Relation.GREATER_EQUAL: Relation.LESS_EQUAL,
+    Relation.EQUAL: Relation.EQUAL,
+    Relation.NOT_EQUAL: Relation.NOT_EQUAL,
+}
+
+_VALUE = "value error"
+_AS_MEAN = "write the input as the mean: 'Lap(q, 1 / eps)'"

@@ -1,0 +1,133 @@
+"""Steps of a program with rounds: from one draw to the next, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+
+from dipapprox.automata.model import Laplace
+from dipapprox.data_classes import dataclass, field
+from dipapprox.language import core
+from dipapprox.semantics.linear import LinearForm
+
+Frames = tuple[tuple[core.Block, int], ...]
+"""Where a program is: the place of the next statement in every open block, the innermost last."""
+
+StoredValue = str | LinearForm
+"""A named value, or a form over samples (numbers), and inputs (text)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """A program just before it draws.
+
+    Attributes:
+        frames: The draw is the next statement; if not, the step draws nothing: it begins a round.
+        in_rounds: Whether the rounds have begun.
+        draws: Whether the step draws what the program says.
+        values: Of the live cells.
+        used: Inputs in `values` that some sample has read.
+        shown: How many output cells of the round are published.
+    """
+
+    frames: Frames
+    in_rounds: bool
+    draws: bool
+    values: dict[str, StoredValue]
+    used: frozenset[str]
+    shown: int
+
+    def key(self) -> Hashable:
+        """What tells points apart."""
+        places = tuple((id(block), index) for block, index in self.frames)
+        values = tuple(sorted(self.values.items(), key=lambda item: item[0]))
+        return places, self.in_rounds, self.draws, values, self.used, self.shown
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A comparison: is the sample that is drawn >= a stored value plus a number?
+
+    Attributes:
+        stored: The number of the place of the stored value; None for the number alone.
+        number: The number.
+    """
+
+    stored: int | None
+    number: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one step publishes.
+
+    Attributes:
+        symbols: In their order.
+        sample: Whether the drawn sample is among it.
+        fresh: Noise that is added to the same input, and published.
+    """
+
+    symbols: tuple[str, ...] = ()
+    sample: bool = False
+    fresh: Laplace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way on from a point.
+
+    Attributes:
+        source: Number of the point.
+        guard: Which comparisons came out how.
+        target: Number of the point after; None if the program ends.
+        shown: What is published.
+        stored: Places where the sample is kept.
+    """
+
+    source: int
+    guard: dict[Atom, bool]
+    target: int | None
+    shown: Shown
+    stored: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What is drawn at a point.
+
+    Attributes:
+        statement: None if nothing is.
+        rate: Of the noise, in multiples of eps.
+        mean: Without the input.
+        reads: The factor of the input in the mean; 0 if it has none.
+        input: Its symbol at the point.
+    """
+
+    statement: core.Draw | None
+    rate: Fraction
+    mean: Fraction
+    reads: Fraction
+    input: str | None
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the sample is an integer."""
+        return self.statement is not None and self.statement.family.is_discrete
+
+
+@dataclass(slots=True)
+class Steps:
+    """A program with rounds as a graph.
+
+    Attributes:
+        points, noises: In the order in which they are reached.
+        steps: From them.
+        places: The name of each place for a stored value.
+        shares: Where an input is read a second time; None if that never happens.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    noises: list[Noise] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    shares: core.Draw | None = None

@@ -1,0 +1,293 @@
+"""The answer for any number of rounds, every eps and all real inputs: JSON, and for people."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.automata.analysis import Analysis, RunBound
+from dipapprox.automata.families import repeated
+from dipapprox.automata.structures import Structure
+from dipapprox.automata.words import WordBound
+from dipapprox.data_classes import dataclass, field
+from dipapprox.digits import exact_text
+from dipapprox.errors import INTERRUPTED
+from dipapprox.language.core import Program
+from dipapprox.privacy.description import Description, Table, count, known, seconds_text
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.automaton_evidence import Evidence, evidence_table
+from dipapprox.proofs.automaton_proof import upper_text
+from dipapprox.proofs.budgets import budget_text, private_text
+from dipapprox.proofs.streams.compiled import Compiled
+from dipapprox.proofs.streams.program_evidence import (
+    evidence_fields,
+    inputs_text,
+    run_table,
+    structure_table,
+    structure_text,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProof(Result):
+    """The answer to: is the program (D·eps, 0)-private for any number of rounds, every eps > 0 and
+    all real inputs, and for which D?
+
+    Budgets are multiples of eps.
+
+    Attributes:
+        program: With rounds.
+        answer: DP: `upper` is a budget, and at most the claimed one. Not_DP: there is no budget, or
+            the claimed one is less than `lower`.
+        budget: The claimed one; None if none was.
+        compiled: The program as an automaton; None if a limit ended that.
+        analysis: Of that automaton; None if there is none.
+        ended: Why there is no automaton; "" if there is one.
+        rounds: Where there is no budget: how often cycles are gone round, and what that needs at
+            least.
+        beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
+            not found.
+        seconds: From the program to the answer.
+    """
+
+    program: Program = field(repr=False)
+    answer: Answer
+    budget: Fraction | None
+    compiled: Compiled | None = field(repr=False)
+    analysis: Analysis | None = field(repr=False)
+    ended: str
+    rounds: tuple[tuple[int, Fraction], ...]
+    beyond: int | None
+    seconds: float
+
+    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+
+    @property
+    def lower(self) -> Fraction:
+        """No smaller budget serves every eps."""
+        return lower_of(self.compiled, self.analysis)
+
+    @property
+    def upper(self) -> Fraction | None:
+        """A budget that serves every eps; None if none is known, or there is none."""
+        return upper_of(self.compiled, self.analysis)
+
+    @property
+    def has_none(self) -> bool:
+        """Whether it is proved that there is no budget at all."""
+        return is_unbounded(self.compiled, self.analysis)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `upper` is the least budget."""
+        return self.upper == self.lower
+
+    @property
+    def reason(self) -> str | None:
+        """Why the least budget is not known; None if it is, or there is none."""
+        if self.analysis is None or self.compiled is None:
+            return self.ended
+        if self.has_none or self.is_exact:
+            return None
+        reasons = [*self.compiled.losses]
+        if self.analysis.reason is not None:
+            reasons.append(self.analysis.reason)
+        return "; ".join(reasons) or "a number is compared, and several runs look alike"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run before there was an answer."""
+        return self.answer is Answer.UNKNOWN and INTERRUPTED in (self.reason or "")
+
+    @property
+    def structure(self) -> Structure | None:
+        """What leaves no budget to the shifts of samples; None if nothing does."""
+        return None if self.analysis is None else self.analysis.structure
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What shows that there is no budget, or that no smaller one serves; None for neither."""
+        analysis = self.analysis
+        if analysis is None:
+            return None
+        if analysis.structure is not None and (self.has_none or self.answer is Answer.UNKNOWN):
+            return analysis.structure
+        return analysis.lower if self.lower else None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `prove --json`, a contract with other tools."""
+        program, analysis, compiled = self.program, self.analysis, self.compiled
+        published = None if analysis is None else analysis.published
+        factor = Fraction(1) if compiled is None else compiled.factor
+        quotient = None if analysis is None else analysis.quotient
+        return {
+            "program": program.name,
+            "params": {name: exact_text(value) for name, value in program.parameters.items()},
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "budget": None if self.budget is None else exact_text(self.budget),
+            "least_budget": {
+                "lower": exact_text(self.lower),
+                "upper": None if self.upper is None else exact_text(self.upper),
+                "exact": self.is_exact,
+            },
+            "structures": [] if self.structure is None else [self.structure.code],
+            "published_weight": None if published is None else exact_text(published * factor),
+            "states": 0 if compiled is None else len(compiled.automaton.states),
+            "quotient_states": None if quotient is None else len(quotient.graph.states),
+            "witness": self._witness(),
+            "seconds": round(self.seconds, 6),
+        }
+
+    def _witness(self) -> dict[str, object] | None:
+        evidence = self.evidence
+        if evidence is None or self.compiled is None:
+            return None
+        fields = evidence_fields(self.compiled, evidence)
+        if isinstance(evidence, RunBound | WordBound):
+            return fields
+        rounds = [[number, exact_text(budget)] for number, budget in self.rounds]
+        return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
+
+    # --- for people -----------------------------------------------------------------------------
+
+    def describe(self) -> Description:
+        """Return what people see of it: the answer, then the run or the structure behind it."""
+        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
+        bad = None
+        if self.structure is not None and self.compiled is not None:
+            bad = structure_text(self.compiled, self.structure)
+        facts = known(
+            ("claim", claim),
+            ("scope", self._scope()),
+            ("least budget", self._least_budget()),
+            ("reason", self.reason),
+            ("structure", bad),
+            ("proof", self._proof()),
+            ("automaton", self._size()),
+            ("computed", f"exact, {seconds_text(self.seconds)}"),
+        )
+        headline = f"{self.program.name}: {self._sentence()}"
+        return Description(
+            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
+        )
+
+    def _sentence(self) -> str:
+        numbers = "integer" if self.compiled is not None and self.compiled.integers else "real"
+        every = f"every {self._parameter()}, every ε > 0 and all {numbers} inputs"
+        match self.answer:
+            case Answer.DP:
+                budget = self.upper if self.budget is None else self.budget
+                return f"{private_text(budget)} for {every}"
+            case Answer.NOT_DP if self.has_none:
+                return f"no D makes it (D ε, 0)-DP for every {self._parameter()}, at any ε > 0"
+            case Answer.NOT_DP if self._has_word:
+                return f"not {private_text(self.budget)} for large ε"
+            case Answer.NOT_DP:
+                return f"not {private_text(self.budget)}, at any ε > 0"
+            case Answer.UNKNOWN:
+                return "not decided"
+
+    @property
+    def _has_word(self) -> bool:
+        return self.analysis is not None and isinstance(self.analysis.lower, WordBound)
+
+    def _parameter(self) -> str:
+        rounds = self.program.rounds
+        name = None if rounds is None else rounds.parameter
+        return name or "number of rounds"
+
+    def _scope(self) -> str:
+        names = [f"{n} = {exact_text(value)}" for n, value in self.program.parameters.items()]
+        return ", ".join([f"any {self._parameter()}", *names])
+
+    def _least_budget(self) -> str:
+        if self.has_none:
+            return "none"
+        if self.upper is None:
+            return f"at least {budget_text(self.lower)}, if there is one"
+        if self.is_exact:
+            return f"{budget_text(self.upper)}, exact"
+        if not self.lower:
+            return f"at most {budget_text(self.upper)}"
+        return f"at least {budget_text(self.lower)}, at most {budget_text(self.upper)}"
+
+    def _proof(self) -> str | None:
+        if self.analysis is None:
+            return None
+        parts = []
+        if self.analysis.upper is not None:
+            parts.append(upper_text(self.analysis.upper))
+        if isinstance(self.evidence, RunBound):
+            parts.append("at least: a run that what is published determines, at every ε")
+        elif isinstance(self.evidence, WordBound):
+            parts.append("at least: a word whose probabilities differ by that as ε grows")
+        if self.beyond is not None:
+            rounds = count(self.beyond, "round")
+            parts.append(f"{rounds} of the structure need more than the claimed budget")
+        return "; ".join(parts)
+
+    def _size(self) -> str | None:
+        if self.compiled is None:
+            return None
+        automaton = self.compiled.automaton
+        return ", ".join(
+            [
+                count(len(automaton.states), "state"),
+                count(len(automaton.transitions), "transition"),
+                count(len(automaton.variables), "stored value"),
+            ]
+        )
+
+    def _below(self) -> list[Table | str]:
+        evidence, compiled = self.evidence, self.compiled
+        below: list[Table | str] = []
+        if evidence is None or compiled is None:
+            return below
+        tight: str | None = None
+        if isinstance(evidence, WordBound):
+            below.append(evidence_table(compiled.automaton, evidence))
+        elif isinstance(evidence, RunBound):
+            candidate = evidence.candidate
+            below.append(run_table(compiled, candidate))
+            tight = inputs_text(compiled, candidate.run, candidate.changes)
+        else:
+            below.append(structure_table(compiled, evidence))
+            run, changes = repeated(compiled.automaton, evidence, 2)
+            tight = inputs_text(compiled, run, changes)
+        if self.rounds:
+            rows = tuple((str(rounds), budget_text(budget)) for rounds, budget in self.rounds)
+            columns = "times round the cycles", "budget needed, at least"
+            below.append(Table("", columns, rows, (0, 1)))
+        if tight is not None and (self.lower or self.has_none):
+            twice = " (twice round the cycles)" if self.has_none else ""
+            below.append(tight + twice)
+        return below
+
+
+def lower_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction:
+    """Return the lower bound for the program; 0 where the automaton's is none for it."""
+    if compiled is None or analysis is None or compiled.losses:
+        return Fraction(0)
+    if isinstance(analysis.lower, WordBound) and (compiled.numbers or compiled.factor != 1):
+        return Fraction(0)  # it is one for certain numbers, which are not the program's
+    return analysis.lower_bound * compiled.factor
+
+
+def upper_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction | None:
+    """Return a budget of the program; None if none is known."""
+    if compiled is None or analysis is None:
+        return None
+    if not compiled.factor:
+        return Fraction(0)  # adjacent inputs are equal
+    if analysis.upper_bound is None:
+        return None
+    return analysis.upper_bound * compiled.factor
+
+
+def is_unbounded(compiled: Compiled | None, analysis: Analysis | None) -> bool:
+    """Whether it is proved that there is no budget."""
+    if compiled is None or analysis is None or compiled.losses:
+        return False
+    return analysis.unbounded and compiled.factor > 0

@@ -1,0 +1,140 @@
+"""Whether what a program publishes tells the steps that it took.
+
+The words of an automaton have a letter for each step. What is seen of a program has not: a step may
+publish nothing, or several things at once. Bounds that are proved by a run that its *word*
+determines, or by all runs with a word, hold for the program if one of these is true:
+
+- *apart*: two ways on from a state publish different things sooner or later, whatever follows. Then
+  a run, or some longer one, is the only one with what it publishes; and a longer run never costs
+  less;
+- *aligned*: all ways on from states that runs with the same word may be in publish equally many
+  things. Then runs that publish the same have the same word. That the program ends need not count
+  as one if it is never all that a step publishes: a run that goes on where another has ended after
+  the same things would have to publish something more.
+
+Orders of stored values are not looked at: what is true of all runs is true of the feasible ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from dipapprox.automata.model import Automaton
+
+Seen = tuple[str | None, ...]
+"""What one step publishes, in its order; None for a number of noise."""
+
+END = "exit"
+"""What is published, last, when the program ends; no name of a program is a keyword."""
+
+_MOST_PAIRS = 20_000
+
+
+def tells_steps(automaton: Automaton, seen: Sequence[Seen]) -> bool:
+    """Whether words and what is published determine each other, in one of the two ways.
+
+    Args:
+        automaton: Of a program.
+        seen: What each of its transitions publishes.
+    """
+    return _Apart(automaton, seen).all() or _are_aligned(automaton, seen)
+
+
+class _Apart:
+    """Looks at pairs of runs that have published the same, but for what one is ahead."""
+
+    def __init__(self, automaton: Automaton, seen: Sequence[Seen]) -> None:
+        self._automaton, self._seen = automaton, seen
+        self._leaving = automaton.leaving()
+        self._known: dict[tuple[int, int, Seen], bool] = {}
+
+    def all(self) -> bool:
+        """Whether all ways on from all states are told apart."""
+        return all(
+            self._after(one, other)
+            for leaving in self._leaving
+            for one, other in combinations(leaving, 2)
+        )
+
+    def _after(self, one: int, other: int) -> bool:
+        ahead, behind = self._seen[one], self._seen[other]
+        targets = [self._automaton.transitions[index].target for index in (one, other)]
+        if len(ahead) < len(behind):
+            ahead, behind, targets = behind, ahead, targets[::-1]
+        if ahead[: len(behind)] != behind:
+            return True
+        return self._differ(targets[0], targets[1], ahead[len(behind) :])
+
+    def _differ(self, first: int, second: int, lead: Seen) -> bool:
+        """Whether runs from two states always differ, where the first has published `lead` more."""
+        waiting = [(first, second, lead)]
+        children: dict[tuple[int, int, Seen], list[tuple[int, int, Seen]]] = {}
+        while waiting:
+            pair = waiting.pop()
+            if pair in children:
+                continue
+            if len(children) > _MOST_PAIRS:
+                return False
+            ahead, behind, lead = pair
+            if not self._leaving[behind]:
+                if not lead:
+                    return False  # both have published the same and may end
+                children[pair] = []
+                continue
+            found = []
+            for index in self._leaving[behind]:
+                shown = self._seen[index]
+                target = self._automaton.transitions[index].target
+                common = min(len(shown), len(lead))
+                if shown[:common] != lead[:common]:
+                    continue
+                if len(shown) <= len(lead):
+                    found.append((ahead, target, lead[common:]))
+                else:
+                    found.append((target, ahead, shown[common:]))
+            children[pair] = found
+            waiting += found
+        return not _has_cycle(children)
+
+
+def _has_cycle(children: dict[tuple[int, int, Seen], list[tuple[int, int, Seen]]]) -> bool:
+    """Whether one can go on for ever."""
+    waiting_for = dict.fromkeys(children, 0)
+    for found in children.values():
+        for each in found:
+            waiting_for[each] += 1
+    free = [pair for pair, number in waiting_for.items() if not number]
+    removed = 0
+    while free:
+        removed += 1
+        for each in children[free.pop()]:
+            waiting_for[each] -= 1
+            if not waiting_for[each]:
+                free.append(each)
+    return removed < len(children)
+
+
+def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:
+    leaving = automaton.leaving()
+    counts = int((END,) in seen)
+    lengths = []
+    for indices in leaving:
+        found = {len(seen[k]) - (seen[k][-1:] == (END,) and not counts) for k in indices}
+        if len(found) > 1:
+            return False
+        lengths.append(next(iter(found), None))
+    pairs = {(0, 0)}
+    waiting = [(0, 0)]
+    while waiting:
+        one, other = waiting.pop()
+        # A run that has ended publishes nothing more; that it has is published.
+        if lengths[one] != lengths[other]:
+            return False
+        for left in leaving[one]:
+            for right in leaving[other]:
+                targets = automaton.transitions[left].target, automaton.transitions[right].target
+                if seen[left] == seen[right] and targets not in pairs:
+                    pairs.add(targets)
+                    waiting.append(targets)
+    return True

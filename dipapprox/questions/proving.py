@@ -1,0 +1,65 @@
+"""The Python interface of `prove`, which takes more than programs with finite domains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+from dipapprox.automata.model import Automaton
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.privacy.options import Options
+from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.proofs.prove_automaton import NamedAutomaton
+from dipapprox.proofs.subject import Subject, load_subject
+from dipapprox.questions.interface import Number, known_options
+from dipapprox.questions.prove import Proof, Prove
+from dipapprox.questions.question import read_keywords
+
+
+def prove(
+    program: Program | Automaton | str | PathLike[str],
+    *,
+    budget: Number | None = None,
+    reals: bool = False,
+    stops: Stops | Literal["hidden", "visible"] = "hidden",
+    examiner: Iterable[str] | str = "",
+    options: Options | None = None,
+) -> Proof:
+    """Find the least D for which something is (D * eps, 0)-private for every eps > 0 and all real
+    inputs: an automaton for inputs of every length, a program for its number of inputs or any
+    number of rounds; or a service for every sequence of calls.
+
+    Args:
+        program: From `parse`, an automaton, or the name of a `.dpg` or `.dipa` file.
+        budget: A claimed D, >= 0: then the answer is about it.
+        reals: Whether every input with numbers is taken as any real number.
+        stops: Whether it is seen that an automaton stops where no guard holds.
+        examiner: The users of a service who look, together; none: everybody.
+        options: Their limits.
+
+    Raises:
+        UserError: If an argument is wrong, the file cannot be read, or an input has finitely many
+            values.
+        SourceError: If the file holds no valid automaton, or the program is wrong.
+    """
+    given = {"budget": budget, "stops": stops, "reals": reals, "examiner": examiner}
+    question = read_keywords(Prove, given)
+    return question.answer(_known_subject(program), known_options(options))
+
+
+def _known_subject(program: object) -> Subject:
+    match program:
+        case Program():
+            return program
+        case Automaton():
+            return NamedAutomaton("automaton", program)
+        case str() | PathLike():
+            return load_subject(Path(program), {})
+        case _:
+            raise UserError(
+                f"program must be a Program or the name of a file, got {type(program).__name__}",
+                "dipapprox.parse(text) reads one",
+            )

@@ -1,0 +1,240 @@
+"""Programs for any number of rounds: known budgets, the same as automata, places of refusals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, Limits, Options, SourceError, StreamProof, UserError
+from dipapprox.automata.analysis import RunBound
+from dipapprox.automata.shifts import proves
+from dipapprox.automata.structures import holds
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+
+def for_all(path: str, **parameters: int) -> StreamProof:
+    text = (PROGRAMS / f"{path}.dpg").read_text(encoding="utf-8")
+    proof = dipapprox.prove(dipapprox.parse(text, parameters, for_all="N"))
+    assert isinstance(proof, StreamProof)
+    return proof
+
+
+def of_text(text: str, budget: str | None = None) -> StreamProof:
+    proof = dipapprox.prove(dipapprox.parse(text), budget=budget)
+    assert isinstance(proof, StreamProof)
+    return proof
+
+
+@pytest.mark.parametrize(
+    ("path", "budget"),
+    [
+        ("svt_laplace", "1"),
+        ("svt_laplace_ge", "1"),
+        ("svt_geometric", "1"),
+        ("m_range_laplace", "1"),
+        ("svt_laplace_leaky_4", "7/4"),
+        ("dipc/svt1", "1"),
+        ("dipc/svt2", "1"),
+        ("dipc/svt4", "7/4"),
+        ("dipc/sparse", "1"),
+        ("literature/sparse_vector", "1"),
+        ("literature/sparse_vector_constant_noise", "7/4"),
+        ("literature/sparse_vector_fresh_threshold", "1"),
+    ],
+)
+def test_least_budgets_for_every_number_of_rounds(path: str, budget: str) -> None:
+    proof = for_all(path)
+    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, *[Fraction(budget)] * 2)
+    assert proof.analysis is not None and proof.compiled is not None
+    assert isinstance(proof.evidence, RunBound)
+    candidate = proof.evidence.candidate
+    assert proves(proof.compiled.automaton, candidate.run, candidate.changes, candidate.cost)
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("svt_laplace_leaky_3", "PV"),  # the answer is compared with numbers
+        ("svt_laplace_leaky_6", "LP"),
+        ("dipc/svt3", "PV"),
+        ("dipc/svt6", "LP"),
+        ("literature/sparse_vector_without_limit", "LP"),
+    ],
+)
+def test_programs_without_budget(path: str, code: str) -> None:
+    proof = for_all(path)
+    assert proof.answer is Answer.NOT_DP and proof.has_none
+    assert proof.structure is not None and proof.structure.code == code
+    assert proof.compiled is not None
+    assert holds(proof.compiled.automaton, proof.structure)
+
+
+@pytest.mark.parametrize("path", ["svt_laplace", "literature/sparse_vector", "svt_geometric"])
+def test_budgets_for_few_inputs_are_no_larger(path: str) -> None:
+    every = for_all(path)
+    text = (PROGRAMS / f"{path}.dpg").read_text(encoding="utf-8")
+    for number in (1, 3, 6):
+        some = dipapprox.prove(dipapprox.parse(text, {"N": number}), reals=True)
+        assert some.upper is not None and every.upper is not None
+        assert some.upper <= every.upper
+    assert some.upper == every.upper
+
+
+def test_more_positive_answers_cost_more_states_and_little_time() -> None:
+    proof = for_all("literature/sparse_vector", c=100)
+    assert proof.is_exact and proof.upper == 1
+    assert proof.compiled is not None
+    assert len(proof.compiled.automaton.states) == 102
+
+
+SPARSE = """
+param c = 1
+stream q in real
+publishes {bot, top}
+adjacent linf 1
+rT <- Lap(0, 2 / eps)
+count <- 0
+forever do
+    read q
+    r <- Lap(q, 4 * c / eps)
+    if r >= rT then
+        publish top
+        count <- count + 1
+        if count >= c then exit end
+    else
+        publish bot
+    end
+end
+"""
+RANGE = """
+stream q in real
+publishes {inside, above, below}
+adjacent linf 1
+low <- Lap(0, 4 / eps)
+high <- Lap(1, 4 / eps)
+forever do
+    read q
+    r <- Lap(q, 4 / eps)
+    if r >= low and r < high then
+        publish inside
+    elif r >= high then
+        if r >= low then publish above end
+        exit
+    else
+        publish below
+        exit
+    end
+end
+"""
+NUMERIC = SPARSE.replace("publish top", "publish Lap(q, 2 / eps)")
+SAMPLE = SPARSE.replace("publish top", "publish r")
+
+
+@pytest.mark.parametrize(
+    ("text", "lower", "upper"),
+    [
+        (SPARSE, "1", "1"),
+        (SPARSE.replace("linf 1", "linf 3/2"), "3/2", "3/2"),
+        (SPARSE.replace("Lap(q,", "Lap(2 * q + 5,"), "2", "2"),
+        (SPARSE.replace("r >= rT", "r - 1/2 >= rT + 7"), "1", "1"),
+        (SPARSE.replace("c = 1", "c = 3"), "1", "1"),
+        (NUMERIC, "3/2", "3/2"),
+        (RANGE, "1", "1"),
+        (SPARSE.replace("linf 1", "increasing 1"), "0", "1"),
+        (SPARSE.replace("in real", "in real 0..5"), "0", "1"),
+        (SPARSE.replace("rT <- Lap(0, 2 / eps)\n", "").replace("r >= rT", "r >= 0"), "1/2", None),
+    ],
+)
+def test_streams(text: str, lower: str, upper: str | None) -> None:
+    proof = of_text(text)
+    if upper is None:  # every answer costs: a number bounds all of them
+        assert proof.answer is Answer.NOT_DP and proof.has_none
+        return
+    assert (proof.lower, proof.upper) == (Fraction(lower), Fraction(upper))
+    assert of_text(text, upper).answer is Answer.DP
+    below = of_text(text, str(Fraction(upper) - Fraction(1, 1000)))
+    assert below.answer is (Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN)
+
+
+def test_a_published_sample_is_no_bound_of_those_before() -> None:
+    """The number that a threshold is below, published, costs more with every round before it."""
+    proof = of_text(SAMPLE)
+    assert proof.has_none and proof.structure is not None and proof.structure.code == "PV"
+
+
+def test_shared_inputs_are_bounded_from_above_only() -> None:
+    proof = of_text(SPARSE.replace("r <- Lap", "s <- Lap(q, 9 / eps)\n    r <- Lap"))
+    assert proof.answer is Answer.DP and not proof.is_exact and proof.lower == 0
+    assert "an input is read by several samples" in str(proof.reason)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("q, 4 * c / eps", "q, 4", "the scale is no multiple of 1/eps"),
+        ("Lap(q", "Gauss(q", "Gaussian noise has no finite pure budget"),
+        ("Lap(q", "LapPlus(q", "one-sided noise"),
+        ("r >= rT", "r + rT >= 0", "a sum of samples is compared"),
+        ("r >= rT", "q >= rT", "an input is compared without noise of its own"),
+        ("r >= rT", "q >= 0", "inputs are compared without noise"),
+        ("linf 1", "all", "may differ by any amount"),
+        ("publish bot", "publish rT", "a sample is published after another one is drawn"),
+        ("publish bot", "publish none", "none"),
+        ("r >= rT", "r >= rT or r >= rT + 1", "different offsets"),
+        ("count <- count + 1", "count <- choose { 1: 1/2, 2: 1/2 }", "random choice"),
+    ],
+)
+def test_what_no_theorem_speaks_of_is_refused_with_its_place(
+    old: str, new: str, message: str
+) -> None:
+    with pytest.raises(SourceError) as caught:
+        of_text(SPARSE.replace(old, new))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("q[i]", "q[i + 1]", None),
+        ("r <- Lap(q[i]", "s <- Lap(q[i + 1], 1 / eps)\n    r <- Lap(q[i]", "a round may use"),
+        ("if r >=", "if i = 2 then skip end\n    if r >=", "a round knows its number 'i'"),
+        ("4 * Delta / eps", "4 * N / eps", "depends on 'N', which is any number"),
+        ("    end\nend\n", "    end\nend\nout[1] <- 0\n", "something follows the loop"),
+    ],
+)
+def test_loops_that_are_no_rounds(old: str, new: str, message: str | None) -> None:
+    text = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8").replace(old, new)
+    if message is None:
+        proof = dipapprox.prove(dipapprox.parse(text, for_all="N"))
+        assert proof.upper == 1
+        return
+    with pytest.raises(SourceError) as caught:
+        dipapprox.parse(text, for_all="N")
+    assert message in str(caught.value)
+
+
+def test_inputs_with_names_are_refused() -> None:
+    with pytest.raises(SourceError, match="an input has named values"):
+        for_all("dipc/rand1")
+
+
+def test_parameters_that_are_none() -> None:
+    text = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8")
+    with pytest.raises(UserError, match="no parameter 'n'"):
+        dipapprox.parse(text, for_all="n")
+    with pytest.raises(UserError, match="cannot have a value as well"):
+        dipapprox.parse(text, {"N": 3}, for_all="N")
+    with pytest.raises(SourceError, match="no loop up to 'T'"):
+        dipapprox.parse(text, for_all="T")
+
+
+def test_a_limit_ends_in_unknown() -> None:
+    endless = SPARSE.replace("if count >= c then exit end", "skip").replace("c = 1", "c = 2")
+    endless = endless.replace("r >= rT", "r >= rT and count < 5000000")
+    options = Options(limits=Limits(states=50))
+    proof = dipapprox.prove(dipapprox.parse(endless), options=options)
+    assert proof.answer is Answer.UNKNOWN and "50" in str(proof.reason)
