@@ -29,7 +29,7 @@ from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
-FILES = sorted(path for path in PROGRAMS.rglob("*.dpg") if path.parent.name != "services")
+FILES = sorted(p for p in PROGRAMS.rglob("*.dpg") if p.parent.name not in ("services", "streams"))
 _DECIDED = re.compile(
     r"^# decide: (DP|Not_DP|Unknown|refused)(?: for eps in (\S+))?(?: at (.*))?$",
     re.MULTILINE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,6 +28,30 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
     proof = dipapprox.prove(dipapprox.parse(text), budget=budget)
     assert isinstance(proof, StreamProof)
     return proof
+
+
+STREAMS = sorted((PROGRAMS / "streams").glob("*.dpg"))
+
+_PROMISE = re.compile(r"^# prove: (DP|Not_DP),? ?(.*?)(?: at (.*))?$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
+def test_shipped_streams_keep_what_their_headers_promise(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert "# source: " in text.split("\n\n")[0]
+    promises = _PROMISE.findall(text)
+    assert len(promises) == text.count("# prove:") > 0
+    for answer, more, settings in promises:
+        pairs = (each.split(" = ") for each in settings.split(", ") if each)
+        proof = dipapprox.prove(dipapprox.parse(text, dict(pairs)))
+        assert isinstance(proof, StreamProof)
+        assert proof.answer.value == answer
+        if answer == "Not_DP":
+            assert proof.structure is not None and more == f"({proof.structure.code})"
+        elif proof.is_exact:
+            assert more == f"least budget {proof.upper}"
+        else:
+            assert more == f"between {proof.lower} and {proof.upper}"
 
 
 @pytest.mark.parametrize(
