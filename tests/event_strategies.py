@@ -57,6 +57,19 @@ def events(
 
 
 @st.composite
+def difference_events(draw: st.DrawFn, families: tuple[Family, ...]) -> Event:
+    """Up to four samples, any difference constraints between them."""
+    size = draw(st.integers(2, 4))
+    samples = tuple(draw(laws(families)) for _ in range(size))
+    offsets = st.builds(Fraction, st.integers(-2, 8), st.sampled_from([1, 2, 3]))
+    guards = []
+    for _ in range(draw(st.integers(2, size + 2))):
+        low, high = draw(st.permutations(range(size)))[:2]
+        guards.append(less(low, high, -draw(offsets)))
+    return Event(samples, tuple(guards))
+
+
+@st.composite
 def points(draw: st.DrawFn, size: int) -> tuple[Fraction, ...]:
     """A point off every hyperplane that small numbers define: each has a denominator of its own."""
     primes = (101, 103, 107, 109, 113, 127, 131, 137)
@@ -115,7 +128,7 @@ def law_of_guards(event: Event) -> tuple[list[Fraction], Table, Table]:
     )
 
 
-def less(low: int, high: int, offset: int = 0) -> LinearForm:
+def less(low: int, high: int, offset: Fraction | int = 0) -> LinearForm:
     return LinearForm.of({low: Fraction(1), high: Fraction(-1)}, Fraction(offset))
 
 

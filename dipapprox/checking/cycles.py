@@ -35,10 +35,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Samples with a partial order: (a, b) in `edges` means x_a <= x_b. No edge is implied."""
+    """Samples with a partial order: (a, b) in `edges` means x_a <= x_b. No edge is implied.
+
+    (a, b, w) in `bands` means x_b - w <= x_a besides, (a, b) being an edge; then there is no cycle.
+    """
 
     samples: tuple[Sample, ...]
     edges: tuple[tuple[int, int], ...]
+    bands: tuple[tuple[int, int, Fraction], ...] = ()
 
 
 Trees = tuple[Order, ...]

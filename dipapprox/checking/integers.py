@@ -121,6 +121,10 @@ class IntegerRange:
         """Return left * right."""
         return tuple(f * g for f, g in zip(left, right, strict=True))
 
+    def difference(self, left: Values, right: Values) -> Values:
+        """Return left - right."""
+        return tuple(f - g for f, g in zip(left, right, strict=True))
+
     def running(self, density: Values, *, from_left: bool) -> Values:
         """Return t -> the sum over x <= t, or over x >= t."""
         sums = tuple(accumulate(density if from_left else density[::-1]))

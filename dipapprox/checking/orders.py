@@ -6,9 +6,15 @@ or `General` when its inequalities are no comparisons of pairs.
 1. Every line c x + d y + k <= 0 becomes a difference y_a - y_b <= w of scaled samples y = f x,
    with one factor f for each sample; a line of one sample bounds it.
 2. Inequalities that follow from the others are dropped.
-3. Samples are shifted so that every w is 0: what is left is a partial order, and bounds.
-4. A partial order that is no tree is rewritten (`cycles`). Not so between integers, where ties have
-   a probability: only equations are.
+3. Samples are shifted so that every w is 0: what is left is a partial order, and bounds. In a tree
+   of samples two bounds on one difference may stay, 0 and another: a band.
+4. A partial order that is no tree is rewritten (`cycles`); so are differences that no shifts make
+   one, before step 3, r having no other neighbours and the a, b standing for samples of one factor:
+
+    [l + a < r < h + b]  =  [l + a < h + b] ([r < h + b] - [r < l + a])
+    1                    =  [l + a < h + b] + [h + b < l + a]              up to probability 0
+
+   Not so between integers, where ties have a probability: only equations are.
 """
 
 from __future__ import annotations
@@ -74,13 +80,65 @@ def factors(
     return found
 
 
-def _between_reals(laws: list[Distribution], bounds: Bounds, limits: Limits) -> list[Sum] | None:
-    """Steps 2 to 4, up to ties; an empty sum is 0, None: shifts disagree."""
-    orders = _shifted(laws, bounds)
-    if orders is None:
+def _between_reals(laws: list[Distribution], bounds: Bounds, limits: Limits) -> list[Sum]:
+    """Steps 2 to 4, up to ties; an empty sum is 0."""
+    kept = _needed(laws, bounds)
+    if kept is None:
         return [()]
-    whole = [order for order in orders if order is not None]
-    return [tuple(trees(order, limits)) for order in whole] if len(whole) == len(orders) else None
+    orders = _shifted(laws, kept)
+    if all(order is not None for order in orders):
+        return [tuple(trees(order, limits)) for order in orders if order is not None]
+    total: list[tuple[int, Trees]] = []
+    waiting = [(1, kept)]
+    while waiting:
+        sign, differences = waiting.pop()
+        limits.check()
+        limits.check_pieces(len(total) + len(waiting))
+        needed = _needed(laws, differences)
+        if needed is None:
+            continue
+        found = _shifted(laws, needed)
+        if any(order is None for order in found):
+            waiting += [(sign * factor, each) for factor, each in _rewritten(needed)]
+            continue
+        terms: list[tuple[int, Trees]] = [(sign, ())]
+        for order in found:
+            if order is not None:
+                sums = tuple(trees(order, limits))
+                terms = [(a * b, (*left, *right)) for a, left in terms for b, right in sums]
+        total += terms
+    return [tuple(total)]
+
+
+def _rewritten(bounds: Bounds) -> list[tuple[int, Bounds]]:
+    """Apply one of the two rules to differences that are no tree."""
+    vertices = {v for pair in bounds for v in pair} - {GROUND}
+    lows = {r: [a for a, b in bounds if b == r] for r in vertices}
+    highs = {r: [b for a, b in bounds if a == r] for r in vertices}
+    for r in sorted(vertices):
+        if len(lows[r]) == len(highs[r]) == 1 and lows[r] != highs[r]:
+            (low,), (high,) = lows[r], highs[r]
+            if GROUND not in (low, high):
+                rest = {pair: w for pair, w in bounds.items() if r not in pair}
+                w = bounds[low, r] + bounds[r, high]
+                rest[low, high] = min(rest.get((low, high), w), w)
+                above = {**rest, (r, high): bounds[r, high]}
+                below = {**rest, (r, low): -bounds[low, r]}
+                return [(1, above), (-1, below)]
+    for near, sign in ((lows, 1), (highs, -1)):
+        for r in sorted(vertices):
+            several = [a for a in near[r] if a != GROUND]
+            if len(several) > 1:
+                a, b = several[:2]
+                pairs = ((a, r), (b, r)) if sign > 0 else ((r, a), (r, b))
+                # y_a - y_b <= w, or the other way round
+                w = sign * (bounds[pairs[0]] - bounds[pairs[1]])
+                found: list[tuple[int, Bounds]] = []
+                for pair, bound in (((a, b), w), ((b, a), -w)):
+                    bound = min(bound, bounds.get(pair, bound))
+                    found.append((1, {**bounds, pair: bound}))
+                return found
+    raise BrokenInvariant("differences that are no tree have a cycle")
 
 
 def _between_integers(laws: list[Distribution], bounds: Bounds) -> list[Sum] | None:
@@ -93,9 +151,10 @@ def _between_integers(laws: list[Distribution], bounds: Bounds) -> list[Sum] | N
             if first is None or second is None:
                 return None
             return [(*first[0], *((-sign, orders) for sign, orders in second[0]))]
-    orders = _shifted(laws, bounds)
-    if orders is None:
+    kept = _needed(laws, bounds)
+    if kept is None:
         return [()]
+    orders = _shifted(laws, kept)
     whole = [order for order in orders if order is not None and not is_cyclic(order)]
     return [((1, tuple(whole)),)] if len(whole) == len(orders) else None
 
@@ -143,12 +202,8 @@ def _scaled(laws: Sequence[Distribution], lines: Sequence[Line]) -> Scaled | Non
     return [law.affine(factor[k], _ZERO) for k, law in enumerate(laws)], bounds
 
 
-def _shifted(laws: list[Distribution], bounds: Bounds) -> list[Order | None] | None:
-    """Steps 2 and 3: orders of the components that are left; None inside where shifts disagree.
-
-    None as a whole: the inequalities contradict each other, or force an equation between samples
-    that are not discrete.
-    """
+def _needed(laws: list[Distribution], bounds: Bounds) -> Bounds | None:
+    """Step 2; None if the inequalities contradict each other, or force an equation of reals."""
     kept = dict(bounds)
     integers = laws[0].family.is_discrete
     supports = _supports(laws)
@@ -162,6 +217,12 @@ def _shifted(laws: list[Distribution], bounds: Bounds) -> list[Order | None] | N
             return None
         if other is not None and other <= w:
             del kept[key]
+    return kept
+
+
+def _shifted(laws: list[Distribution], kept: Bounds) -> list[Order | None]:
+    """Step 3: orders of the components; None where shifts disagree."""
+    integers = laws[0].family.is_discrete
     edges = [key for key in kept if GROUND not in key]
     found: list[Order | None] = []
     for members in components(len(laws), edges):
@@ -178,7 +239,12 @@ def _shifted(laws: list[Distribution], bounds: Bounds) -> list[Order | None] | N
                 else:
                     left.append((a, b))
             waiting = left
-        if any(shift[b] - shift[a] != kept[a, b] for a, b in own):
+        plain = [(a, b) for a, b in own if shift[b] - shift[a] == kept[a, b]]
+        bands = [
+            (a, b, kept[b, a] + shift[b] - shift[a]) for a, b in plain if (b, a) in kept and a != b
+        ]
+        wide = integers and any(width.denominator > 1 for _, _, width in bands)
+        if wide or len(plain) + len(bands) < len(own) or (bands and len(plain) >= len(members)):
             found.append(None)
             continue
         place = {member: k for k, member in enumerate(members)}
@@ -191,7 +257,9 @@ def _shifted(laws: list[Distribution], bounds: Bounds) -> list[Order | None] | N
             for m in members
         )
         if own or samples[0].lower is not None or samples[0].upper is not None:
-            found.append(Order(samples, tuple((place[a], place[b]) for a, b in own)))
+            edges_here = tuple((place[a], place[b]) for a, b in plain)
+            bands_here = tuple((place[a], place[b], width) for a, b, width in bands)
+            found.append(Order(samples, edges_here, bands_here))
     return found
 
 

@@ -160,6 +160,10 @@ class Grid:
             polynomial = arb_poly(coefficients[: self.degree + 1])
         return Piece(polynomial, error.upper(), size.upper())
 
+    def difference(self, left: Function, right: Function) -> Function:
+        """Return left - right, two masses of which the first is the larger one."""
+        return tuple(f if g is None else _minus(f, g) for f, g in zip(left, right, strict=True))
+
     def running(self, density: Function, *, from_left: bool) -> Function:
         """Return t -> ∫ below t, or above t, of a function that is a density times masses."""
         panels = density if from_left else density[::-1]
@@ -189,6 +193,12 @@ class Grid:
                 total = total + (integral(_ONE) - integral(-_ONE))
                 error = error + 2 * piece.error
         return total + arb(0, error.upper())
+
+
+def _minus(f: Piece | None, g: Piece) -> Piece:
+    if f is None:
+        return Piece(-g.polynomial, g.error, _ONE)
+    return Piece(f.polynomial - g.polynomial, (f.error + g.error).upper(), _ONE)
 
 
 def _mass(family: Family, side: int) -> Fraction:

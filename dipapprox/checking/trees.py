@@ -5,6 +5,9 @@ subtrees are integrated once:
 
     message of a child c below its parent:  m(t) = ∫_{-∞}^t f_c(x) Π messages to c (x) dx
     of one above:                           m(t) = ∫_t^∞ …           probability = ∫ f_root Π …
+    of one in a band:                       m(t) = M(t + h) - M(t + l),  M the first of these
+
+M(t + h) is the M of the subtree moved by -h, all of its samples: it is planted twice.
 
 Each law is cut off at its reach; what that loses is added to the upper end only. Where the samples
 are integers, integrals are sums, with x <= t and x >= t for what is below and above.
@@ -13,7 +16,7 @@ are integers, integrals are sums, with x <= t and x >= t for what is below and a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
@@ -33,6 +36,8 @@ _ATTEMPTS = 3
 _MOST_INTEGERS = 100_000
 _GUARD_BITS = 40
 
+_NOWHERE = Fraction(0)
+
 F = TypeVar("F")
 
 
@@ -44,6 +49,9 @@ class Integrands(Protocol[F]):
 
     def product(self, left: F, right: F) -> F:
         """left * right."""
+
+    def difference(self, left: F, right: F) -> F:
+        """left - right, two masses of which the first is the larger one."""
 
     def running(self, density: F, *, from_left: bool) -> F:
         """t -> the mass at or below t, or at or above t."""
@@ -66,12 +74,17 @@ class Functions(Integrands[F], Protocol[F]):
         """Enclose the whole mass."""
 
 
+Child = tuple[int, bool, int]
+"""(number of the child's node, whether it is below this one, number of the node whose message is
+taken away; -1: none)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A sample and its children: (number of the child's node, whether it is below this one)."""
+    """A sample and its children."""
 
     sample: Sample
-    children: tuple[tuple[int, bool], ...]
+    children: tuple[Child, ...]
 
 
 class Forest:
@@ -96,22 +109,54 @@ class Forest:
             return -len(neighbours[k]), law.family.value, law.scale, law.mean
 
         root = min(range(len(order.samples)), key=rank)
-        origin = -order.samples[root].law.mean
+        # Every vertex is planted at the places that its parent's need; these are found first.
+        places: dict[int, dict[Fraction, None]] = {root: {-order.samples[root].law.mean: None}}
         parent = {root: -1}
         top_down = [root]
+        widths = {(a, b): w for a, b, w in order.bands}
         for vertex in top_down:
-            for other, _ in neighbours[vertex]:
+            for other, low in neighbours[vertex]:
                 if other != parent[vertex]:
                     parent[other] = vertex
                     top_down.append(other)
-        numbers: dict[int, int] = {}
+                    moves = self._moves(order, vertex, other, low, widths)
+                    places[other] = {
+                        at + move: None for at in places[vertex] for move in moves or (_NOWHERE,)
+                    }
+        numbers: dict[tuple[int, Fraction], int] = {}
         for vertex in reversed(top_down):
-            children = [(numbers[c], low) for c, low in neighbours[vertex] if c != parent[vertex]]
-            node = Node(order.samples[vertex].shifted(origin), tuple(sorted(children)))
-            numbers[vertex] = self._numbers.setdefault(node, len(self.nodes))
-            if numbers[vertex] == len(self.nodes):
-                self.nodes.append(node)
-        return numbers[root]
+            for at in places[vertex]:
+                children: list[Child] = []
+                for other, low in neighbours[vertex]:
+                    if other == parent[vertex]:
+                        continue
+                    moves = self._moves(order, vertex, other, low, widths)
+                    if moves is None:
+                        children.append((numbers[other, at], low, -1))
+                    else:
+                        near, far = (numbers[other, at + move] for move in moves)
+                        children.append((near, True, far))
+                sample = order.samples[vertex].shifted(at)
+                numbers[vertex, at] = self._number(Node(sample, tuple(sorted(children))))
+        return numbers[root, -order.samples[root].law.mean]
+
+    @staticmethod
+    def _moves(
+        order: Order, parent: int, child: int, low: bool, widths: Mapping[tuple[int, int], Fraction]
+    ) -> tuple[Fraction, Fraction] | None:
+        """-h and -l of a child in a band; None for the others."""
+        width = widths.get((child, parent) if low else (parent, child))
+        if width is None:
+            return None
+        # Between integers both ends belong to the band.
+        step = int(order.samples[child].law.family.is_discrete)
+        return (_NOWHERE, width + step) if low else (-width, _NOWHERE + step)
+
+    def _number(self, node: Node) -> int:
+        number = self._numbers.setdefault(node, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(node)
+        return number
 
     def members(self, tree: int) -> list[Sample]:
         """Return the samples of a tree, with repetitions."""
@@ -119,7 +164,9 @@ class Forest:
         while waiting:
             node = self.nodes[waiting.pop()]
             found.append(node.sample)
-            waiting += [child for child, _ in node.children]
+            waiting += [
+                child for near, _, far in node.children for child in (near, far) if child >= 0
+            ]
         return found
 
 
@@ -210,8 +257,8 @@ class Messages(Generic[F]):
         self._grid = functions
         self._limits = limits
         self._densities: dict[Sample, F] = {}
-        self._messages: dict[tuple[int, bool], F] = {}
-        self._products: dict[tuple[tuple[int, bool], ...], F] = {}
+        self._messages: dict[Child, F] = {}
+        self._products: dict[tuple[Child, ...], F] = {}
 
     def weighted(self, tree: int) -> F:
         """The density of a tree's root times the messages of its children."""
@@ -220,17 +267,27 @@ class Messages(Generic[F]):
         while waiting:
             number = waiting.pop()
             order.append(number)
-            for edge in self._forest.nodes[number].children:
-                if edge not in self._messages:
-                    waiting.append(edge[0])
+            for near, below, far in self._forest.nodes[number].children:
+                for each in (near, far):
+                    if each >= 0 and (each, below, -1) not in self._messages:
+                        waiting.append(each)
         for number in reversed(order):
-            node = self._forest.nodes[number]
-            for child, below in node.children:
-                if (child, below) not in self._messages:
-                    self._messages[child, below] = self._grid.running(
-                        self._density_times(self._forest.nodes[child]), from_left=below
-                    )
+            for child in self._forest.nodes[number].children:
+                self._message(child)
         return self._density_times(self._forest.nodes[tree])
+
+    def _message(self, child: Child) -> F:
+        known = self._messages.get(child)
+        if known is None:
+            near, below, far = child
+            if far < 0:
+                density = self._density_times(self._forest.nodes[near])
+                known = self._grid.running(density, from_left=below)
+            else:
+                whole = self._message((near, below, -1))
+                known = self._grid.difference(whole, self._message((far, below, -1)))
+            self._messages[child] = known
+        return known
 
     def _density_times(self, node: Node) -> F:
         self._limits.check()
@@ -243,7 +300,7 @@ class Messages(Generic[F]):
             return density
         return self._grid.product(density, self._product(node.children))
 
-    def _product(self, children: tuple[tuple[int, bool], ...]) -> F:
+    def _product(self, children: tuple[Child, ...]) -> F:
         known = len(children)
         while known > 1 and children[:known] not in self._products:
             known -= 1

@@ -26,7 +26,7 @@ from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_ev
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.linear import LinearForm
-from tests.event_strategies import CONTINUOUS, gauss, laplace, laws
+from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
 
 Q = Fraction
@@ -44,19 +44,6 @@ def enclose(event: Event, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
     assert isinstance(found, Enclosure), found
     assert tier is Tier.FLOAT64 or found.width <= Q(1, 2**bits)
     return found
-
-
-@st.composite
-def difference_events(draw: st.DrawFn, families: tuple[Family, ...]) -> Event:
-    """Up to four samples, any difference constraints between them."""
-    size = draw(st.integers(2, 4))
-    samples = tuple(draw(laws(families)) for _ in range(size))
-    offsets = st.builds(Q, st.integers(-2, 8), st.sampled_from([1, 2, 3]))
-    guards = []
-    for _ in range(draw(st.integers(2, size + 2))):
-        low, high = draw(st.permutations(range(size)))[:2]
-        guards.append(below(low, high, draw(offsets)))
-    return Event(samples, tuple(guards))
 
 
 @given(event=difference_events(LAPLACE_TYPE))

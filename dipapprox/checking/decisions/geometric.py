@@ -97,6 +97,12 @@ class ExactSums:
         firsts = (marks[0] - 1, *marks)
         return Stepwise(marks, tuple(product(left.at(x), right.at(x)) for x in firsts))
 
+    def difference(self, left: Stepwise, right: Stepwise) -> Stepwise:
+        """left - right."""
+        marks = tuple(sorted({*left.marks, *right.marks}))
+        firsts = (marks[0] - 1, *marks)
+        return Stepwise(marks, tuple(plus(left.at(x), right.at(x), -1) for x in firsts))
+
     def running(self, density: Stepwise, *, from_left: bool) -> Stepwise:
         """t -> the sum over x <= t, or over x >= t."""
         sums = [primitive(piece) for piece in density.pieces]

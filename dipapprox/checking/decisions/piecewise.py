@@ -91,6 +91,12 @@ class ExactFunctions:
         found = [_product(left.at(p), right.at(p)) for p in _middles(marks)]
         return Piecewise(marks, tuple(found))
 
+    def difference(self, left: Piecewise, right: Piecewise) -> Piecewise:
+        """left - right."""
+        marks = tuple(sorted({*left.marks, *right.marks}))
+        found = [_difference(left.at(p), right.at(p)) for p in _middles(marks)]
+        return Piecewise(marks, tuple(found))
+
     def running(self, density: Piecewise, *, from_left: bool) -> Piecewise:
         """t -> ∫ density over (-∞, t), or over (t, ∞)."""
         primitives = [_primitive(piece) for piece in density.pieces]
