@@ -16,7 +16,7 @@ from dipapprox.schemas.generate import SCHEMAS
 
 OPTIONAL = {
     "check": {"budget", "eps", "eps_prv", "inequalities", "interval"},
-    "prove": {"params"},
+    "prove": {"caveat", "params"},
     "verify": {"delta_claim_enclosure", "eps_prv_enclosure"},
 }
 """Fields that an output may lack, by schema: said here once more, as the schemas are tested."""

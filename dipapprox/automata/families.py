@@ -18,6 +18,7 @@ from dipapprox.automata.structures import (
     Structure,
     ViolatingPath,
 )
+from dipapprox.limits import Limits
 
 
 def cycles_of(structure: Structure) -> tuple[Segment, ...]:
@@ -114,19 +115,26 @@ def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
 MOST_ROUNDS = 4096
 
 
-def rounds_beyond(automaton: Automaton, structure: Structure, budget: Fraction) -> int | None:
+def rounds_beyond(
+    automaton: Automaton, structure: Structure, budget: Fraction, limits: Limits
+) -> int | None:
     """Return the fewest rounds that cost more than a budget; None if `MOST_ROUNDS` do not.
 
     Found by doubling and halving: more rounds never cost less, because the longer run has the
     shorter one's positions among its own.
+
+    Raises:
+        LimitReached: If time is up.
     """
     most = 1
     while cost_of_rounds(automaton, structure, most) <= budget:
+        limits.check()
         if most >= MOST_ROUNDS:
             return None
         most *= 2
     least = most // 2  # costs too little, or is 0
     while most - least > 1:
+        limits.check()
         middle = (least + most) // 2
         if cost_of_rounds(automaton, structure, middle) <= budget:
             least = middle

@@ -64,8 +64,9 @@ class ClosedFamily:
             i-th of them.
         pins: The other live variables of each node, with the one shift for which there are
             entries.
-        members: The pairs of vectors, the empty run's first; each other one is made by a step from
-            one before it.
+        members: The pairs of vectors, none within another.
+        derivation: Pairs with all members among them, the empty run's first; each other one is made
+            by a step from one before it.
         value: The budget.
     """
 
@@ -73,6 +74,7 @@ class ClosedFamily:
     live: tuple[tuple[int, ...], ...]
     pins: tuple[tuple[tuple[int, int], ...], ...]
     members: tuple[Member, ...]
+    derivation: tuple[Member, ...]
     value: Fraction
 
 
@@ -210,18 +212,22 @@ class _Search:
 
     def _family(self) -> ClosedFamily:
         prices = self.prices
+        kept = [key for front in self.fronts for key in front.keys]
         needed: set[int] = set()
-        for key in [key for front in self.fronts for key in front.keys]:
+        for key in kept:
             while key >= 0 and key not in needed:
                 needed.add(key)
                 key = self.origins[key][1]
-        members = [
-            Member(self.origins[key][0], *(self._entries(row) for row in self.vectors[key]))
+        made = {
+            key: Member(self.origins[key][0], *(self._entries(row) for row in self.vectors[key]))
             for key in sorted(needed)
-        ]
+        }
+        members = [made[key] for key in kept]
         live = tuple(map(tuple, prices.live))
         pins = tuple(tuple(sorted(fixed.items())) for fixed in prices.pins)
-        return ClosedFamily(prices.unit, live, pins, tuple(members), self.best * prices.unit)
+        return ClosedFamily(
+            prices.unit, live, pins, tuple(members), tuple(made.values()), self.best * prices.unit
+        )
 
     def _entries(self, row: Sequence[int]) -> tuple[int | None, ...]:
         return tuple(None if entry >= self.prices.infinite else int(entry) for entry in row)

@@ -97,9 +97,9 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
     whole = [int(rate * scale) for rate in rates]
     arcs = dependencies(automaton, run)
     likes_one = [change >= 0 for change in changes]
-    lower = _cut(arcs, whole, likes_one, shown, forced=True)
+    lower = least_cut(arcs, whole, likes_one, shown, forced=True)
     likes_one = [change > 0 for change in changes]
-    upper = _cut(arcs, whole, likes_one, shown, forced=False)
+    upper = least_cut(arcs, whole, likes_one, shown, forced=False)
     fixed = Fraction(0)
     for transition, rate, change, seen in zip(transitions, rates, changes, shown, strict=True):
         fixed += automaton.fresh_cost(transition) * abs(change)
@@ -117,21 +117,26 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class Cut:
+    """A least cut: its value, the flow along each arc, and the side of each position, 1 or 0."""
+
     value: int
     sent: tuple[int, ...]
     side: tuple[int, ...]
 
 
-def _cut(
+def least_cut(
     arcs: Sequence[Arc],
     rates: Sequence[int],
     likes_one: Sequence[bool],
     shown: Sequence[bool],
     *,
     forced: bool,
-) -> _Cut:
-    """Cut the positions into 1 (the source's side) and 0; the shown ones are on the forced side."""
+) -> Cut:
+    """Cut the positions into 1 (the source's side) and 0; the shown ones are on the forced side.
+
+    No arc leads from 0 to 1; a position on the side that it does not like pays its rate.
+    """
     size = len(rates)
     source, sink = size, size + 1
     # An edge i → j forbids u_j = 1 with u_i = 0: an unbounded arc from j to i.
@@ -143,7 +148,7 @@ def _cut(
             network.append((source, j, rate) if one else (j, sink, rate))
     flow = maximum_flow(size + 2, network, source, sink)
     side = tuple(int(reached) for reached in flow.reached[:size])
-    return _Cut(flow.value, flow.sent[: len(arcs)], side)
+    return Cut(flow.value, flow.sent[: len(arcs)], side)
 
 
 def proves(automaton: Automaton, run: Run, changes: Changes, cost: RunCost) -> bool:

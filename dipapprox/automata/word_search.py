@@ -10,19 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dipapprox.automata.model import Automaton, Sample
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.rays import inputs_at
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.automata.words import (
-    HalfLine,
-    Meter,
-    NearZero,
-    Seen,
-    Symbol,
-    WordBound,
-    word_bound,
-)
+from dipapprox.automata.words import Meter, WordBound, word_bound
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -137,32 +130,6 @@ class _Search:
     def _bound(self, inputs: _Inputs) -> WordBound | None:
         if self.meter.left <= 0:
             return None
-        return _bound_at(self.graph, self.run, inputs, self.limits, self.meter)
-
-
-def _bound_at(
-    graph: Unfolding, run: Run, inputs: _Inputs, limits: Limits, meter: Meter
-) -> WordBound | None:
-    """Return the bound of the word of a run at some means and those after the changes."""
-    automaton = graph.automaton
-    first: list[Fraction | None] = []
-    second: list[Fraction | None] = []
-    word: list[Seen] = []
-    for index, mean, change in zip(run, inputs.means, inputs.changes, strict=True):
-        transition = automaton.transitions[index]
-        state = automaton.states[transition.source]
-        if state.reads:
-            letter = mean - (state.compared.mean if state.compared is not None else 0)
-            first.append(letter)
-            second.append(letter + change)
-        else:
-            first.append(None)
-            second.append(None)
-        if transition.output is Sample.COMPARED:
-            word.append(NearZero())
-        elif transition.output is Sample.FRESH:
-            fresh = state.fresh.mean if state.fresh is not None else Fraction(0)
-            word.append(HalfLine(fresh + (second[-1] or 0), change >= 0))
-        else:
-            word.append(Symbol(str(transition.output)))
-    return word_bound(graph, tuple(first), tuple(second), tuple(word), limits, meter)
+        automaton = self.graph.automaton
+        found = inputs_at(automaton, self.run, inputs.means, inputs.changes)
+        return word_bound(self.graph, *found, self.limits, self.meter)

@@ -139,13 +139,13 @@ def _family(proof: AutomatonProof, limits: Limits) -> VectorFamily:
     found = search(quotient.graph, upper, limits)
     if found.family is None or found.family.value != upper:
         raise LimitReached(found.reason or "the search found other vectors")
-    entries = sum(2 * len(member.lower) for member in found.family.members)
+    entries = sum(2 * len(member.lower) for member in found.family.derivation)
     if entries > MOST_ENTRIES:
         raise LimitReached(f"cost vectors of {entries} entries")
     return VectorFamily(
         unit=found.family.unit,
         nodes=tuple(_nodes(quotient.graph, found.family)),
-        vectors=tuple([VectorPair(m.node, m.lower, m.upper) for m in found.family.members]),
+        vectors=tuple([VectorPair(m.node, m.lower, m.upper) for m in found.family.derivation]),
     )
 
 

@@ -10,6 +10,7 @@ from dipapprox.automata.analysis import RunBound
 from dipapprox.automata.candidates import Candidate
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.model import Automaton, Sample
+from dipapprox.automata.rays import Ray
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.structures import (
     DisclosingCycle,
@@ -169,11 +170,22 @@ def _place(automaton: Automaton, run: Run, part: Segment) -> str:
     return f"through {', '.join(automaton.states[state].name for state in states)}"
 
 
-def evidence_table(automaton: Automaton, evidence: Evidence) -> Table:
-    """Lay evidence out: a step, or a letter, a row."""
+def ray_fields(ray: Ray | None) -> dict[str, object] | None:
+    """Return the fields of two inputs, and of what is seen, in JSON."""
+    if ray is None:
+        return None
+    return {
+        "first": _letters(ray.first),
+        "second": _letters(ray.second),
+        "word": [seen_text(seen) for seen in ray.word],
+    }
+
+
+def evidence_table(automaton: Automaton, evidence: Evidence, ray: Ray | None = None) -> Table:
+    """Lay evidence out: a step, or a letter, a row; a run with inputs on its ray."""
     match evidence:
         case RunBound(candidate=candidate):
-            return _run_table(automaton, candidate)
+            return _run_table(automaton, candidate, ray)
         case WordBound():
             return _word_table(evidence)
         case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
@@ -182,17 +194,38 @@ def evidence_table(automaton: Automaton, evidence: Evidence) -> Table:
             assert_never(evidence)
 
 
-def _run_table(automaton: Automaton, candidate: Candidate) -> Table:
+def _run_table(automaton: Automaton, candidate: Candidate, ray: Ray | None) -> Table:
     costs = costs_of_steps(automaton, candidate)
     rows = [
-        (*_step_cells(automaton, index), _signed(automaton, index, change), str(shift), f"{cost} ε")
-        for index, change, shift, cost in zip(
-            candidate.run, candidate.changes, candidate.cost.shift, costs, strict=True
+        (
+            *_step_cells(automaton, index),
+            _input_cell(automaton, candidate, ray, place),
+            str(candidate.cost.shift[place]),
+            f"{costs[place]} ε",
         )
+        for place, index in enumerate(candidate.run)
     ]
     title = "Tight run: the cheapest shift of its samples for these changes of inputs"
     columns = "line", "step", "guard", "shows", "input", "shift", "cost"
     return Table(title, columns, _shortened(rows, len(columns)), (0, 4, 5, 6))
+
+
+def _input_cell(automaton: Automaton, candidate: Candidate, ray: Ray | None, place: int) -> str:
+    """Write how an input changes: "2 → 1" on the ray, else by how much."""
+    if ray is None or ray.first[place] is None:
+        return _signed(automaton, candidate.run[place], candidate.changes[place])
+    return f"{ray.first[place]} → {ray.second[place]}"
+
+
+def ray_table(ray: Ray, rounds: int) -> Table:
+    """Lay the inputs of some rounds out."""
+    rows = [
+        (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
+        for *pair, seen in zip(ray.first, ray.second, ray.word, strict=True)
+    ]
+    columns = "first input", "second input", "seen"
+    title = f"Inputs of {rounds} rounds, for which as much is lost as ε grows"
+    return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
 
 
 def _structure_table(automaton: Automaton, structure: Structure) -> Table:

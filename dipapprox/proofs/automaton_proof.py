@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar, assert_never
@@ -10,17 +11,30 @@ from dipapprox.automata.analysis import Analysis, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
+from dipapprox.automata.rays import Ray
 from dipapprox.automata.words import WordBound
+from dipapprox.certificates.budgets import unseen_stops
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
-from dipapprox.privacy.description import Description, Table, count, known, seconds_text
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.description import (
+    Description,
+    Table,
+    count,
+    interval,
+    known,
+    seconds_text,
+)
+from dipapprox.privacy.notation import ends
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_evidence import (
     Evidence,
     evidence_fields,
     evidence_table,
+    ray_fields,
+    ray_table,
     structure_text,
     transitions_of,
 )
@@ -34,6 +48,23 @@ class Stops(Enum):
 
     HIDDEN = "hidden"
     VISIBLE = "visible"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What going round the cycles of a structure loses.
+
+    Attributes:
+        times: How often they are gone round.
+        budget: What that needs at least, a multiple of eps, at every eps.
+        ray: Inputs for which it is lost as eps grows; None if none were looked for or found.
+        log_ratio: What is lost for these inputs at eps = 1; None if it was not enclosed.
+    """
+
+    times: int
+    budget: Fraction
+    ray: Ray | None = None
+    log_ratio: Enclosure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +82,12 @@ class AutomatonProof(Result):
         stops: Whether stopping was taken as seen.
         stopping: States in which it may stop unseen; empty if it is seen.
         analysis: All that was found, of the automaton with its visible stops if they are.
-        rounds: Where there is no budget: how often cycles are gone round, and what that needs at
-            least.
+        ray: Inputs for which the tight run loses the lower bound as eps grows; None without such a
+            run, or if none were found.
+        rounds: Where there is no budget: what going round the cycles of the structure loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
-        seconds: From the automaton to the answer.
+        seconds: From the automaton to the answer, without the inputs that illustrate it.
     """
 
     program: str
@@ -65,7 +97,8 @@ class AutomatonProof(Result):
     stops: Stops
     stopping: tuple[str, ...]
     analysis: Analysis = field(repr=False)
-    rounds: tuple[tuple[int, Fraction], ...]
+    ray: Ray | None = field(repr=False)
+    rounds: tuple[Round, ...]
     beyond: int | None
     seconds: float
 
@@ -123,6 +156,7 @@ class AutomatonProof(Result):
             "states": len(self.automaton.states),
             "quotient_states": None if quotient is None else len(quotient.graph.states),
             "witness": self._witness(),
+            "caveat": self.caveat,
             "seconds": round(self.seconds, 6),
         }
 
@@ -132,9 +166,23 @@ class AutomatonProof(Result):
             return None
         fields = evidence_fields(self.analysis.automaton, evidence)
         if evidence is not structure:
-            return fields
-        rounds = [[number, exact_text(budget)] for number, budget in self.rounds]
+            is_run = isinstance(evidence, RunBound)
+            return {**fields, "ray": ray_fields(self.ray)} if is_run else fields
+        rounds = [
+            {
+                "times": each.times,
+                "budget": exact_text(each.budget),
+                "log_ratio": None if each.log_ratio is None else ends(each.log_ratio),
+                "ray": ray_fields(each.ray),
+            }
+            for each in self.rounds
+        ]
         return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
+
+    @property
+    def caveat(self) -> str | None:
+        """What the answer leaves out: that stops are not seen; None for nothing."""
+        return unseen_stops(self.stopping) if self.stopping else None
 
     def to_dot(self) -> str:
         """Return the automaton as a graph in the DOT language, with the evidence in red."""
@@ -156,7 +204,7 @@ class AutomatonProof(Result):
             ("structure", bad),
             ("proof", self._proof()),
             ("published", self._published()),
-            ("stopping", self._stopping()),
+            ("caveat", self._stopping()),
             ("automaton", self._size()),
             ("computed", f"exact, {seconds_text(self.seconds)}"),
         )
@@ -212,10 +260,7 @@ class AutomatonProof(Result):
         return f"weight {exact_text(published)}"
 
     def _stopping(self) -> str | None:
-        if not self.stopping:
-            return None
-        where = ", ".join(self.stopping)
-        return f"in {where} no guard may hold; that it stops is taken as unseen (--stops visible)"
+        return None if self.caveat is None else f"{self.caveat} (--stops visible)"
 
     def _size(self) -> str:
         automaton, quotient = self.automaton, self.analysis.quotient
@@ -232,11 +277,12 @@ class AutomatonProof(Result):
         evidence = self.evidence
         tables: list[Table | str] = []
         if evidence is not None:
-            tables.append(evidence_table(self.analysis.automaton, evidence))
+            tables.append(evidence_table(self.analysis.automaton, evidence, self.ray))
         if self.rounds:
-            rows = tuple((str(rounds), budget_text(budget)) for rounds, budget in self.rounds)
-            columns = "times round the cycles", "budget needed, at least"
-            tables.append(Table("", columns, rows, (0, 1)))
+            tables.append(_rounds_table(self.rounds))
+            shown = next((each for each in self.rounds if each.times == _SHOWN and each.ray), None)
+            if shown is not None and shown.ray is not None:
+                tables.append(ray_table(shown.ray, shown.times))
         return tables
 
 
@@ -250,3 +296,20 @@ def upper_text(upper: WeightBound | ClosedFamily) -> str:
             return f"at most: a closed family of {vectors} of cost vectors"
         case _:
             assert_never(upper)
+
+
+_SHOWN = 2
+"""Rounds of which people see the inputs."""
+
+
+def _rounds_table(rounds: Sequence[Round]) -> Table:
+    rows = tuple(
+        (
+            str(each.times),
+            budget_text(each.budget),
+            "" if each.log_ratio is None else interval(each.log_ratio),
+        )
+        for each in rounds
+    )
+    columns = "times round", "budget needed, at every ε, at least", "lost at ε = 1, for some inputs"
+    return Table("Going round the cycles", columns, rows, (0, 1, 2))

@@ -6,19 +6,29 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.automata.analysis import Analysis, analyse
+from dipapprox.automata.analysis import Analysis, RunBound, analyse
 from dipapprox.automata.description import load_automaton
-from dipapprox.automata.families import cost_of_rounds, gain_of_round, rounds_beyond
+from dipapprox.automata.families import (
+    cost_of_rounds,
+    gain_of_round,
+    repeated,
+    rounds_beyond,
+)
 from dipapprox.automata.model import Automaton
+from dipapprox.automata.rays import Ray, ray_of
 from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
+from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 
 _ROUNDS = (1, 2, 4, 8)
+_MOST_ON_RAY = 400
+"""Steps of a run for which inputs are looked for."""
+
 _LONGEST = 20_000
 """Steps of a run that goes round a structure often: longer ones are not looked at."""
 
@@ -61,7 +71,10 @@ def prove_automaton(
         found = analyse(automaton, limits)
         stopping = _stopping(automaton, limits)
     answer = _answer(found, budget)
-    rounds, beyond = rounds_needed(found, budget, limits)
+    seconds = time.monotonic() - begun
+    needed, beyond = rounds_needed(found, budget, limits)
+    rounds = tuple(_round(found, times, cost, limits) for times, cost in needed)
+    ray = _ray(found, limits)
     return AutomatonProof(
         program=named.name,
         automaton=automaton,
@@ -70,9 +83,10 @@ def prove_automaton(
         stops=stops,
         stopping=stopping,
         analysis=found,
+        ray=ray,
         rounds=rounds,
         beyond=beyond,
-        seconds=time.monotonic() - begun,
+        seconds=seconds,
     )
 
 
@@ -102,6 +116,19 @@ def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
     return tuple(automaton.states[state].name for state in found)
 
 
+def _ray(found: Analysis, limits: Limits) -> Ray | None:
+    """Return inputs for which the tight run loses what it needs; None if there is none such."""
+    if found.unbounded or not isinstance(found.lower, RunBound):
+        return None
+    candidate = found.lower.candidate
+    with EarlyEnd():
+        if len(candidate.run) <= _MOST_ON_RAY:
+            return ray_of(
+                found.automaton, candidate.run, candidate.changes, candidate.cost.value, limits
+            )
+    return None
+
+
 def rounds_needed(
     found: Analysis, budget: Fraction | None, limits: Limits
 ) -> tuple[tuple[tuple[int, Fraction], ...], int | None]:
@@ -117,5 +144,18 @@ def rounds_needed(
             limits.check()
             rounds.append((number, cost_of_rounds(found.automaton, structure, number)))
         if budget is not None and budget <= most * gain_of_round(found.automaton, structure):
-            beyond = rounds_beyond(found.automaton, structure, budget)
+            beyond = rounds_beyond(found.automaton, structure, budget, limits)
     return tuple(rounds), beyond
+
+
+def _round(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Round:
+    """Return what some rounds need, with inputs for which it is lost, and what is at ε = 1."""
+    ray = ratio = None
+    if found.structure is not None:
+        run, changes = repeated(found.automaton, found.structure, times)
+        with EarlyEnd():
+            if len(run) <= MOST_SAMPLES:
+                ray = ray_of(found.automaton, run, changes, budget, limits)
+            if ray is not None:
+                ratio = log_ratio(found.automaton, run, ray, Fraction(1), limits)
+    return Round(times, budget, ray, ratio)

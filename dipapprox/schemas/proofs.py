@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from dipapprox.certificates.statement import Count, Statement, Text
-from dipapprox.schemas.answers import Rational, Seconds
+from dipapprox.schemas.answers import Enclosure, Rational, Seconds
 
 Budget = Annotated[Rational, Meta(description="a multiple of ε")]
 Change = Literal[-1, 0, 1]
@@ -41,10 +41,19 @@ class ShiftedStep(Step, frozen=True, kw_only=True):
     cost: Budget
 
 
+class Ray(Statement, frozen=True):
+    """Two inputs and what is seen: as ε grows all that is stated is lost; null reads no input."""
+
+    first: tuple[Rational | None, ...]
+    second: tuple[Rational | None, ...]
+    word: tuple[Text, ...]
+
+
 class RunWitness(Statement, frozen=True, tag_field="kind", tag="run"):
     """A run that its outputs determine: no smaller budget serves, at any ε."""
 
     steps: tuple[ShiftedStep, ...]
+    ray: Ray | UnsetType | None = UNSET
     budget: Budget
 
 
@@ -57,16 +66,25 @@ class WordWitness(Statement, frozen=True, tag_field="kind", tag="word"):
     budget: Budget
 
 
+class Round(Statement, frozen=True):
+    """Going round the cycles so often."""
+
+    times: Count
+    budget: Annotated[Budget, Meta(description="needed at every ε")]
+    log_ratio: Annotated[
+        Enclosure | None,
+        Meta(description="ends of what is lost at ε = 1 for the inputs of the ray"),
+    ]
+    ray: Ray | None
+
+
 class StructureWitness(Statement, frozen=True):
     """A run; going round its cycles, [from, to) in `steps`, once more adds to the budget."""
 
     steps: tuple[Step, ...]
     cycles: tuple[tuple[Count, Count], ...]
     gain_of_round: Budget
-    rounds: Annotated[
-        tuple[tuple[Count, Budget], ...],
-        Meta(description="how often round, and what budget that needs; empty if not proved"),
-    ]
+    rounds: Annotated[tuple[Round, ...], Meta(description="empty if not proved")]
     rounds_beyond_budget: Annotated[
         Count | None, Meta(description="the fewest that need more than the claimed budget")
     ]
@@ -135,6 +153,9 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     least_budget: LeastBudget
     structures: tuple[Literal["LC", "LP", "DC", "PV"], ...]
     published_weight: Budget | None
+    caveat: Annotated[
+        Text | UnsetType | None, Meta(description="what the answer of an automaton leaves out")
+    ] = UNSET
     states: Count
     quotient_states: Count | None
     witness: Witness | None

@@ -229,9 +229,9 @@ def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> N
     assert seen == [Fraction(cost) for cost in costs]
     assert gain_of_round(found.automaton, structure) == Fraction(gain)
     budget = Fraction(10)
-    rounds = rounds_beyond(found.automaton, structure, budget)
+    rounds = rounds_beyond(found.automaton, structure, budget, Limits())
     assert rounds is not None
-    assert rounds_beyond(found.automaton, structure, Fraction(10**6)) is None
+    assert rounds_beyond(found.automaton, structure, Fraction(10**6), Limits()) is None
     assert cost_of_rounds(found.automaton, structure, rounds) > budget
     assert cost_of_rounds(found.automaton, structure, rounds - 1) <= budget
 

@@ -99,6 +99,6 @@ def test_the_budget_of_unseen_stops_is_none_where_they_are_seen() -> None:
 def test_rounds_of_a_structure_need_what_is_said() -> None:
     proof = dipapprox.prove(automaton(LEAKY))
     assert proof.answer is Answer.NOT_DP
-    rounds, needed = proof.rounds[0]
-    assert (rounds, needed) == (1, 1)
+    needed = proof.rounds[0].budget
+    assert (proof.rounds[0].times, needed) == (1, 1)
     assert answer(proof.automaton, 4, needed - LITTLE) is Answer.NOT_DP

@@ -28,7 +28,7 @@ FILES = sorted(AUTOMATA.glob("*.dipa"))
 
 CONTRACT = [
     "program", "verdict", "reason", "budget", "least_budget", "structures", "published_weight",
-    "states", "quotient_states", "witness", "seconds",
+    "states", "quotient_states", "witness", "caveat", "seconds",
 ]  # fmt: skip
 
 _PROMISE = re.compile(r"^# prove: (?P<answer>DP|Not_DP|Unknown),? ?(?P<more>.*)$", re.MULTILINE)
@@ -141,7 +141,7 @@ def test_structures_are_said_in_words_and_drawn(text: str, code: str) -> None:
     assert fields["structures"] == [code]
     assert fields["least_budget"] == {"lower": str(proof.lower), "upper": None, "exact": False}
     assert 0 < proof.to_dot().count("color=red, fontcolor=red") <= len(set(structure.run))
-    needed = [budget for _, budget in proof.rounds]
+    needed = [each.budget for each in proof.rounds]
     assert needed == sorted(needed) and needed[-1] > needed[0]
 
 
@@ -161,7 +161,7 @@ STOPS = """
 def test_stopping_is_seen_or_not() -> None:
     hidden = dipapprox.prove(automaton(STOPS))
     assert (hidden.answer, hidden.stopping) == (Answer.DP, ("q1",))
-    assert "q1" in dict(hidden.describe().facts)["stopping"]
+    assert "q1" in dict(hidden.describe().facts)["caveat"]
     visible = dipapprox.prove(automaton(STOPS), stops="visible")
     assert visible.stopping == ()
     # With it seen, it is the automaton of the sparse vector technique.

@@ -147,7 +147,10 @@ class StreamProof(Result):
         fields = evidence_fields(self.compiled, evidence)
         if isinstance(evidence, RunBound | WordBound):
             return fields
-        rounds = [[number, exact_text(budget)] for number, budget in self.rounds]
+        rounds = [
+            {"times": times, "budget": exact_text(budget), "log_ratio": None, "ray": None}
+            for times, budget in self.rounds
+        ]
         return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
 
     # --- for people -----------------------------------------------------------------------------

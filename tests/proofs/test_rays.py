@@ -1,0 +1,103 @@
+"""Inputs far apart, and what is lost for them at one ε: against rates, integrals and Theorem A."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.automata.analysis import RunBound, analyse
+from dipapprox.automata.families import repeated
+from dipapprox.automata.model import Sample
+from dipapprox.automata.rays import inputs_at, ray_of, run_rate
+from dipapprox.automata.shifts import run_cost
+from dipapprox.automata.unfolding import augment
+from dipapprox.automata.words import word_rate
+from dipapprox.limits import Limits
+from dipapprox.proofs.log_ratios import log_ratio
+from tests.automata import examples
+from tests.automata.examples import automaton, chain
+from tests.automata.random_automata import feasible_runs, random_automaton
+from tests.automata.test_probabilities import log_ratio as integrated
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_rate_of_a_run_is_that_of_its_word(seed: int) -> None:
+    """Without fresh samples, and where outputs determine the run."""
+    found = random_automaton(seed, 2, 4, shown=0.1)
+    whole = augment(found, Limits())
+    for run in list(feasible_runs(found, 4))[:12]:
+        means = tuple(Fraction((7 * place + seed) % 5 - 2) for place in range(len(run)))
+        first, _, word = inputs_at(found, run, means, (0,) * len(run))
+        if not any(found.transitions[index].output is Sample.FRESH for index in run):
+            rate = run_rate(found, run, first, Limits())
+            assert word_rate(whole, first, word, Limits()) == rate
+
+
+PRIVATE = [
+    examples.SVT,
+    examples.NUM_SPARSE,
+    examples.NUM_RANGE_2,
+    examples.TWO_RANGE_2,
+    examples.GAP_PV,
+    examples.m_range(3),
+]
+
+
+@pytest.mark.parametrize("text", PRIVATE)
+def test_a_tight_run_loses_its_budget_along_the_ray(text: str) -> None:
+    found = analyse(automaton(text), Limits())
+    assert isinstance(found.lower, RunBound) and found.quotient is not None
+    run, changes = found.lower.candidate.run, found.lower.candidate.changes
+    ray = ray_of(found.automaton, run, changes, found.lower.value, Limits())
+    assert ray is not None
+    if len(run) < 16:  # by the samples of all runs, too: there is no other
+        rates = [
+            word_rate(found.quotient.graph, letters, ray.word, Limits())
+            for letters in (ray.first, ray.second)
+        ]
+        assert None not in rates
+        assert rates[0] - rates[1] == found.lower.value  # type: ignore[operator]
+    ratio = log_ratio(found.automaton, run, ray, Fraction(1), Limits())
+    if ratio is not None:
+        assert 0 < ratio.lower <= ratio.upper <= found.lower.value + Fraction(1, 10**6)
+        assert ratio.width < Fraction(1, 1000)
+
+
+def test_a_log_ratio_is_what_integration_finds() -> None:
+    found = automaton(chain("1/2", True, "<3/2", ">=1"))
+    run, changes = (0, 1, 2), (1, -1, 1)
+    ray = ray_of(found, run, changes, run_cost(found, run, changes).value, Limits())
+    assert ray is not None
+    for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
+        ratio = log_ratio(found, run, ray, eps, Limits())
+        assert ratio is not None
+        known = integrated(found, run, changes, ray.times, float(eps)) / float(eps)
+        assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6
+
+
+@pytest.mark.parametrize("text", [examples.DISCLOSING, examples.NUM_RANGE_1, examples.TWO_RANGE_1])
+def test_more_rounds_lose_more_at_eps_1(text: str) -> None:
+    """A disclosing cycle loses exactly a rate a round."""
+    found = analyse(automaton(text), Limits())
+    assert found.structure is not None
+    last = Fraction(0)
+    for rounds in (1, 2):
+        run, changes = repeated(found.automaton, found.structure, rounds)
+        budget = run_cost(found.automaton, run, changes).value
+        ray = ray_of(found.automaton, run, changes, budget, Limits())
+        assert ray is not None
+        ratio = log_ratio(found.automaton, run, ray, Fraction(1), Limits())
+        assert ratio is not None
+        assert last < ratio.lower and ratio.lower <= budget
+        last = ratio.upper
+        if text == examples.DISCLOSING:
+            assert Fraction(rounds, 4) in ratio
+
+
+def test_large_runs_are_not_tried() -> None:
+    found = automaton(examples.SVT)
+    run = (0, *[1] * 50, 2)
+    ray = ray_of(found, run, (0, *[-1] * 50, 1), Fraction(5, 4), Limits())
+    assert ray is not None
+    assert log_ratio(found, run, ray, Fraction(1), Limits()) is None
