@@ -53,8 +53,8 @@ class RunWitness(Statement, frozen=True, tag_field="kind", tag="run"):
     """A run that its outputs determine: no smaller budget serves, at any ε."""
 
     steps: tuple[ShiftedStep, ...]
-    ray: Ray | UnsetType | None = UNSET
     budget: Budget
+    ray: Ray | UnsetType | None = UNSET
 
 
 class WordWitness(Statement, frozen=True, tag_field="kind", tag="word"):
