@@ -17,6 +17,7 @@ from dipapprox.checking.integrands import Densities, Discrete, Masses, Smooth
 from dipapprox.checking.orders import General
 from dipapprox.checking.regions import integrated
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.walks import exact_walk, walk_of
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.exponentials import ExponentialPolynomial
@@ -107,6 +108,9 @@ def exact_probability(general: General, limits: Limits) -> ExactProbability:
         return ExactProbability(Geometric(terms, Fraction(-1, masses.unit)))
     if any(law.family.is_discrete or law.family is Family.GAUSSIAN for law in laws):
         raise Stuck("comparisons of more than two samples with Gaussian noise among them")
+    walk = walk_of(general)
+    if walk is not None:
+        return ExactProbability(Exponentials(exact_walk(walk, limits)))
     whole: Smooth = integrated(laws, lines, Densities(laws), {}, limits)
     found = {(n, q): c for (n, q, _, _), c in whole.items()}
     return ExactProbability(Exponentials(ExponentialPolynomial.of(found)))

@@ -97,11 +97,49 @@ class ExactFunctions:
         found = [_difference(left.at(p), right.at(p)) for p in _middles(marks)]
         return Piecewise(marks, tuple(found))
 
+    def within(
+        self, density: Piecewise, lower: Fraction | None, upper: Fraction | None
+    ) -> Piecewise:
+        """The density between two bounds, 0 elsewhere."""
+        low = None if lower is None else int(lower * self._points)
+        high = None if upper is None else int(upper * self._points)
+        cuts = {mark for mark in (low, high) if mark is not None}
+        marks = tuple(sorted({*density.marks, *cuts}))
+        found = [
+            density.at(p) if (low is None or p > low) and (high is None or p < high) else {}
+            for p in _middles(marks)
+        ]
+        return Piecewise(marks, tuple(found))
+
+    def plus(self, density: Piecewise, law: Distribution) -> Piecewise:
+        """The density of the sum with an independent sample of mean 0.
+
+        Raises:
+            Stuck: If the law is not of Laplace type.
+        """
+        if law.family not in _SIDES:
+            raise Stuck(f"{law.family.value} noise has no closed form that the check can derive")
+        rate = int(self._rates / law.scale)
+        sides = _SIDES[law.family]
+        total = Piecewise(density.marks, ({},) * len(density.pieces))
+        for above, present in zip((False, True), sides, strict=True):
+            if present:
+                # The sample is above its mean: e^(-ru) times what is left of u.
+                sign = 1 if above else -1
+                raised = _tilted(density, sign * rate, fmpq(rate, sum(sides)))
+                part = _tilted(self._integral(raised, from_left=above), -sign * rate, _ONE)
+                total = self.difference(total, _tilted(part, 0, -_ONE))
+        return total
+
     def running(self, density: Piecewise, *, from_left: bool) -> Piecewise:
         """t -> ∫ density over (-∞, t), or over (t, ∞)."""
+        _require_decay(_primitive(density.pieces[-1 if from_left else 0]), -1 if from_left else 1)
+        return self._integral(density, from_left=from_left)
+
+    def _integral(self, density: Piecewise, *, from_left: bool) -> Piecewise:
+        """The same where the integral need not converge at the other end."""
         primitives = [_primitive(piece) for piece in density.pieces]
-        _require_decay(primitives[0], 1)
-        _require_decay(primitives[-1], -1)
+        _require_decay(primitives[0 if from_left else -1], 1 if from_left else -1)
         marks = density.marks
         # What is added to each primitive, from the side where the integral begins.
         constant: _Piece = {}
@@ -128,6 +166,15 @@ class ExactFunctions:
             if not b and not m:  # what is left decays far away
                 terms[n, Fraction(q, unit)] = Fraction(int(c.p), int(c.q)) / unit**n
         return ExponentialPolynomial.of(terms)
+
+
+def _tilted(function: Piecewise, rate: int, factor: fmpq) -> Piecewise:
+    """u -> factor e^(rate u) function(u)."""
+    found = (
+        {(q, b + rate, n, m): factor * c for (q, b, n, m), c in piece.items()}
+        for piece in function.pieces
+    )
+    return Piecewise(function.marks, tuple(found))
 
 
 def _middles(marks: Sequence[int]) -> list[Fraction]:
@@ -196,4 +243,4 @@ def _require_decay(primitive: _Piece, sign: int) -> None:
         raise Stuck("an integral of the check does not converge")
 
 
-_ZERO = fmpq(0)
+_ZERO, _ONE = fmpq(0), fmpq(1)
