@@ -9,7 +9,8 @@ import pytest
 
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_program
-from dipapprox.pairs.adjacency import OrderedPairs
+from dipapprox.language.parser import parse
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
@@ -43,3 +44,90 @@ def test_work_grows_as_the_guards_do(name: str, sizes: tuple[int, int], most: fl
     work(name, sizes[0])  # what is imported and remembered at the first use
     first, second = (work(name, size) for size in sizes)
     assert second < most * first
+
+
+HEAD = """
+param N = 5
+input q in 0..2
+output out in 0..3
+adjacent all
+"""
+COIN = "{ 0 : 1 / (1 + exp(eps)), 1 : exp(eps) / (1 + exp(eps)) }"
+CHANCES = {
+    "a walk modulo 3": HEAD
+    + f"""
+s <- q
+for i in 1..N do
+    x <- choose {COIN}
+    s <- s + x
+    if s = 3 then s <- 0 end
+end
+out <- s
+""",
+    "a stop in every round, then a comparison": HEAD
+    + f"""
+out <- 2
+for i in 1..N do
+    x <- choose {COIN}
+    if x = 1 then
+        r <- Lap(q, 1 / eps)
+        if r > 0 then out <- 1 else out <- 0 end
+        exit
+    end
+end
+""",
+    "a comparison, then a stop in every round": HEAD
+    + f"""
+r <- Lap(q, 1 / eps)
+out <- 0
+for i in 1..N do
+    x <- choose {COIN}
+    if x = 1 then
+        if r > 0 then out <- 1 end
+        exit
+    end
+end
+""",
+    "rounds in rounds": HEAD
+    + f"""
+s <- q
+for i in 1..N do
+    for j in 1..3 do
+        x <- choose {COIN}
+        if x = 1 then s <- 2 - s end
+    end
+    y <- choose {{ 0 : 9 / 10, 1 : 1 / 10 }}
+    if y = 1 then
+        out <- s
+        exit
+    end
+end
+out <- 3
+""",
+    "a counter that saturates": HEAD
+    + f"""
+s <- 0
+for i in 1..N do
+    x <- choose {COIN}
+    if x = 1 and s < 3 then s <- s + 1 end
+end
+if q > 0 then out <- s else out <- 3 - s end
+""",
+}
+"""Loops with random choices, whose paths double with every round."""
+
+
+@pytest.mark.parametrize("name", CHANCES)
+def test_work_grows_as_the_rounds_do(name: str) -> None:
+    text = parse(CHANCES[name], "chances")
+
+    def work(rounds: int) -> int:
+        def run() -> None:
+            program = elaborate(text, {"N": Fraction(rounds)}, "chances")
+            claim = Claim(Fraction(1, 2), delta=Fraction(1, 2))
+            verify(program, claim, AllPairs(), Options())
+
+        return calls(run)
+
+    work(3)
+    assert work(60) < 3.3 * work(20)

@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import assert_never
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.events.columns import Column, combined
-from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.events.event import Chosen, Connected, count_samples
 from dipapprox.events.inputs import Inputs, Table
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.paths import Change, StarReader
@@ -60,7 +59,7 @@ def origin_text(states: FinalStates, number: int, event: Connected) -> str:
         return f"a choice that leads to {outputs}"
     forms = [guard.form for guard in guards_of(state.path)]
     parts = [samples for samples, _ in connected_samples(len(states.samples), forms)]
-    alike = [samples for samples in parts if len(samples) == _size(event)]
+    alike = [samples for samples in parts if len(samples) == count_samples(event)]
     samples = alike[0] if len(alike) == 1 else sorted({s for part in parts for s in part})
     draws = Counter((states.samples[k].label, states.samples[k].line) for k in samples)
     named = [_draws(label, line, count) for (label, line), count in draws.items()]
@@ -72,16 +71,6 @@ def _list(items: list[str]) -> str:
         items = [*items[:_SHOWN], f"{len(items) - _SHOWN} more"]
     *first, last = items or ["no output"]
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _size(event: Event | Star) -> int:
-    match event:
-        case Event(samples):
-            return len(samples)
-        case Star(_, below, above):
-            return 1 + sum(count for _, count in (*below, *above))
-        case _:
-            assert_never(event)
 
 
 def _draws(label: str, line: int | None, count: int) -> str:

@@ -92,6 +92,17 @@ def spelled_out(event: Event | Star) -> Event:
             assert_never(event)
 
 
+def count_samples(event: Event | Star) -> int:
+    """Return how many samples an event is about."""
+    match event:
+        case Event(samples):
+            return len(samples)
+        case Star(_, below, above):
+            return 1 + sum(count for _, count in (*below, *above))
+        case _:
+            assert_never(event)
+
+
 @dataclass(frozen=True, slots=True)
 class Impossible:
     """An event of probability exactly 0."""

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Chosen, Connected, spelled_out
+from dipapprox.events.event import Chosen, Connected, count_samples
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answer, Answers
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -135,7 +135,7 @@ class _Trying:
     ) -> Answer:
         """Enclose one event within a share of the time, unless one no harder took too long."""
         limits.check()
-        samples = 0 if isinstance(event, Chosen) else len(spelled_out(event).samples)
+        samples = 0 if isinstance(event, Chosen) else count_samples(event)
         tried = ((n, b) for n, b, seconds in self._failures if seconds >= longest)
         if any(samples >= n and bits >= b for n, b in tried):
             return NotEnclosed("not tried, a component no larger took too long")

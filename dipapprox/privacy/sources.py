@@ -43,7 +43,7 @@ else:
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
-from dipapprox.events.event import Connected
+from dipapprox.events.event import Connected, count_samples
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import ClosedForms, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -84,7 +84,7 @@ def methods_in_order(options: Options) -> InOrder:
     """List the methods that `options` ask for, in the order in which they are tried."""
     if options.engine is Engine.EXACT:
         return InOrder([Step(_exact, _is_any)], "exact")
-    steps = [Step(_exact, is_ratio), Step(_sums, is_sum)]
+    steps = [Step(_sums, _is_long_sum), Step(_exact, is_ratio), Step(_sums, is_sum)]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
         steps.append(Step(ClosedForms, is_half_space, trivial=True))
@@ -107,6 +107,14 @@ def methods_in_order(options: Options) -> InOrder:
             return InOrder([*steps, Step(quadrature, has_density)], "nested")
         case _:
             assert_never(options.engine)
+
+
+_LONG = 6
+"""Of more integer samples a sum is found sooner than a closed form."""
+
+
+def _is_long_sum(event: Connected) -> bool:
+    return is_sum(event) and count_samples(event) > _LONG
 
 
 def _is_laplace_sum(event: Connected) -> bool:
