@@ -42,6 +42,9 @@ class Star:
     Most events of most programs; as laws with counts they stay small however many samples there
     are. Pr = ∫ density of c · Π cdf of x · Π survival of y.
 
+    Of integers, c is one and the x and y lie half-way between two: a law with the mean m + 1/2 is
+    that of z + 1/2 for an integer sample z of mean m. So there are no ties.
+
     Attributes:
         centre: The law of c.
         below: The laws of the x.
@@ -80,12 +83,14 @@ def spelled_out(event: Event | Star) -> Event:
         case Star(centre, below, above):
             sides = [(Fraction(1), below), (Fraction(-1), above)]
             samples, guards = [centre], []
+            half = Fraction(centre.family.is_discrete, 2)
             for sign, leaves in sides:
                 for law, count in leaves:
+                    own = law.affine(Fraction(1), -half) if half else law
                     for _ in range(count):
-                        # x <= c, or c <= y
-                        form = LinearForm.of({0: -sign, len(samples): sign})
-                        samples.append(law)
+                        # x + half <= c, or c <= y + half
+                        form = LinearForm.of({0: -sign, len(samples): sign}, sign * half)
+                        samples.append(own)
                         guards.append(form)
             return Event(tuple(samples), tuple(guards))
         case _:

@@ -6,10 +6,10 @@ a *star* if all its guards compare one sample, the centre c, each with a sample 
     a·c + b·x + w + inputs <= 0   says   c <= y (a > 0) or y <= c (a < 0)
     for the leaf y = -(b·x + w + inputs) / a,
 
-whose law is a shifted, scaled and perhaps mirrored image of that of x. Integer samples have no such
-leaves. No guard of a star is implied by the others, and only one-sided laws can make it impossible.
-Every node of a path adds one leaf to the node before it; an `Extreme` is a star of its own, whose
-leaves are all of a group but its centre.
+whose law is a shifted, scaled and perhaps mirrored image of that of x. A leaf of integers lies
+half-way between two of them, or it is none. No guard of a star is implied by the others, and only
+one-sided laws can make it impossible. Every node of a path adds one leaf to the node before it; an
+`Extreme` is a star of its own, whose leaves are all of a group but its centre.
 """
 
 from __future__ import annotations
@@ -154,10 +154,10 @@ class StarReader:
         parent = self._found[id(node.parent)] if node.length > 2 else None
         if node.length > 2 and parent is None:
             return None
-        if parent and isinstance(constraint, SampleComparison) and not self._integers:
+        if parent and isinstance(constraint, SampleComparison):
             return self._compared(parent, constraint)
         ends = _ends(constraint)
-        if ends is None or not self._integers.isdisjoint(ends):
+        if ends is None:
             return None
         if parent is not None:
             return self._grown(parent, constraint, ends)
@@ -170,7 +170,8 @@ class StarReader:
         if len(common) != 1:
             return None
         (centre,) = common
-        return self._grown(self._root(node.parent, only, centre, first), constraint, ends)
+        root = self._root(node.parent, only, centre, first)
+        return None if root is None else self._grown(root, constraint, ends)
 
     def _whole(self, extreme: Extreme) -> GroupStar | None:
         group = self._groups.get(extreme.group)
@@ -184,11 +185,14 @@ class StarReader:
 
     def _root(
         self, node: Path, constraint: Constraint, centre: int, ends: tuple[int, int]
-    ) -> PathStar:
+    ) -> PathStar | None:
         key = id(node), centre
         if key not in self._single:
             sample = ends[0] if ends[1] == centre else ends[1]
-            leaf, above = self._leaf(constraint, centre, sample)
+            found = self._leaf(constraint, centre, sample)
+            if found is None:
+                return None
+            leaf, above = found
             centre_number = self._unchanged(centre)
             self._single[key] = PathStar(None, centre, centre_number, leaf, above, sample, sample)
             self._paths.append(node)
@@ -215,11 +219,15 @@ class StarReader:
         sample = ends[0] if ends[1] == centre else ends[1]
         if parent.has(sample):
             return None
-        leaf, above = self._leaf(constraint, centre, sample)
+        found = self._leaf(constraint, centre, sample)
+        if found is None:
+            return None
+        leaf, above = found
         largest = max(parent.largest, sample)
         return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
 
-    def _leaf(self, constraint: Constraint, centre: int, sample: int) -> tuple[int, bool]:
+    def _leaf(self, constraint: Constraint, centre: int, sample: int) -> tuple[int, bool] | None:
+        """Number the leaf that a sample is, and tell whether it lies above the centre."""
         if isinstance(constraint, SampleComparison):
             return self._unchanged(sample), constraint.small == centre
         form = constraint.form
@@ -229,6 +237,8 @@ class StarReader:
             return self._unchanged(sample), above
         inputs = tuple(term for term in form.terms if isinstance(term[0], str))
         shift = LinearForm(inputs, form.constant).scaled(-1 / a)
+        if centre in self._integers and (abs(a) != abs(b) or shift.constant.denominator != 2):
+            return None
         return self._number(Change(sample, -b / a, shift)), above
 
     def _unchanged(self, sample: int) -> int:

@@ -2,6 +2,8 @@
 
     x = sign·(unit·y + origin),   so that the least mean of the y is 0, the greatest scale 1
 
+or, of integers, the least mean 0 or 1/2 and the scales as they were.
+
 Events and stars differ in how they are read and labelled; what their laws and guards become is
 said here for both.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from math import floor
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
@@ -62,12 +65,14 @@ class Standardisation:
 def standardise(laws: frozenset[LawKey], sign: int) -> Standardisation:
     """Standardise some laws, at least one; the mirror image for sign = -1.
 
-    Integers stay integers: their means are, and the unit is 1. The events of an input share their
+    Integers stay integers: the origin is one, and the unit is 1. The events of an input share their
     laws, hence what standardises them.
     """
     known = {key: _law(key) for key in laws}
     origin = min([sign * law.mean for law in known.values()])
     discrete = any(law.family.is_discrete for law in known.values())
+    if discrete:
+        origin = Fraction(floor(origin))  # the leaves of stars lie between integers
     unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
     changed = {key: law.affine(sign / unit, -origin / unit) for key, law in known.items()}
     return Standardisation(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
 
 from dipapprox.data_classes import dataclass
@@ -21,13 +22,12 @@ from dipapprox.semantics.polyhedra import difference
 def as_star(event: Event) -> Star | None:
     """Read an event of at least three samples as a star; None if it is none.
 
-    Only plain comparisons count, x <= y without constants: `reduce` makes them. Integers are
-    compared with an offset of 1/2, so their events are no stars.
+    Of reals only plain comparisons count, x <= y without constants: `reduce` makes them. Integers
+    are compared with offsets half-way between integers, which leaves take up.
     """
     if len(event.samples) < 3 or len(event.guards) != len(event.samples) - 1:
         return None
-    if any(law.family.is_discrete for law in event.samples):
-        return None
+    discrete = event.samples[0].family.is_discrete
     first = set(event.guards[0].samples())
     for guard in event.guards[1:]:
         first.intersection_update(guard.samples())
@@ -38,12 +38,17 @@ def as_star(event: Event) -> Star | None:
     leaves = set()
     for guard in event.guards:
         found = difference(guard)
-        if found is None or found[2] or min(found[:2]) < 0:
+        if found is None or min(found[:2]) < 0:
             return None
-        low, high = found[1], found[0]  # x[low] < x[high]
+        high, low, offset = found  # x[low] <= x[high] + offset
+        if (offset.denominator != 2) if discrete else offset:
+            return None
         leaf = low if high == centre else high
         leaves.add(leaf)
-        sides[leaf == high].append(event.samples[leaf])
+        law = event.samples[leaf]
+        if discrete:
+            law = law.affine(Fraction(1), offset if leaf == high else -offset)
+        sides[leaf == high].append(law)
     if len(leaves) != len(event.guards):
         return None
     below, above = (_counted((law, 1) for law in side) for side in sides)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event, Impossible, Independent, Star
+from dipapprox.events.event import Chosen, Event, Impossible, Independent, Star, spelled_out
 from dipapprox.events.reduce import reduce
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.supports import is_possible
@@ -101,8 +101,9 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
     assert any(contains(event, p) for p in product(WINDOW, repeat=len(event.samples)))
     normal: list[Event] = []
     free = Counter(law.scale for law in event.samples)
-    for factor in map(canonical, reduced.factors):
-        assert isinstance(factor, Event)
+    for found in map(canonical, reduced.factors):
+        assert not isinstance(found, Chosen)
+        factor = spelled_out(found)
         normal.append(factor)
         assert all(law.mean.denominator == 1 for law in factor.samples)
         free -= Counter(law.scale for law in factor.samples)

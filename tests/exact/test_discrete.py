@@ -217,7 +217,11 @@ def test_sparse_vector_with_25_queries() -> None:
 
 
 def test_a_star_is_what_it_spells_out() -> None:
-    star = Star(dlap(0, 2), ((dlap(0), 2), (dlap(1), 1)), ((dlap(-1, 3), 1),))
+    """z <= c says that z - 1/2 lies below, and c <= z that z + 1/2 lies above."""
+    half = Fraction(1, 2)
+    low, high = (dlap(k).affine(Fraction(1), -half) for k in (0, 1))
+    above = dlap(-1, 3).affine(Fraction(1), half)
+    star = Star(dlap(0, 2), ((low, 2), (high, 1)), ((above, 1),))
     guards = [at_most(0, **{f"z{i}": 1, "z0": -1}) for i in (1, 2, 3)]
     guards.append(at_most(0, z0=1, z4=-1))
     spelled = form_of(dlap(0, 2), dlap(0), dlap(0), dlap(1), dlap(-1, 3), guards=guards)

@@ -15,12 +15,14 @@ Tables are remembered: programs compare the same laws in the same way again and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import accumulate
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.integers.masses import Masses, combined, law_masses
@@ -33,6 +35,9 @@ Parts = tuple[tuple[int, Distribution], ...]
 
 Link = tuple[tuple[int, int, int], ...]
 """(a, b, bound), …: a x + b y <= bound for a child x and its parent y."""
+
+_UNDER: Link = ((1, -1, -1),)
+_OVER: Link = ((-1, 1, 0),)
 
 Children = tuple[tuple[Link, int], ...]
 """The children of a node: how they are compared with it, and their numbers."""
@@ -103,6 +108,7 @@ class Forests:
         self._numbers: dict[tuple[Variable, Children], int] = {}
         self._running: list[_Running] = []
         self._products: dict[tuple[int, int, Children], _Table] = {}
+        self._powers: dict[tuple[int, int, Link, int, int], _Table] = {}
         self._kept = 0
 
     def masses(self, variable: Variable) -> Masses:
@@ -161,6 +167,52 @@ class Forests:
             value = total.value * found.sums[-1] >> self.unit
             total = Below(value, total.missing + found.missing + 1)
         return total
+
+    def star(self, star: Star, limits: Limits) -> Below:
+        """Bound the probability of a star of integers; its cost does not depend on the counts.
+
+        Raises:
+            Untabled: If a sample takes too many values.
+            LimitReached: If the limits run out.
+        """
+        if self._kept > _REMEMBERED:
+            self._forget()
+        masses = self.masses(Variable(((1, star.centre),)))
+        values, missing = masses.values, masses.missing
+        # With x = z + 1/2: x <= c says z - c <= -1, and c <= x says c - z <= 0.
+        for link, leaves in ((_UNDER, star.below), (_OVER, star.above)):
+            for law, count in leaves:
+                integer = law.affine(Fraction(1), Fraction(-1, 2))
+                child = self._node(Variable(((1, integer),)), (), limits)
+                power, lacks = self._power(masses.first, len(values), link, child, count, limits)
+                values = [a * b >> self.unit for a, b in zip(values, power, strict=True)]
+                missing += lacks + len(values)
+        return Below(sum(values), missing)
+
+    def _power(
+        self, first: int, count: int, link: Link, child: int, exponent: int, limits: Limits
+    ) -> _Table:
+        """Return the product of so many like messages; most stars need one more than another."""
+        key = first, count, link, child, exponent
+        table = self._powers.get(key)
+        if table is not None:
+            return table
+        limits.check()
+        if exponent == 1:
+            table = self._message(first, count, link, child)
+        else:
+            before = (first, count, link, child, exponent - 1)
+            part = exponent - 1 if before in self._powers else exponent // 2
+            factors = [
+                self._power(first, count, link, child, each, limits)
+                for each in (part, exponent - part)
+            ]
+            (left, lacks), (right, more) = factors
+            values = [a * b >> self.unit for a, b in zip(left, right, strict=True)]
+            table = values, lacks + more + 1
+        self._powers[key] = table
+        self._kept += count
+        return table
 
     def _node(self, variable: Variable, children: Children, limits: Limits) -> int:
         """Sum a variable out, its children's messages included; return the number of the table."""

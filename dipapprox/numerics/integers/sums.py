@@ -3,7 +3,7 @@
     event -> inequalities Σ a_i z_i <= b
           -> samples that only occur in one proportion, in sums of three and more, become one
              variable: their sum
-          -> a forest of comparisons of two:  tables, one after the other   (`forests`)
+          -> a forest of comparisons of two, a star:  tables, one after the other   (`forests`)
              anything else:  one variable takes each of its values in turn, and again
           -> more bits while the enclosure is too wide
 
@@ -19,7 +19,7 @@ from math import gcd
 
 from dipapprox.distributions import law_order
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Connected, spelled_out
+from dipapprox.events.event import Connected, Event, Star
 from dipapprox.graphs import leaves_first
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
@@ -62,16 +62,22 @@ class IntegerSums:
         limits.check()
         if not is_sum(event):
             return NotEnclosed("integer-sums: not all samples are integers")
-        spelled = spelled_out(event)
-        variables, inequalities = _compounded(
-            [Variable(((1, law),)) for law in spelled.samples],
-            [integer_inequality(guard) for guard in spelled.guards],
-        )
+        variables: list[Variable] = []
+        inequalities: list[Inequality] = []
+        if isinstance(event, Event):
+            variables, inequalities = _compounded(
+                [Variable(((1, law),)) for law in event.samples],
+                [integer_inequality(guard) for guard in event.guards],
+            )
         unit = -(-(bits + _GUARD_BITS) // _STEP) * _STEP
         found = UNIT
         try:
             for _ in range(_ATTEMPTS):
-                below = _Sum(self._at(unit), limits).probability(variables, inequalities)
+                below = (
+                    self._at(unit).star(event, limits)
+                    if isinstance(event, Star)
+                    else _Sum(self._at(unit), limits).probability(variables, inequalities)
+                )
                 scale = 1 << unit
                 low, high = Fraction(below.value, scale), below.value + below.missing
                 found = Enclosure(low, Fraction(high, scale)).intersect(UNIT, self.name)

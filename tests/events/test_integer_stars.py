@@ -1,0 +1,175 @@
+"""Stars of integers: leaves between integers, sums with counts, closed forms, one normal form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import prod
+from random import Random
+
+import pytest
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.event import Event, Independent, Star, spelled_out
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.events.reduce import reduce
+from dipapprox.events.stars import as_star, normal_star
+from dipapprox.exact.methods import Exact
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.integers.sums import IntegerSums
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
+from tests.work import calls
+
+
+def law(random: Random, half: bool, family: Family = Family.DISCRETE_LAPLACE) -> Distribution:
+    mean = random.randint(-2, 2) + Fraction(half, 2)
+    return Distribution(family, mean, Fraction(random.randint(1, 3), random.randint(1, 2)))
+
+
+def star(random: Random, *families: Family) -> Star:
+    def leaves(least: int) -> tuple[tuple[Distribution, int], ...]:
+        own = {law(random, True, random.choice(families)) for _ in range(random.randint(least, 2))}
+        return tuple((each, random.randint(1, 3)) for each in own)
+
+    return Star(law(random, False, families[0]), leaves(1), leaves(1))
+
+
+def probability(found: Star) -> float:
+    """Add up over the centre."""
+
+    def mass(each: Distribution, value: float) -> float:
+        q = 2.718281828459045 ** (-1 / float(each.scale))
+        return (1 - q) / (1 + q) * q ** abs(value - float(each.mean))
+
+    def below(each: Distribution, value: int) -> float:
+        return sum(mass(each, value - k - 0.5) for k in range(80))
+
+    def above(each: Distribution, value: int) -> float:
+        return sum(mass(each, value + k + 0.5) for k in range(80))
+
+    return sum(
+        mass(found.centre, c)
+        * prod(below(each, c) ** n for each, n in found.below)
+        * prod(above(each, c) ** n for each, n in found.above)
+        for c in range(-60, 61)
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
+    example = star(Random(seed), Family.DISCRETE_LAPLACE)
+    (exact,) = Exact().enclose([example], 50, Limits())
+    (summed,) = IntegerSums().enclose([example], 50, Limits())
+    assert isinstance(exact, Enclosure) and isinstance(summed, Enclosure)
+    assert exact.meets(summed)
+    assert summed.width <= Fraction(1, 2**50)
+    assert abs(float(summed.lower) - probability(example)) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_stars_are_summed_as_the_events_that_they_stand_for(seed: int) -> None:
+    example = star(Random(seed), Family.DISCRETE_GAUSSIAN, Family.DISCRETE_LAPLACE)
+    (at_once,) = IntegerSums().enclose([example], 60, Limits())
+    (one_by_one,) = IntegerSums().enclose([spelled_out(example)], 60, Limits())
+    assert isinstance(at_once, Enclosure) and isinstance(one_by_one, Enclosure)
+    assert at_once.meets(one_by_one)
+    assert max(at_once.width, one_by_one.width) <= Fraction(1, 2**60)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_normal_forms_do_not_depend_on_shifts_and_mirrors(seed: int) -> None:
+    random = Random(seed)
+    example = normal_star(star(random, Family.DISCRETE_LAPLACE, Family.DISCRETE_GAUSSIAN))
+    event = spelled_out(example)
+    assert as_star(event) is not None
+    assert canonical(event) == example
+    assert all(each.mean.denominator == 1 for each in event.samples)
+    shift, sign = Fraction(random.randint(-5, 5)), random.choice((1, -1))
+    moved = Event(
+        tuple(each.affine(Fraction(sign), shift) for each in event.samples),
+        tuple(_moved(guard, sign, shift) for guard in event.guards),
+    )
+    assert canonical(moved) == example
+
+
+def _moved(guard: LinearForm, sign: int, shift: Fraction) -> LinearForm:
+    """The guard on y = sign x + shift."""
+    terms = {symbol: c * sign for symbol, c in guard.terms}
+    constant = guard.constant - sum((c * sign * shift for _, c in guard.terms), Fraction(0))
+    return LinearForm.of(terms, constant)
+
+
+SVT = """
+param N = 6
+input  q[N] in 0..2
+output out in 0..N
+adjacent linf 1
+out <- 0
+zT <- DLap(1, 2 / eps)
+for i in 1..N do
+    z <- DLap(q[i], 4 / eps)
+    if z + q[1] > zT + 2 then
+        out <- i
+        exit
+    end
+end
+"""
+
+
+def test_paths_of_integers_are_read_as_the_stars_that_their_events_are() -> None:
+    """Thresholds with constants and inputs: leaves are shifted by whole numbers and a half."""
+    states = execute(elaborate(parse(SVT, "svt"), {}, "svt"), True, Limits())
+    instantiator, catalogue = Instantiator(states, Fraction(1)), Catalogue(states, Fraction(1))
+    random = Random(0)
+    for _ in range(20):
+        values = tuple(Fraction(random.randint(0, 2)) for _ in range(6))
+        expected: Counter[object] = Counter()
+        for output, event, _ in instantiator.events(values):
+            reduced = reduce(event)
+            assert isinstance(reduced, Independent)
+            expected[output, frozenset(map(canonical, reduced.factors))] += 1
+        found = [
+            (output, frozenset(catalogue.events[k] for k in numbers))
+            for output, numbers in catalogue.states([values])[0]
+        ]
+        assert Counter(found) == expected
+    assert sum(isinstance(event, Star) for event in catalogue.events) > 10
+
+
+def test_equalities_of_integers_are_no_stars() -> None:
+    """z = y is two guards between the same samples."""
+    text = """
+    input q in 0..1
+    output out in 0..1
+    adjacent all
+    z <- DLap(q, 1)
+    y <- DLap(0, 1)
+    x <- DLap(0, 2)
+    out <- 0
+    if z = y and x > y then out <- 1 end
+    """
+    states = execute(elaborate(parse(text, "ties"), {}, "ties"), True, Limits())
+    catalogue = Catalogue(states, Fraction(1))
+    catalogue.states([(Fraction(0),)])
+    exact = Exact().enclose(catalogue.events, 40, Limits())
+    summed = IntegerSums().enclose(catalogue.events, 40, Limits())
+    for left, right in zip(exact, summed, strict=True):
+        assert isinstance(left, Enclosure) and isinstance(right, Enclosure)
+        assert left.meets(right)
+
+
+def test_the_work_of_a_star_does_not_grow_with_its_counts() -> None:
+    def work(count: int) -> int:
+        leaf = Distribution(Family.DISCRETE_GAUSSIAN, Fraction(1, 2), Fraction(3))
+        centre = Distribution(Family.DISCRETE_GAUSSIAN, Fraction(0), Fraction(3))
+        example = Star(centre, ((leaf, count),), ())
+        return calls(lambda: IntegerSums().enclose([example], 40, Limits()))
+
+    work(5)
+    assert work(4096) < 3 * work(8)
