@@ -43,6 +43,9 @@ _TERMS = 2**18
 _SHARE = 3
 """Likely pairs take at most a third of what all pairs take."""
 
+_FEWEST = 4
+"""A look at the pairs of fewer inputs does not pay."""
+
 
 def look_first(
     search: Search,
@@ -64,8 +67,11 @@ def look_first(
     bits = search.ladder[0]
     pairs = likely_pairs(program.inputs, adjacency)
     if most is not None:
+        inputs = most // tables.outputs
+        if inputs < _FEWEST:
+            return
         # Most inputs come with their pair in both orders, and share the other input.
-        pairs = islice(pairs, max(2 * (most // tables.outputs - 1), 0))
+        pairs = islice(pairs, 2 * (inputs - 1))
     looked = 0
     for batch in _growing_batches(pairs, tables.outputs):
         search.limits.check()
