@@ -30,11 +30,17 @@ class Scrambled:
         self._most = len(states.states)
         self._random = Random(seed)
         self._numbers: dict[object, Fraction] = {}
+        self._known: dict[Input, tuple[Enclosure, ...]] = {}
 
     def distributions(self, inputs: Sequence[Input], bits: int) -> list[tuple[Enclosure, ...]]:
         return [self.distribution(input, bits) for input in inputs]
 
     def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...]:
+        if input not in self._known:
+            self._known[input] = self._distribution(input)
+        return self._known[input]
+
+    def _distribution(self, input: Input) -> tuple[Enclosure, ...]:
         totals = [Fraction(0)] * self._outputs
         for output, event, chosen in self._instantiator.events(input):
             reduced = reduce(event)
