@@ -15,9 +15,11 @@ from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
+from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, language_of
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.prove import Prove
 
@@ -115,12 +117,13 @@ def run(command: ProveCommand, console: Console) -> int:
     if command.certificate is not None:
         check_place(command.certificate, certificate.FLAG)
     subject = load_subject(command.path, command.parameters, command.for_all)
-    if command.draw is not None and language_of(command.path) != DIPA:
-        raise UserError(f"{_DRAW} is for automata: this program has no picture")
+    endless = isinstance(subject, Program) and subject.rounds is not None
+    if command.draw is not None and not endless and language_of(command.path) != DIPA:
+        raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
     if command.certificate is not None and language_of(command.path) != DIPA:
         raise UserError(f"{certificate.FLAG} is for automata: proofs of programs have none")
     proof = command.question.answer(subject, command.options)
-    if command.draw is not None and isinstance(proof, AutomatonProof):
+    if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
     if command.certificate is not None and isinstance(proof, AutomatonProof):
         certificate.write_budget(command.certificate, command.path, proof, command.options)

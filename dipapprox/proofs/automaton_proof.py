@@ -168,15 +168,7 @@ class AutomatonProof(Result):
         if evidence is not structure:
             is_run = isinstance(evidence, RunBound)
             return {**fields, "ray": ray_fields(self.ray)} if is_run else fields
-        rounds = [
-            {
-                "times": each.times,
-                "budget": exact_text(each.budget),
-                "log_ratio": None if each.log_ratio is None else ends(each.log_ratio),
-                "ray": ray_fields(each.ray),
-            }
-            for each in self.rounds
-        ]
+        rounds = [round_fields(each) for each in self.rounds]
         return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
 
     @property
@@ -279,7 +271,7 @@ class AutomatonProof(Result):
         if evidence is not None:
             tables.append(evidence_table(self.analysis.automaton, evidence, self.ray))
         if self.rounds:
-            tables.append(_rounds_table(self.rounds))
+            tables.append(rounds_table(self.rounds))
             shown = next((each for each in self.rounds if each.times == _SHOWN and each.ray), None)
             if shown is not None and shown.ray is not None:
                 tables.append(ray_table(shown.ray, shown.times))
@@ -302,7 +294,8 @@ _SHOWN = 2
 """Rounds of which people see the inputs."""
 
 
-def _rounds_table(rounds: Sequence[Round]) -> Table:
+def rounds_table(rounds: Sequence[Round]) -> Table:
+    """Lay out what going round the cycles of a structure loses."""
     rows = tuple(
         (
             str(each.times),
@@ -313,3 +306,13 @@ def _rounds_table(rounds: Sequence[Round]) -> Table:
     )
     columns = "times round", "budget needed, at every ε, at least", "lost at ε = 1, for some inputs"
     return Table("Going round the cycles", columns, rows, (0, 1, 2))
+
+
+def round_fields(each: Round) -> dict[str, object]:
+    """Return the fields of a round in JSON."""
+    return {
+        "times": each.times,
+        "budget": exact_text(each.budget),
+        "log_ratio": None if each.log_ratio is None else ends(each.log_ratio),
+        "ray": ray_fields(each.ray),
+    }

@@ -73,7 +73,7 @@ def prove_automaton(
     answer = _answer(found, budget)
     seconds = time.monotonic() - begun
     needed, beyond = rounds_needed(found, budget, limits)
-    rounds = tuple(_round(found, times, cost, limits) for times, cost in needed)
+    rounds = tuple(round_of(found, times, cost, limits) for times, cost in needed)
     ray = _ray(found, limits)
     return AutomatonProof(
         program=named.name,
@@ -148,7 +148,7 @@ def rounds_needed(
     return tuple(rounds), beyond
 
 
-def _round(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Round:
+def round_of(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Round:
     """Return what some rounds need, with inputs for which it is lost, and what is at ε = 1."""
     ray = ratio = None
     if found.structure is not None:

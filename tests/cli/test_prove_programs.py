@@ -85,3 +85,52 @@ def test_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert dipapprox.prove(SVT, reals=True, budget="1/2").answer is Answer.DP  # for N = 2
     assert run("prove", str(BUNDLED / "automata" / "svt.dipa"), "-p", "N=2")[0] == 2
     assert run("prove", SVT, "--reals", "--draw", "out.dot")[0] == 2
+
+
+SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
+LEAKY = str(BUNDLED / "svt_laplace_leaky_6.dpg")
+NUMBERS = str(BUNDLED / "svt_laplace_leaky_3.dpg")
+MIN_MAX = str(BUNDLED / "streams" / "min_max_stream.dpg")
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ((SVT, "--for-all", "N"), 0),
+        ((SVT, "--for-all", "N", "--budget", "0.99"), 1),
+        ((LEAKY, "--for-all", "N", "--budget", "7"), 1),
+        ((NUMBERS, "--for-all", "N"), 1),
+        ((SPARSE,), 0),
+        ((SPARSE, "-p", "c=5", "--budget", "1"), 0),
+        ((MIN_MAX,), 0),
+        ((MIN_MAX, "--budget", "4/5"), 3),
+        ((SPARSE, "--timeout", "1e-9"), 3),
+    ],
+)
+def test_any_number_of_rounds(words: tuple[str, ...], status: int) -> None:
+    found, fields = run_json("prove", *words)
+    assert found == status
+    check_schema("prove", fields)
+    assert run("prove", *words)[0] == status
+
+
+def test_people_see_a_structure_in_the_words_of_the_program(tmp_path: Path) -> None:
+    out = tmp_path / "drawn.dot"
+    text = " ".join(run("prove", LEAKY, "--for-all", "N", "--draw", str(out))[1].split())
+    for part in ("no D makes it (D ε, 0)-DP for every N", "line 17 (r < rT)", "again and again",
+                 "r <- Lap(q[i], 2 * Delta / eps)", "lost at ε = 1"):  # fmt: skip
+        assert part in text
+    assert "color=red" in out.read_text(encoding="utf-8")
+
+
+def test_other_commands_take_some_rounds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("decide", SPARSE, "--rounds", "2", "--values", "0..1")[0] == 0
+    assert run("verify", SPARSE, "--eps", "1", "--delta", "0")[0] == 2
+    assert "--rounds 3 --values -1..1" in capsys.readouterr().err
+    assert run("decide", SPARSE, "--rounds", "2")[0] == 2
+    assert "values is missing" in capsys.readouterr().err
+    assert run("decide", SVT, "--rounds", "2", "--values", "0..1")[0] == 2
+    assert "has no rounds" in capsys.readouterr().err
+    numeric = str(BUNDLED / "streams" / "numeric_sparse_stream.dpg")
+    assert run("decide", numeric, "--rounds", "2", "--values", "0..1")[0] == 2
+    assert "a number of noise is published" in capsys.readouterr().err

@@ -85,6 +85,11 @@ class Compiled:
     numbers: int
     integers: bool
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether samples and inputs are those of the automaton."""
+        return not self.numbers and not self.integers and self.factor == 1
+
 
 def compile_program(program: core.Program, limits: Limits) -> Compiled:
     """Compile a program with rounds.
@@ -382,7 +387,7 @@ def _atom_text(atom: Atom, places: list[str]) -> str:
 
 def _sample_text(shown: Shown, draw: core.Draw | None) -> str:
     if shown.fresh is not None:
-        return "fresh noise on the input"
+        return "a fresh sample"
     return _target_text(draw) if shown.sample and draw is not None else ""
 
 

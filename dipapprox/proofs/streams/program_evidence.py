@@ -134,42 +134,59 @@ def run_table(compiled: Compiled, candidate: Candidate) -> Table:
     steps = list(zip(candidate.run, candidate.changes, candidate.cost.shift, costs, strict=True))[
         compiled.numbers :
     ]
-    rows = []
+    table = _Steps(compiled)
     for (index, change, shift, cost), same in groupby(steps):
         times = len(list(same))
-        words, factor = compiled.words[index], compiled.factor
-        reads = compiled.automaton.reads(compiled.automaton.transitions[index])
-        total = f"{exact_text(times * cost * factor)} ε" if cost else "free"
-        rows.append(
-            (
-                str(words.line or ""), words.statement, words.guard, words.shown, str(times),
-                _signed(change) if reads else "", str(shift) if words.statement else "", total,
-            )
-        )  # fmt: skip
-    columns = "line", "draw", "guard", "publishes", "times", "input", "shift", "cost"
-    unit = (
-        "" if compiled.factor == 1 else f"; changes and shifts are multiples of {compiled.factor}"
-    )
+        total = f"{exact_text(times * cost * compiled.factor)} ε" if cost else "free"
+        drawn = compiled.words[index].statement
+        table.add(index, times, change, str(shift) if drawn else "", total)
+    columns = "line", "sample, and how it compares", "publishes", "input", "shift", "cost"
+    unit = "" if compiled.factor == 1 else f"; changes and shifts in units of {compiled.factor}"
     title = "Tight run, and its coupling: the sample of the second run is that of the first + shift"
-    return Table(title + unit, columns, _shortened(rows, len(columns)), (0, 4, 5, 6, 7))
+    return Table(title + unit, columns, table.shortened(len(columns)), (0, 3, 4, 5))
 
 
 def structure_table(compiled: Compiled, structure: Structure) -> Table:
     """Lay out a run with a structure."""
     _, changes = repeated(compiled.automaton, structure, 1)
     inside = {place for cycle in cycles_of(structure) for place in range(cycle.start, cycle.end)}
-    rows = []
+    table = _Steps(compiled)
     for place, index in enumerate(structure.run):
         if place >= compiled.numbers:
-            words = compiled.words[index]
-            reads = compiled.automaton.reads(compiled.automaton.transitions[index])
-            taken = "again and again" if place in inside else "once"
-            change = _signed(changes[place]) if reads else ""
-            rows.append(
-                (str(words.line or ""), words.statement, words.guard, words.shown, change, taken)
-            )
-    columns = "line", "draw", "guard", "publishes", "input", "taken"
-    return Table("A run with it", columns, _shortened(rows, len(columns)), (0, 4))
+            table.add(index, 1, changes[place], "again and again" if place in inside else "once")
+    columns = "line", "sample, and how it compares", "publishes", "input", "taken"
+    return Table("A run with it", columns, table.shortened(len(columns)), (0, 3))
+
+
+class _Steps:
+    """Rows of a table of steps: each draw once, and below it how its samples compare."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        self._rows: list[tuple[str, ...]] = []
+        self._last: tuple[int | None, str] = None, ""
+
+    def add(self, index: int, times: int, change: int, *more: str) -> None:
+        """Add a step that is taken some times."""
+        words, automaton = self._compiled.words[index], self._compiled.automaton
+        draw = words.line, words.statement
+        line, what = str(words.line or ""), words.statement
+        if words.guard:
+            if draw != self._last:
+                self._rows.append((line, what, *[""] * (2 + len(more))))
+            line, what = "", f"  {words.guard}"
+        if times > 1:
+            what += f" ({times} times)"
+        read = _signed(change) if automaton.reads(automaton.transitions[index]) else ""
+        self._rows.append((line, what, words.shown, read, *more))
+        self._last = draw
+
+    def shortened(self, width: int) -> tuple[tuple[str, ...], ...]:
+        """Return the rows, or the first ones."""
+        rows = self._rows
+        if len(rows) <= _MOST_ROWS:
+            return tuple(rows)
+        return (*rows[:_MOST_ROWS], ("", f"… {len(rows) - _MOST_ROWS} more", *[""] * (width - 2)))
 
 
 def inputs_text(compiled: Compiled, run: Sequence[int], changes: Sequence[int]) -> str | None:
@@ -192,9 +209,3 @@ def inputs_text(compiled: Compiled, run: Sequence[int], changes: Sequence[int]) 
 
 def _signed(change: int) -> str:
     return f"{change:+d}" if change else "0"
-
-
-def _shortened(rows: Sequence[tuple[str, ...]], width: int) -> tuple[tuple[str, ...], ...]:
-    if len(rows) <= _MOST_ROWS:
-        return tuple(rows)
-    return (*rows[:_MOST_ROWS], ("", f"… {len(rows) - _MOST_ROWS} more", *[""] * (width - 2)))

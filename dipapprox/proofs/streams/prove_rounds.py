@@ -10,7 +10,8 @@ from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.prove_automaton import rounds_needed
+from dipapprox.proofs.automaton_proof import Round
+from dipapprox.proofs.prove_automaton import round_of, rounds_needed
 from dipapprox.proofs.streams.compiled import Compiled, compile_program
 from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded, lower_of, upper_of
 
@@ -30,7 +31,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     begun = time.monotonic()
     compiled: Compiled | None = None
     analysis: Analysis | None = None
-    rounds: tuple[tuple[int, Fraction], ...] = ()
+    rounds: tuple[Round, ...] = ()
     beyond: int | None = None
     with EarlyEnd() as end:
         compiled = compile_program(program, limits)
@@ -40,7 +41,10 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         factor = compiled.factor
         claimed = None if budget is None else budget / factor
         needed, beyond = rounds_needed(analysis, claimed, limits)
-        rounds = tuple((number, cost * factor) for number, cost in needed)
+        rounds = tuple(Round(number, cost * factor) for number, cost in needed)
+        if compiled.is_plain:
+            # The automaton's inputs and samples are the program's: so is what they lose.
+            rounds = tuple(round_of(analysis, number, cost, limits) for number, cost in needed)
     answer = Answer.UNKNOWN
     upper = upper_of(compiled, analysis)
     if unbounded or (budget is not None and budget < lower_of(compiled, analysis)):

@@ -6,18 +6,19 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.automata.analysis import Analysis, RunBound
+from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.families import repeated
 from dipapprox.automata.structures import Structure
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED
+from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.core import Program
 from dipapprox.privacy.description import Description, Table, count, known, seconds_text
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.automaton_evidence import Evidence, evidence_table
-from dipapprox.proofs.automaton_proof import upper_text
+from dipapprox.proofs.automaton_evidence import Evidence, evidence_table, transitions_of
+from dipapprox.proofs.automaton_proof import Round, round_fields, rounds_table, upper_text
 from dipapprox.proofs.budgets import budget_text, private_text
 from dipapprox.proofs.streams.compiled import Compiled
 from dipapprox.proofs.streams.program_evidence import (
@@ -44,8 +45,7 @@ class StreamProof(Result):
         compiled: The program as an automaton; None if a limit ended that.
         analysis: Of that automaton; None if there is none.
         ended: Why there is no automaton; "" if there is one.
-        rounds: Where there is no budget: how often cycles are gone round, and what that needs at
-            least.
+        rounds: Where there is no budget: what going round the cycles loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
         seconds: From the program to the answer.
@@ -57,7 +57,7 @@ class StreamProof(Result):
     compiled: Compiled | None = field(repr=False)
     analysis: Analysis | None = field(repr=False)
     ended: str
-    rounds: tuple[tuple[int, Fraction], ...]
+    rounds: tuple[Round, ...]
     beyond: int | None
     seconds: float
 
@@ -147,11 +147,19 @@ class StreamProof(Result):
         fields = evidence_fields(self.compiled, evidence)
         if isinstance(evidence, RunBound | WordBound):
             return fields
-        rounds = [
-            {"times": times, "budget": exact_text(budget), "log_ratio": None, "ray": None}
-            for times, budget in self.rounds
-        ]
+        rounds = [round_fields(each) for each in self.rounds]
         return {**fields, "rounds": rounds, "rounds_beyond_budget": self.beyond}
+
+    def to_dot(self) -> str:
+        """Return the program's automaton as a graph in the DOT language, with the evidence in red.
+
+        Raises:
+            UserError: If there is none.
+        """
+        if self.compiled is None:
+            raise UserError("there is no automaton to draw", self.ended)
+        marked = frozenset[int]() if self.evidence is None else transitions_of(self.evidence)
+        return to_dot(self.compiled.automaton, marked, self.program.name)
 
     # --- for people -----------------------------------------------------------------------------
 
@@ -260,9 +268,7 @@ class StreamProof(Result):
             run, changes = repeated(compiled.automaton, evidence, 2)
             tight = inputs_text(compiled, run, changes)
         if self.rounds:
-            rows = tuple((str(rounds), budget_text(budget)) for rounds, budget in self.rounds)
-            columns = "times round the cycles", "budget needed, at least"
-            below.append(Table("", columns, rows, (0, 1)))
+            below.append(rounds_table(self.rounds))
         if tight is not None and (self.lower or self.has_none):
             twice = " (twice round the cycles)" if self.has_none else ""
             below.append(tight + twice)

@@ -1,0 +1,89 @@
+"""Whether what is published tells the steps: against all short runs."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.automata.model import Automaton, Laplace, State, Transition
+from dipapprox.proofs.streams.visible import END, Seen, tells_steps
+
+
+def random_graph(seed: int) -> tuple[Automaton, list[Seen]]:
+    """A graph with words for its edges; the last state is the end."""
+    chance = random.Random(seed)
+    count = chance.randint(2, 4)
+    noise = Laplace(Fraction(1))
+    states = tuple(State(f"q{k}", True, noise) for k in range(count))
+    transitions, seen = [], list[Seen]()
+    for source in range(count - 1):
+        for _ in range(chance.randint(1, 3)):
+            target = chance.randrange(count)
+            shown = tuple(chance.choice("ab") for _ in range(chance.choice((0, 1, 1, 1, 2))))
+            if target == count - 1:
+                shown += (END,)
+            word = f"{source}{len(transitions)}"
+            transitions.append(Transition(source, 0, 0, target, word, 0))
+            seen.append(shown)
+    return Automaton((), states, tuple(transitions)), seen
+
+
+def runs(automaton: Automaton, length: int) -> list[tuple[int, ...]]:
+    """All runs of so many steps, or fewer that have ended."""
+    leaving = automaton.leaving()
+    found: list[tuple[int, ...]] = [()]
+    for _ in range(length):
+        longer: list[tuple[int, ...]] = []
+        for run in found:
+            state = automaton.transitions[run[-1]].target if run else 0
+            after = [(*run, index) for index in leaving[state]]
+            longer += after or [run]
+        found = longer
+    return found
+
+
+def published(run: tuple[int, ...], seen: list[Seen]) -> Seen:
+    return tuple(each for index in run for each in seen[index])
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_runs_that_publish_the_same_are_found(seed: int) -> None:
+    """If steps are told, ended runs that publish the same took steps that look alike."""
+    automaton, seen = random_graph(seed)
+    if not tells_steps(automaton, seen):
+        return
+    words: dict[Seen, set[tuple[Seen, ...]]] = {}
+    for run in runs(automaton, 7):
+        if run and seen[run[-1]][-1:] == (END,):
+            words.setdefault(published(run, seen), set()).add(tuple(seen[k] for k in run))
+    assert all(len(alike) == 1 for alike in words.values())
+
+
+def test_random_graphs_are_of_both_kinds() -> None:
+    told = sum(tells_steps(*random_graph(seed)) for seed in range(300))
+    assert 30 < told < 270
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([(0, 0, "a"), (0, 1, "bE")], True),
+        ([(0, 0, "a"), (0, 1, "aE")], True),  # the end is seen
+        ([(0, 0, ""), (0, 0, "a")], False),
+        ([(0, 1, ""), (1, 1, "a"), (1, 2, "bE")], True),
+        ([(0, 1, "a"), (0, 2, ""), (1, 1, "b"), (2, 2, "c")], True),
+        ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "b"), (2, 2, "b")], False),
+        ([(0, 1, "a"), (0, 2, "ab"), (1, 1, "c"), (2, 2, "c")], True),
+    ],
+)
+def test_small_graphs(steps: list[tuple[int, int, str]], told: bool) -> None:
+    count = 1 + max(max(source, target) for source, target, _ in steps)
+    noise = Laplace(Fraction(1))
+    states = tuple(State(f"q{k}", True, noise) for k in range(count))
+    transitions = tuple(
+        Transition(source, 0, 0, target, str(k), 0) for k, (source, target, _) in enumerate(steps)
+    )
+    seen = [tuple(END if each == "E" else each for each in word) for *_, word in steps]
+    assert tells_steps(Automaton((), states, transitions), seen) == told
