@@ -1,0 +1,91 @@
+"""`dipapprox unroll`: one sequence of calls of a service, as a program for the other commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dipapprox.cli.asking import add_file, add_parameters, parameters_of
+from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.output import write
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.language.load import read_program
+from dipapprox.language.printer import print_program
+from dipapprox.language.services import elaborate_service, is_service
+from dipapprox.language.unrolling import read_calls, unroll
+from dipapprox.questions import kinds
+from dipapprox.services.service_proof import examiner_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_EXAMPLES = """examples:
+  dipapprox unroll slots.dpg "data 1, sum"          is it seen that the data call was made?
+  dipapprox unroll slots.dpg "data 0, +data 1, sum, count" > two.dpg && dipapprox decide two.dpg
+  dipapprox unroll slots.dpg -p t=1 "data -1, +data 1, sum"
+  dipapprox unroll users.dpg --examiner bob "data 1, ask, look"
+
+The data call with a plus, else the first one, is made or not: that is the only input. Under
+`adjacent replace` it has two values, 'data 0~1'.
+
+exit status: 0 written, 2 bad input or usage, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class UnrollCommand:
+    """The command line, read."""
+
+    path: Path
+    calls: str
+    parameters: Mapping[str, Fraction]
+    examiner: tuple[str, ...]
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "unroll",
+        description="Write one sequence of calls of a service as a program without state: its\n"
+        "only input is whether one data call is made, its outputs are the replies.",
+        epilog=_EXAMPLES,
+        read=read,
+        run=run,
+    )
+    add_file(parser, "a service (.dpg)")
+    parser.add_argument("calls", metavar="CALLS", help="'data 1, sum', with commas between them")
+    add_parameters(parser)
+    parser.add_argument(
+        "--examiner",
+        metavar="USERS",
+        default="",
+        help="show what these users see only (default: everything)",
+    )
+
+
+def read(words: argparse.Namespace) -> UnrollCommand:
+    """Turn words into values.
+
+    Raises:
+        UserError: If a value is malformed.
+    """
+    examiner = kinds.names(words.examiner, "--examiner")
+    return UnrollCommand(words.file, words.calls, parameters_of(words), examiner)
+
+
+def run(command: UnrollCommand, console: Console) -> int:
+    """Write the program, and return the exit status."""
+    program = read_program(command.path)
+    if not is_service(program):
+        raise UserError(f"'{command.path}' is no service", "it has no handlers, 'on data … do'")
+    service = elaborate_service(program, command.parameters, command.path.stem)
+    calls = read_calls(command.calls, service)
+    users = examiner_of(service, command.examiner).users
+    title = f"# {command.path.name}, the calls: {' '.join(command.calls.split())}\n"
+    write(console, title + print_program(unroll(program, service, calls, users)))
+    return 0

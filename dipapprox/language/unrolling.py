@@ -1,0 +1,474 @@
+"""One sequence of calls of a service as a program without loops over calls.
+
+In: a service, a sequence of calls of which one may be made or not (or carries one of two values).
+Out: a program whose only input is that, and whose outputs are the replies. State cells become
+variables, `exit` ends a handler only, variables of a handler are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import UserError
+from dipapprox.language import ast, core
+from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.domains import AllReals, admits
+from dipapprox.language.services import DATA, Change, Service
+from dipapprox.language.traversal import statements_of
+from dipapprox.language.values import parse_rational
+
+MADE = "made"
+"""The input, if nothing else has the name: was the call made, or with the first value?"""
+
+NO_REPLY = "no_reply"
+"""What an output is that a query does not assign."""
+
+_VALUES = "named_values"
+"""An output that says nothing, and declares the named values of state cells."""
+
+_CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call of a sequence.
+
+    Attributes:
+        name: "data", or of the query.
+        values: What it carries.
+        other: What it carries instead, if it is the call that may be another.
+        differs: Whether it is the one that may not be made, or carry `other`.
+    """
+
+    name: str
+    values: tuple[core.Value, ...]
+    other: tuple[core.Value, ...] | None = None
+    differs: bool = False
+
+
+def read_calls(text: str, service: Service) -> tuple[PlannedCall, ...]:
+    """Read a sequence of calls: "data 1, sum", "data 0, +data 1, near(3)", "data 0~1, sum".
+
+    The data call with a plus, else the first one, is the one that may not be made; under `adjacent
+    replace` it has two values.
+
+    Raises:
+        UserError: If it is none, or a call does not suit the service.
+    """
+    calls: list[PlannedCall] = []
+    place = 0
+    while place < len(text):
+        match = _CALL.match(text, place)
+        if match is None or (match.end() < len(text) and text[match.end()] != ","):
+            raise UserError(
+                f"cannot read the calls '{shorten(text)}' at '{shorten(text[place:].strip())}'",
+                "calls are written 'data 1, sum, near(3)'",
+            )
+        calls.append(_planned(match, service))
+        place = match.end() + 1
+    marked = [k for k, call in enumerate(calls) if call.differs]
+    data = [k for k, call in enumerate(calls) if call.name == DATA]
+    if len(marked) > 1:
+        raise UserError("two calls have a plus", "one call is made or not")
+    if not data:
+        raise UserError("no data call: nothing differs", "calls are written 'data 1, sum'")
+    chosen = (marked or [k for k in data if calls[k].other is not None] or data)[0]
+    calls[chosen] = replace(calls[chosen], differs=True)
+    _check_difference(calls, service)
+    return tuple(calls)
+
+
+def _planned(match: re.Match[str], service: Service) -> PlannedCall:
+    plus, name, inside, after = match.groups()
+    handlers = {handler.name: handler for handler in service.handlers}
+    if name not in handlers:
+        hint = did_you_mean(name, handlers, f"calls are {', '.join(handlers)}")
+        raise UserError(f"the service has no call '{name}'", hint)
+    if plus and name != DATA:
+        raise UserError(f"'+{name}' is no data call", "only a data call may be made or not")
+    arguments = handlers[name].arguments
+    words = (inside if inside is not None else after).split("~")
+    if len(words) > 1 and name != DATA:
+        raise UserError(f"the query '{name}' has one value", "only data may differ")
+    rows = []
+    for word in words:
+        given = [each.strip() for each in word.split(",") if each.strip()]
+        if len(given) != len(arguments):
+            wanted = ", ".join(cell.name for cell in arguments) or "nothing"
+            raise UserError(f"'{name}' carries {wanted}, got '{shorten(word.strip())}'")
+        rows.append(tuple(_value(t, c) for t, c in zip(given, arguments, strict=True)))
+    if len(rows) > 2:
+        raise UserError(f"'{name}' has {len(rows)} values", "two are compared: 'data 0~1'")
+    return PlannedCall(name, rows[0], rows[1] if len(rows) == 2 else None, bool(plus))
+
+
+def _value(text: str, cell: core.Cell) -> core.Value:
+    value: core.Value = text
+    if not isinstance(cell.domain, AllReals) and text not in cell.domain:
+        value = parse_rational(text, f"'{cell.name}'")
+    if not admits(cell.domain, value):
+        raise UserError(f"{value} is not in the domain of '{cell.name}'")
+    return value
+
+
+def _check_difference(calls: Sequence[PlannedCall], service: Service) -> None:
+    for call in calls:
+        if call.other is not None and not call.differs:
+            raise UserError("two calls have two values", "one call differs")
+        if call.differs and (call.other is not None) != (service.change is Change.REPLACE):
+            if service.change is Change.REPLACE:
+                raise UserError("adjacent is replace: the data call has one value", "e.g. data 0~1")
+            raise UserError("adjacent is insert: the data call has two values", "e.g. +data 1")
+
+
+# --- the program ----------------------------------------------------------------------------------
+
+
+def unroll(
+    program: ast.Program,
+    service: Service,
+    calls: Sequence[PlannedCall],
+    users: frozenset[str] | None = None,
+) -> ast.Program:
+    """Return the program of one sequence of calls.
+
+    Args:
+        program: The text of the service.
+        service: The same, elaborated.
+        calls: From `read_calls`.
+        users: Whose replies are outputs; None: all.
+
+    Raises:
+        UserError: If a reply has no bounds, or its name would stand for two things.
+    """
+    return _Unrolled(program, service, users).program(calls)
+
+
+class _Unrolled:
+    def __init__(
+        self, program: ast.Program, service: Service, users: frozenset[str] | None
+    ) -> None:
+        self.text = program
+        self.service = service
+        self.users = users
+        self.handlers = {
+            handler.name if isinstance(handler, ast.OnQuery) else DATA: handler
+            for handler in program.handlers
+        }
+        declarations = program.declarations
+        self.outputs = {
+            v.name: (v, d.domain)
+            for d in declarations
+            if isinstance(d, ast.Output)
+            for v in d.variables
+        }
+        states = [d for d in declarations if isinstance(d, ast.State)]
+        self.states = {v.name: (v, d.initial) for d in states for v in d.variables}
+        self.shared = {
+            *self.states,
+            *(d.name for d in declarations if isinstance(d, ast.Parameter)),
+            *(n for d in declarations if isinstance(d, ast.State | ast.Output)
+              for n in _named(d.domain)),
+            *(n for h in program.handlers for a in _arguments(h) for n in _named(a.domain)),
+        }  # fmt: skip
+
+        taken = {*self.shared, *self.outputs}
+        for handler in program.handlers:
+            taken.update(argument.name for argument in _arguments(handler))
+            for statement in statements_of(handler.body):
+                match statement:
+                    case ast.Assign(targets):
+                        taken.update(target.name for target in targets)
+                    case ast.For(variable):
+                        taken.add(variable)
+                    case _:
+                        pass
+        self.made, self.index, self.values = (_fresh(stem, taken) for stem in (MADE, "k", _VALUES))
+        self.mark = "_"
+        while any(re.search(rf"{self.mark}\d+$", name) for name in taken):
+            self.mark += "_"
+
+    def program(self, calls: Sequence[PlannedCall]) -> ast.Program:
+        declared: list[ast.Declaration] = [
+            ast.Parameter(name, _literal(value)) for name, value in self.service.parameters.items()
+        ]
+        truth: ast.Domain = (ast.Truth(False), ast.Truth(True))
+        declared.append(ast.Input((ast.Declared(self.made, None),), truth))
+        body: list[ast.Statement] = []
+        outputs: list[ast.Output] = []
+        for name, (variable, initial) in self.states.items():
+            body += self.filled(name, variable, initial)
+        for number, call in enumerate(calls, 1):
+            handler = self.handlers[call.name]
+            made = self.body(handler, call.values, number)
+            if call.differs:
+                other = () if call.other is None else self.body(handler, call.other, number)
+                body.append(ast.If((ast.Branch(ast.Name(self.made), made),), other))
+                continue
+            if isinstance(handler, ast.OnQuery) and self.sees(handler):
+                for output, first in self.replies(handler, number):
+                    outputs.append(output)
+                    body += first
+            body += made
+        names = self.other_names(outputs)
+        declared += outputs
+        if names:
+            declared.append(ast.Output((ast.Declared(self.values, None),), names))
+            body.insert(0, ast.Assign((ast.Name(self.values),), names[0]))
+        declared.append(ast.AdjacentRule("all", None))
+        return ast.Program(tuple(declared), tuple(body))
+
+    def sees(self, handler: ast.OnQuery) -> bool:
+        return self.users is None or not handler.users or bool(self.users & set(handler.users))
+
+    def replies(
+        self, handler: ast.OnQuery, number: int
+    ) -> Iterator[tuple[ast.Output, list[ast.Statement]]]:
+        """Yield the outputs of one query, and what they begin with."""
+        assigned = dict.fromkeys(
+            target.name
+            for statement in statements_of(handler.body)
+            if isinstance(statement, ast.Assign)
+            for target in statement.targets
+        )
+        for name in assigned:
+            if name not in self.outputs:
+                continue
+            variable, domain = self.outputs[name]
+            if isinstance(domain[0], ast.Integers | ast.Reals):
+                raise UserError(
+                    f"the reply '{name}' may be any number: a program has finite outputs",
+                    "clamp it: 'reply <- clamp(z, -100, 100)'",
+                )
+            renamed = ast.Declared(f"{name}{self.mark}{number}", variable.size)
+            if variable.size is None and _surely_assigns(handler.body, name):
+                yield ast.Output((renamed,), domain), []
+                continue
+            if any(isinstance(element, ast.Truth) for element in domain):
+                raise UserError(
+                    f"'{name}' is a truth value that query '{handler.name}' may leave open",
+                    "assign it on every path, or use named values",
+                )
+            nothing = ast.Name(NO_REPLY)
+            yield (
+                ast.Output((renamed,), (*domain, nothing)),
+                self.filled(renamed.name, renamed, nothing),
+            )
+
+    def other_names(self, outputs: Sequence[ast.Output]) -> tuple[ast.Name, ...]:
+        """Return the named values that no output has."""
+        known = {name for output in outputs for name in _named(output.domain)}
+        names = dict.fromkeys(
+            name
+            for d in self.text.declarations
+            if isinstance(d, ast.State | ast.Output)
+            for name in _named(d.domain)
+            if name not in known and name not in self.service.parameters
+        )
+        for handler in self.text.handlers:
+            for argument in _arguments(handler):
+                names.update(dict.fromkeys(n for n in _named(argument.domain) if n not in known))
+        return tuple(map(ast.Name, names))
+
+    def filled(
+        self, name: str, variable: ast.Declared, value: ast.Expression
+    ) -> list[ast.Statement]:
+        """Assign a value to a scalar, or to all elements."""
+        if variable.size is None:
+            return [ast.Assign((ast.Name(name),), value)]
+        element = ast.Index(name, ast.Name(self.index))
+        one = ast.Number(Fraction(1))
+        return [ast.For(self.index, one, variable.size, (ast.Assign((element,), value),))]
+
+    def body(self, handler: ast.Handler, values: tuple[core.Value, ...], number: int) -> ast.Block:
+        names: dict[str, ast.Expression] = {}
+        for statement in statements_of(handler.body):
+            match statement:
+                case ast.Assign(targets):
+                    for target in targets:
+                        if target.name not in self.shared:
+                            names[target.name] = ast.Name(f"{target.name}{self.mark}{number}")
+                case _:
+                    pass
+        for argument, value in zip(_arguments(handler), values, strict=True):
+            names[argument.name] = _literal(value)
+        flag = f"ended{self.mark}{number}"
+        block, exits = _without_exit(_substituted(handler.body, names), ast.Name(flag))
+        if not exits:
+            return block
+        return (ast.Assign((ast.Name(flag),), ast.Truth(False)), *block)
+
+
+def _arguments(handler: ast.Handler) -> tuple[ast.HandlerArgument, ...]:
+    return (handler.argument,) if isinstance(handler, ast.OnData) else handler.arguments
+
+
+def _named(domain: ast.Domain) -> Iterator[str]:
+    for element in domain:
+        if isinstance(element, ast.Name):
+            yield element.name
+
+
+def _literal(value: core.Value) -> ast.Expression:
+    """Write a value as an expression."""
+    if isinstance(value, str):
+        return ast.Truth(value == "true") if value in ("true", "false") else ast.Name(value)
+    if value < 0:
+        return ast.Negative(_literal(-value))
+    if value.denominator == 1:
+        return ast.Number(value)
+    parts = (ast.Number(Fraction(value.numerator)), ast.Number(Fraction(value.denominator)))
+    return ast.Product(parts, ("/",))
+
+
+def _fresh(stem: str, taken: set[str]) -> str:
+    while stem in taken:
+        stem += "_"
+    return stem
+
+
+def _surely_assigns(block: ast.Block, name: str) -> bool:
+    """Whether a scalar is assigned whatever way a block takes."""
+    for statement in block:
+        match statement:
+            case ast.Assign(targets):
+                if any(target.name == name for target in targets):
+                    return True
+            case ast.If(branches, otherwise):
+                blocks = [*(branch.body for branch in branches), otherwise]
+                if all(_surely_assigns(each, name) for each in blocks):
+                    return True
+            case _:
+                pass
+        if any(isinstance(each, ast.Exit) for each in statements_of((statement,))):
+            return False
+    return False
+
+
+def _without_exit(block: ast.Block, flag: ast.Name) -> tuple[ast.Block, bool]:
+    """Return a block that sets a flag and skips what follows instead of an exit."""
+    result: list[ast.Statement] = []
+    for place, statement in enumerate(block):
+        match statement:
+            case ast.Exit():
+                result.append(ast.Assign((flag,), ast.Truth(True)))
+                return tuple(result), True
+            case ast.If(branches, otherwise):
+                parts = [_without_exit(branch.body, flag) for branch in branches]
+                last, exits = _without_exit(otherwise, flag)
+                exits = exits or any(found for _, found in parts)
+                inner = tuple(
+                    replace(branch, body=body)
+                    for branch, (body, _) in zip(branches, parts, strict=True)
+                )
+                statement = replace(statement, branches=inner, otherwise=last)
+            case ast.For():
+                body, exits = _without_exit(statement.body, flag)
+                if exits:
+                    body = _unless(flag, body)
+                statement = replace(statement, body=body)
+            case ast.While():
+                body, exits = _without_exit(statement.body, flag)
+                condition = statement.condition
+                if exits:
+                    condition = ast.And((ast.Not(flag), condition))
+                statement = replace(statement, condition=condition, body=body)
+            case _:
+                exits = False
+        result.append(statement)
+        if exits:
+            rest, _ = _without_exit(block[place + 1 :], flag)
+            return (*result, *_unless(flag, rest)), True
+    return tuple(result), False
+
+
+def _unless(flag: ast.Name, block: ast.Block) -> ast.Block:
+    return (ast.If((ast.Branch(ast.Not(flag), block),), ()),) if block else ()
+
+
+# --- substitution ---------------------------------------------------------------------------------
+
+
+def _substituted(block: ast.Block, names: Mapping[str, ast.Expression]) -> ast.Block:
+    """Replace names by expressions; loop variables hide them."""
+    return tuple(_statement(statement, names) for statement in block)
+
+
+def _statement(node: ast.Statement, names: Mapping[str, ast.Expression]) -> ast.Statement:
+    match node:
+        case ast.Assign(targets, value):
+            places = tuple(_target(target, names) for target in targets)
+            return replace(node, targets=places, value=_expression(value, names))
+        case ast.If(branches, otherwise):
+            inner = tuple(
+                replace(
+                    branch,
+                    condition=_expression(branch.condition, names),
+                    body=_substituted(branch.body, names),
+                )
+                for branch in branches
+            )
+            return replace(node, branches=inner, otherwise=_substituted(otherwise, names))
+        case ast.For(variable, first, last, body):
+            inside = {name: value for name, value in names.items() if name != variable}
+            ends = _expression(first, names), _expression(last, names)
+            return replace(node, first=ends[0], last=ends[1], body=_substituted(body, inside))
+        case ast.While(condition, body):
+            return replace(
+                node, condition=_expression(condition, names), body=_substituted(body, names)
+            )
+        case _:
+            return node
+
+
+def _target(node: ast.Target, names: Mapping[str, ast.Expression]) -> ast.Target:
+    found = _expression(node, names)
+    return found if isinstance(found, ast.Name | ast.Index) else node
+
+
+def _expression(node: ast.Expression, names: Mapping[str, ast.Expression]) -> ast.Expression:
+    match node:
+        case ast.Number() | ast.Truth():
+            return node
+        case ast.Name(name):
+            return names.get(name, node)
+        case ast.Index(name, index):
+            whole = names.get(name)
+            renamed = whole.name if isinstance(whole, ast.Name) else name
+            return replace(node, name=renamed, index=_expression(index, names))
+        case ast.Call(_, arguments):
+            return replace(node, arguments=_all(arguments, names))
+        case ast.Choose(options):
+            inner = tuple(
+                replace(
+                    option,
+                    value=_expression(option.value, names),
+                    weight=_expression(option.weight, names),
+                )
+                for option in options
+            )
+            return replace(node, options=inner)
+        case ast.Disc(value, points):
+            return replace(node, value=_expression(value, names), points=_all(points, names))
+        case ast.Negative(operand) | ast.Not(operand):
+            return replace(node, operand=_expression(operand, names))
+        case ast.Power(base, exponent):
+            return replace(
+                node, base=_expression(base, names), exponent=_expression(exponent, names)
+            )
+        case ast.Sum(operands) | ast.Product(operands) | ast.Comparison(operands):
+            return replace(node, operands=_all(operands, names))
+        case ast.And(operands) | ast.Or(operands):
+            return replace(node, operands=_all(operands, names))
+        case _:
+            assert_never(node)
+
+
+def _all(
+    nodes: tuple[ast.Expression, ...], names: Mapping[str, ast.Expression]
+) -> tuple[ast.Expression, ...]:
+    return tuple(_expression(node, names) for node in nodes)

@@ -1,0 +1,115 @@
+"""Sequences of calls as programs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.errors import UserError
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import BUNDLED
+from dipapprox.language.parser import parse
+from dipapprox.language.printer import print_program
+from dipapprox.language.services import elaborate_service
+from dipapprox.language.unrolling import read_calls, unroll
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from tests.cli.running import run
+
+TEXT = """
+state n in 0..3 <- 0
+state made in bool <- false
+state reply_1 in {none, some} <- none
+output reply in 0..9
+output flag in {low, high}
+on data d in -1..1 do
+    if n = 3 then exit end
+    if d = 0 then exit end
+    n <- n + 1
+    k <- 7
+end
+on query near(w in {1/2, 2}, v in {none, some}) do
+    k <- 1
+    for i in 1..3 do
+        if i > n then exit end
+        reply <- i
+        flag <- high
+    end
+    reply_1 <- v
+    made <- reply_1 = some and w = 1/2
+    if made then reply <- 9 end
+end
+"""
+
+
+def outputs(calls: str) -> dict[str, tuple[str, ...]]:
+    """The outputs without and with the call; nothing is random."""
+    program = parse(TEXT)
+    service = elaborate_service(program, {}, "f")
+    unrolled = unroll(program, service, read_calls(calls, service))
+    text = print_program(unrolled)
+    assert parse(text) == unrolled
+    core = elaborate(parse(text), {}, "f")
+    found = {}
+    for state in execute(core, True, Limits()).states:
+        for value in core.inputs[0].domain:
+            if all(c.values is None or value in c.values for c in state.conditions):
+                found[str(value)] = tuple(map(str, state.outputs))
+    return found
+
+
+def test_handlers_end_by_exit_and_names_do_not_clash() -> None:
+    found = outputs("data 1, data -1, near(1/2, some)")
+    assert found["true"][:2] == ("2", "high")
+    assert found["false"][:2] == ("1", "high")
+    found = outputs("data 1, +data 0, data 1, data 1, near(1/2, some), near(2, none)")
+    assert found["true"] == found["false"]
+    assert found["true"][:4] == ("9", "high", "3", "high")
+    assert outputs("data 1, near(2, some)")["false"][:2] == ("no_reply", "no_reply")
+
+
+@pytest.mark.parametrize(
+    ("calls", "message"),
+    [
+        ("", "no data call"),
+        ("near(2, none)", "no data call"),
+        ("datum 1", "did you mean 'data'?"),
+        ("data 2", "2 is not in the domain of 'd'"),
+        ("data x", "'d' must be a number"),
+        ("data 1, near", "'near' carries w, v"),
+        ("data 1, near(2, some", "cannot read the calls"),
+        ("+data 1, +data 1", "two calls have a plus"),
+        ("data 0~1", "adjacent is insert"),
+        ("data 1, +near(2, some)", "is no data call"),
+    ],
+)
+def test_what_is_wrong_with_calls(calls: str, message: str) -> None:
+    service = elaborate_service(parse(TEXT), {}, "f")
+    with pytest.raises(UserError) as error:
+        read_calls(calls, service)
+    assert message in error.value.render()
+
+
+def test_replies_without_bounds_are_refused() -> None:
+    text = TEXT.replace("output reply in 0..9", "output reply in int")
+    service = elaborate_service(parse(text), {}, "f")
+    calls = read_calls("data 1, near(2, some)", service)
+    with pytest.raises(UserError, match="may be any number"):
+        unroll(parse(text), service, calls)
+
+
+def test_replacing_has_two_values() -> None:
+    text = "adjacent replace\n" + TEXT
+    service = elaborate_service(parse(text), {}, "f")
+    calls = read_calls("data 1, data 0~1", service)
+    assert [call.differs for call in calls] == [False, True]
+    assert calls[1].other == (Fraction(1),)
+
+
+def test_the_command() -> None:
+    slots = str(BUNDLED / "services" / "slots.dpg")
+    status, text = run("unroll", slots, "data 1, sum", "-p", "t=1")
+    assert status == 0
+    assert "param t = 1" in text
+    assert "input made in bool" in text
