@@ -13,10 +13,11 @@ from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
+from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.load import read_program
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
-from dipapprox.language.unrolling import read_calls, unroll
+from dipapprox.language.unrolling import unroll
 from dipapprox.questions import kinds
 from dipapprox.services.service_proof import examiner_of
 

@@ -8,18 +8,16 @@ variables, `exit` ends a handler only, variables of a handler are its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
-from dipapprox.language.diagnosis import did_you_mean, shorten
-from dipapprox.language.domains import AllReals, admits
-from dipapprox.language.services import DATA, Change, Service
+from dipapprox.language.call_sequences import PlannedCall
+from dipapprox.language.services import DATA, Service
+from dipapprox.language.substitution import substituted
 from dipapprox.language.traversal import statements_of
-from dipapprox.language.values import parse_rational
 
 MADE = "made"
 """The input, if nothing else has the name: was the call made, or with the first value?"""
@@ -29,100 +27,6 @@ NO_REPLY = "no_reply"
 
 _VALUES = "named_values"
 """An output that says nothing, and declares the named values of state cells."""
-
-_CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
-    """One call of a sequence.
-
-    Attributes:
-        name: "data", or of the query.
-        values: What it carries.
-        other: What it carries instead, if it is the call that may be another.
-        differs: Whether it is the one that may not be made, or carry `other`.
-    """
-
-    name: str
-    values: tuple[core.Value, ...]
-    other: tuple[core.Value, ...] | None = None
-    differs: bool = False
-
-
-def read_calls(text: str, service: Service) -> tuple[PlannedCall, ...]:
-    """Read a sequence of calls: "data 1, sum", "data 0, +data 1, near(3)", "data 0~1, sum".
-
-    The data call with a plus, else the first one, is the one that may not be made; under `adjacent
-    replace` it has two values.
-
-    Raises:
-        UserError: If it is none, or a call does not suit the service.
-    """
-    calls: list[PlannedCall] = []
-    place = 0
-    while place < len(text):
-        match = _CALL.match(text, place)
-        if match is None or (match.end() < len(text) and text[match.end()] != ","):
-            raise UserError(
-                f"cannot read the calls '{shorten(text)}' at '{shorten(text[place:].strip())}'",
-                "calls are written 'data 1, sum, near(3)'",
-            )
-        calls.append(_planned(match, service))
-        place = match.end() + 1
-    marked = [k for k, call in enumerate(calls) if call.differs]
-    data = [k for k, call in enumerate(calls) if call.name == DATA]
-    if len(marked) > 1:
-        raise UserError("two calls have a plus", "one call is made or not")
-    if not data:
-        raise UserError("no data call: nothing differs", "calls are written 'data 1, sum'")
-    chosen = (marked or [k for k in data if calls[k].other is not None] or data)[0]
-    calls[chosen] = replace(calls[chosen], differs=True)
-    _check_difference(calls, service)
-    return tuple(calls)
-
-
-def _planned(match: re.Match[str], service: Service) -> PlannedCall:
-    plus, name, inside, after = match.groups()
-    handlers = {handler.name: handler for handler in service.handlers}
-    if name not in handlers:
-        hint = did_you_mean(name, handlers, f"calls are {', '.join(handlers)}")
-        raise UserError(f"the service has no call '{name}'", hint)
-    if plus and name != DATA:
-        raise UserError(f"'+{name}' is no data call", "only a data call may be made or not")
-    arguments = handlers[name].arguments
-    words = (inside if inside is not None else after).split("~")
-    if len(words) > 1 and name != DATA:
-        raise UserError(f"the query '{name}' has one value", "only data may differ")
-    rows = []
-    for word in words:
-        given = [each.strip() for each in word.split(",") if each.strip()]
-        if len(given) != len(arguments):
-            wanted = ", ".join(cell.name for cell in arguments) or "nothing"
-            raise UserError(f"'{name}' carries {wanted}, got '{shorten(word.strip())}'")
-        rows.append(tuple(_value(t, c) for t, c in zip(given, arguments, strict=True)))
-    if len(rows) > 2:
-        raise UserError(f"'{name}' has {len(rows)} values", "two are compared: 'data 0~1'")
-    return PlannedCall(name, rows[0], rows[1] if len(rows) == 2 else None, bool(plus))
-
-
-def _value(text: str, cell: core.Cell) -> core.Value:
-    value: core.Value = text
-    if not isinstance(cell.domain, AllReals) and text not in cell.domain:
-        value = parse_rational(text, f"'{cell.name}'")
-    if not admits(cell.domain, value):
-        raise UserError(f"{value} is not in the domain of '{cell.name}'")
-    return value
-
-
-def _check_difference(calls: Sequence[PlannedCall], service: Service) -> None:
-    for call in calls:
-        if call.other is not None and not call.differs:
-            raise UserError("two calls have two values", "one call differs")
-        if call.differs and (call.other is not None) != (service.change is Change.REPLACE):
-            if service.change is Change.REPLACE:
-                raise UserError("adjacent is replace: the data call has one value", "e.g. data 0~1")
-            raise UserError("adjacent is insert: the data call has two values", "e.g. +data 1")
 
 
 # --- the program ----------------------------------------------------------------------------------
@@ -297,7 +201,7 @@ class _Unrolled:
         for argument, value in zip(_arguments(handler), values, strict=True):
             names[argument.name] = _literal(value)
         flag = f"ended{self.mark}{number}"
-        block, exits = _without_exit(_substituted(handler.body, names), ast.Name(flag))
+        block, exits = _without_exit(substituted(handler.body, names), ast.Name(flag))
         if not exits:
             return block
         return (ast.Assign((ast.Name(flag),), ast.Truth(False)), *block)
@@ -388,87 +292,3 @@ def _without_exit(block: ast.Block, flag: ast.Name) -> tuple[ast.Block, bool]:
 
 def _unless(flag: ast.Name, block: ast.Block) -> ast.Block:
     return (ast.If((ast.Branch(ast.Not(flag), block),), ()),) if block else ()
-
-
-# --- substitution ---------------------------------------------------------------------------------
-
-
-def _substituted(block: ast.Block, names: Mapping[str, ast.Expression]) -> ast.Block:
-    """Replace names by expressions; loop variables hide them."""
-    return tuple(_statement(statement, names) for statement in block)
-
-
-def _statement(node: ast.Statement, names: Mapping[str, ast.Expression]) -> ast.Statement:
-    match node:
-        case ast.Assign(targets, value):
-            places = tuple(_target(target, names) for target in targets)
-            return replace(node, targets=places, value=_expression(value, names))
-        case ast.If(branches, otherwise):
-            inner = tuple(
-                replace(
-                    branch,
-                    condition=_expression(branch.condition, names),
-                    body=_substituted(branch.body, names),
-                )
-                for branch in branches
-            )
-            return replace(node, branches=inner, otherwise=_substituted(otherwise, names))
-        case ast.For(variable, first, last, body):
-            inside = {name: value for name, value in names.items() if name != variable}
-            ends = _expression(first, names), _expression(last, names)
-            return replace(node, first=ends[0], last=ends[1], body=_substituted(body, inside))
-        case ast.While(condition, body):
-            return replace(
-                node, condition=_expression(condition, names), body=_substituted(body, names)
-            )
-        case _:
-            return node
-
-
-def _target(node: ast.Target, names: Mapping[str, ast.Expression]) -> ast.Target:
-    found = _expression(node, names)
-    return found if isinstance(found, ast.Name | ast.Index) else node
-
-
-def _expression(node: ast.Expression, names: Mapping[str, ast.Expression]) -> ast.Expression:
-    match node:
-        case ast.Number() | ast.Truth():
-            return node
-        case ast.Name(name):
-            return names.get(name, node)
-        case ast.Index(name, index):
-            whole = names.get(name)
-            renamed = whole.name if isinstance(whole, ast.Name) else name
-            return replace(node, name=renamed, index=_expression(index, names))
-        case ast.Call(_, arguments):
-            return replace(node, arguments=_all(arguments, names))
-        case ast.Choose(options):
-            inner = tuple(
-                replace(
-                    option,
-                    value=_expression(option.value, names),
-                    weight=_expression(option.weight, names),
-                )
-                for option in options
-            )
-            return replace(node, options=inner)
-        case ast.Disc(value, points):
-            return replace(node, value=_expression(value, names), points=_all(points, names))
-        case ast.Negative(operand) | ast.Not(operand):
-            return replace(node, operand=_expression(operand, names))
-        case ast.Power(base, exponent):
-            return replace(
-                node, base=_expression(base, names), exponent=_expression(exponent, names)
-            )
-        case ast.Sum(operands) | ast.Product(operands) | ast.Comparison(operands):
-            return replace(node, operands=_all(operands, names))
-        case ast.And(operands) | ast.Or(operands):
-            return replace(node, operands=_all(operands, names))
-        case _:
-            assert_never(node)
-
-
-def _all(
-    nodes: tuple[ast.Expression, ...], names: Mapping[str, ast.Expression]
-) -> tuple[ast.Expression, ...]:
-    return tuple(_expression(node, names) for node in nodes)

@@ -43,8 +43,10 @@ from dipapprox.services.publishing import one_sided_reply, signature, spelled_ou
 from dipapprox.services.ratios import NO_GAIN, Gain, gain_of
 from dipapprox.services.system import System, merged
 
-Node = tuple[State, State, tuple[Fraction, ...]]
-"""The states of the two runs, and the differences of the additive cells, first minus second."""
+Node = tuple[int, int, tuple[Fraction, ...]]
+"""The numbers of the two states, and the differences of the additive cells, first minus second."""
+
+_FREE = Fraction(0)
 
 EQUAL = -1
 """The target of an edge to runs that are in the same state, from where nothing is lost."""
@@ -144,10 +146,13 @@ def reachable_states(system: System, limits: Limits) -> dict[State, tuple[State,
     """
     found: dict[State, tuple[State, Call] | None] = {system.initial: None}
     waiting = [system.initial]
+    system.number(system.initial)
     for state in waiting:
         limits.check()
-        for call in system.calls:
-            for outcome in system.step(state, call):
+        number = system.number(state)
+        for place, call in enumerate(system.calls):
+            outcomes, _ = system.moves(number, place)
+            for outcome in outcomes:
                 if outcome.state not in found:
                     found[outcome.state] = state, call
                     waiting.append(outcome.state)
@@ -180,7 +185,7 @@ class _Exploration:
         self.limits = limits
         self.graph = graph
         self.numbers: dict[Node, int] = {}
-        self.seen = {call: examiner.sees(system, call) for call in system.calls}
+        self.seen = [examiner.sees(system, call) for call in system.calls]
         service = system.service
         self.additive = tuple(
             cell.name for cell in service.states if cell.is_additive and system.by_differences
@@ -202,7 +207,7 @@ class _Exploration:
         place = 0
         while place < len(graph.nodes):
             self.limits.check()
-            for call in self.system.calls:
+            for call in range(len(self.system.calls)):
                 graph.edges[place] += self.edges(place, call)
                 if graph.one_sided is not None:
                     return
@@ -268,7 +273,8 @@ class _Exploration:
         cover: Cover,
     ) -> tuple[Node, Cover]:
         after = self.after(left, right, differences, first, second)
-        return (left.state, right.state, after), cover
+        ours, theirs = self.system.number(left.state), self.system.number(right.state)
+        return (ours, theirs, after), cover
 
     # --- differences ----------------------------------------------------------------------------
 
@@ -328,10 +334,23 @@ class _Exploration:
 
     # --- edges ----------------------------------------------------------------------------------
 
-    def edges(self, place: int, call: Call) -> Iterator[Edge]:
+    def edges(self, place: int, number: int) -> Iterator[Edge]:
         first, second, differences = self.graph.nodes[place]
-        left, right = self.system.step(first, call), self.system.step(second, call)
-        visible = self.seen[call]
+        call = self.system.calls[number]
+        left, our_states = self.system.moves(first, number)
+        right, their_states = self.system.moves(second, number)
+        visible = self.seen[number]
+        if (
+            len(left) == 1 == len(right)
+            and not differences
+            and (not visible or agree(left[0], right[0]))
+        ):
+            # One outcome each: nearly all calls of services that are worked out cell by cell.
+            gain = gain_of(left[0].probability, right[0].probability, self.limits)
+            cost = self.costs(left[0], right[0], differences) if visible else _FREE
+            target = self.number((our_states[0], their_states[0], ()))
+            yield Edge(target, gain, cost, call, (left[0], right[0]), True)
+            return
         groups = [(left, right)]
         plain = True
         if visible and not (len(left) == 1 == len(right) and agree(left[0], right[0])):
@@ -345,18 +364,11 @@ class _Exploration:
             determined = plain and len(ours) == 1 == len(theirs)
             self.graph.determined &= determined
             for one, other, gain in paired(ours, theirs, self.limits):
-                cost = Fraction(0)
-                if visible and one.published:
-                    cost = sum(
-                        (
-                            self.cost(a, b, differences)
-                            for a, b in zip(one.published, other.published, strict=True)
-                        ),
-                        Fraction(0),
-                    )
+                cost = self.costs(one, other, differences) if visible else _FREE
                 for value in self.data_values(call, one, other):
                     after = self.after(one, other, differences, value, value)
-                    target = self.number((one.state, other.state, after))
+                    our_state, their_state = map(self.system.number, (one.state, other.state))
+                    target = self.number((our_state, their_state, after))
                     said = call if value is None else Call(call.handler, call.name, (value,))
                     yield Edge(target, gain, cost, said, (one, other), determined)
 
@@ -369,6 +381,13 @@ class _Exploration:
             for a, b in zip(one.forms, other.forms, strict=True)
         )
         return self.calm if alike else self.ends
+
+    def costs(self, one: Outcome, other: Outcome, differences: tuple[Fraction, ...]) -> Fraction:
+        """Return what two published replies cost."""
+        if not one.published:
+            return _FREE
+        shown = zip(one.published, other.published, strict=True)
+        return sum((self.cost(a, b, differences) for a, b in shown), _FREE)
 
     def cost(
         self, ours: Published, theirs: Published, differences: tuple[Fraction, ...]

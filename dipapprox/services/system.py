@@ -37,6 +37,9 @@ from dipapprox.services.model import (
 )
 from dipapprox.source import Diagnostic
 
+Moves = tuple[Step, tuple[int, ...]]
+"""The outcomes of a call, and the numbers of the states that they lead to."""
+
 
 class System:
     """The transitions of a service, found when they are asked for.
@@ -46,6 +49,10 @@ class System:
         by_differences: Whether additive cells have no values.
         any_data: Whether data of all values is one call, the value a symbol.
         limits: Of time, memory and states.
+
+    Attributes:
+        states: Those that were numbered.
+        calls: All that can be made.
     """
 
     def __init__(
@@ -57,7 +64,9 @@ class System:
         self.limits = limits
         self._courses = Courses(service, by_differences, limits)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
-        self._known: dict[tuple[State, Call], Step] = {}
+        self._known: list[dict[int, Moves]] = []
+        self._numbers: dict[State, int] = {}
+        self.states: list[State] = []
         self._used = [_used(service, handler) for handler in service.handlers]
         self.calls = tuple(self._calls())
 
@@ -77,6 +86,23 @@ class System:
             for values in product(*(cell.domain for cell in handler.arguments)):
                 yield Call(number, handler.name, values)
 
+    def number(self, state: State) -> int:
+        """Number a state: pairs of numbers are looked up much faster."""
+        number = self._numbers.setdefault(state, len(self.states))
+        if number == len(self.states):
+            self.states.append(state)
+            self._known.append({})
+        return number
+
+    def moves(self, state: int, call: int) -> Moves:
+        """Return the outcomes of a call in a state, both by their numbers; see `step`."""
+        known = self._known[state].get(call)
+        if known is None:
+            outcomes = self.step(self.states[state], self.calls[call])
+            known = outcomes, tuple([self.number(outcome.state) for outcome in outcomes])
+            self._known[state][call] = known
+        return known
+
     def step(self, state: State, call: Call) -> Step:
         """Return the outcomes of a call.
 
@@ -87,17 +113,13 @@ class System:
             Inexpressible: If there are no closed forms.
             LimitReached: If a limit is reached.
         """
-        known = self._known.get((state, call))
-        if known is None:
-            # What a handler does depends on the cells that it names, and changes only these.
-            places = self._used[call.handler]
-            key = call, tuple([state[place] for place in places])
-            found = self._steps.get(key)
-            if found is None:
-                found = self._steps[key] = merged(self._outcomes(state, call))
-            known = tuple([_at(each, state, places) for each in found])
-            self._known[state, call] = known
-        return known
+        # What a handler does depends on the cells that it names, and changes only these.
+        places = self._used[call.handler]
+        key = call, tuple([state[place] for place in places])
+        found = self._steps.get(key)
+        if found is None:
+            found = self._steps[key] = merged(self._outcomes(state, call))
+        return tuple([_at(each, state, places) for each in found])
 
     def _outcomes(self, state: State, call: Call) -> list[Outcome]:
         handler = self.service.handlers[call.handler]

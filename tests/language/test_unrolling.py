@@ -7,12 +7,13 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.errors import UserError
+from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import BUNDLED
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
-from dipapprox.language.unrolling import read_calls, unroll
+from dipapprox.language.unrolling import unroll
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.cli.running import run
