@@ -20,7 +20,6 @@ calls are convex in its data, so the ends of their range are all that matters.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -30,6 +29,7 @@ from dipapprox.language.core import Value
 from dipapprox.language.services import Change
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.services.couplings import agree, by_reply, paired
 from dipapprox.services.model import (
     Call,
     Inexpressible,
@@ -39,7 +39,7 @@ from dipapprox.services.model import (
     Step,
     Untracked,
 )
-from dipapprox.services.publishing import one_sided_reply, signature, spelled_out
+from dipapprox.services.publishing import one_sided_reply, spelled_out
 from dipapprox.services.ratios import NO_GAIN, Gain, gain_of
 from dipapprox.services.system import System, merged
 
@@ -415,44 +415,3 @@ class _Exploration:
 
 
 _CERTAINLY = ExponentialRatio.constant(1)
-
-
-def agree(one: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes show the same replies."""
-    return one.reply == other.reply and signature(one) == signature(other)
-
-
-def by_reply(step: Step) -> dict[tuple[object, ...], Step]:
-    """Group outcomes by what they show."""
-    found: dict[tuple[object, ...], list[Outcome]] = defaultdict(list)
-    for outcome in step:
-        found[outcome.reply, signature(outcome)].append(outcome)
-    return {label: tuple(outcomes) for label, outcomes in found.items()}
-
-
-def paired(left: Step, right: Step, limits: Limits) -> Iterator[tuple[Outcome, Outcome, Gain]]:
-    """Pair outcomes with equal replies, as the lemma allows."""
-    if len(left) == 1 == len(right):
-        yield left[0], right[0], gain_of(left[0].probability, right[0].probability, limits)
-        return
-    ours = {outcome.state: outcome for outcome in left}
-    theirs = {outcome.state: outcome for outcome in right}
-    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
-        pairs = [(outcome, theirs[state]) for state, outcome in ours.items()]
-    elif len(left) == len(right):
-        pairs = list(zip(left, right, strict=True))
-    else:
-        gain = gain_of(_total(left), _total(right), limits)
-        for one in left:
-            for other in right:
-                yield one, other, gain
-        return
-    for one, other in pairs:
-        yield one, other, gain_of(one.probability, other.probability, limits)
-
-
-def _total(step: Step) -> ExponentialRatio:
-    total = ExponentialRatio.constant(0)
-    for outcome in step:
-        total = total + outcome.probability
-    return total

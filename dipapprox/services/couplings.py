@@ -1,0 +1,56 @@
+"""Outcomes of two runs that show the same, paired.
+
+The order of the outcomes is that in which they come about, so equal choices meet.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.services.model import Outcome, Step
+from dipapprox.services.publishing import signature
+from dipapprox.services.ratios import Gain, gain_of
+
+
+def agree(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes show the same replies."""
+    return one.reply == other.reply and signature(one) == signature(other)
+
+
+def by_reply(step: Step) -> dict[tuple[object, ...], Step]:
+    """Group outcomes by what they show."""
+    found: dict[tuple[object, ...], list[Outcome]] = defaultdict(list)
+    for outcome in step:
+        found[outcome.reply, signature(outcome)].append(outcome)
+    return {label: tuple(outcomes) for label, outcomes in found.items()}
+
+
+def paired(left: Step, right: Step, limits: Limits) -> Iterator[tuple[Outcome, Outcome, Gain]]:
+    """Pair outcomes with equal replies, as the lemma allows."""
+    if len(left) == 1 == len(right):
+        yield left[0], right[0], gain_of(left[0].probability, right[0].probability, limits)
+        return
+    ours = {outcome.state: outcome for outcome in left}
+    theirs = {outcome.state: outcome for outcome in right}
+    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
+        pairs = [(outcome, theirs[state]) for state, outcome in ours.items()]
+    elif len(left) == len(right):
+        pairs = list(zip(left, right, strict=True))
+    else:
+        gain = gain_of(_total(left), _total(right), limits)
+        for one in left:
+            for other in right:
+                yield one, other, gain
+        return
+    for one, other in pairs:
+        yield one, other, gain_of(one.probability, other.probability, limits)
+
+
+def _total(step: Step) -> ExponentialRatio:
+    total = ExponentialRatio.constant(0)
+    for outcome in step:
+        total = total + outcome.probability
+    return total
