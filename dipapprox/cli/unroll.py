@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.output import write
+from dipapprox.cli.output import write, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.call_sequences import read_calls
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """examples:
   dipapprox unroll slots.dpg "data 1, sum"          is it seen that the data call was made?
-  dipapprox unroll slots.dpg "data 0, +data 1, sum, count" > two.dpg && dipapprox decide two.dpg
+  dipapprox unroll slots.dpg "data 0, +data 1, sum" --out two.dpg
   dipapprox unroll slots.dpg -p t=1 "data -1, +data 1, sum"
   dipapprox unroll users.dpg --examiner bob "data 1, ask, look"
 
@@ -37,6 +37,9 @@ exit status: 0 written, 2 bad input or usage, 130 interrupted
 """
 
 
+_OUT = "--out"
+
+
 @dataclass(frozen=True, slots=True)
 class UnrollCommand:
     """The command line, read."""
@@ -45,6 +48,7 @@ class UnrollCommand:
     calls: str
     parameters: Mapping[str, Fraction]
     examiner: tuple[str, ...]
+    out: Path | None
 
 
 def add_parser(commands: Commands) -> None:
@@ -67,6 +71,9 @@ def add_parser(commands: Commands) -> None:
         default="",
         help="show what these users see only (default: everything)",
     )
+    parser.add_argument(
+        _OUT, type=Path, metavar="FILE", help="write a file instead of to standard output"
+    )
 
 
 def read(words: argparse.Namespace) -> UnrollCommand:
@@ -76,7 +83,7 @@ def read(words: argparse.Namespace) -> UnrollCommand:
         UserError: If a value is malformed.
     """
     examiner = kinds.names(words.examiner, "--examiner")
-    return UnrollCommand(words.file, words.calls, parameters_of(words), examiner)
+    return UnrollCommand(words.file, words.calls, parameters_of(words), examiner, words.out)
 
 
 def run(command: UnrollCommand, console: Console) -> int:
@@ -88,5 +95,9 @@ def run(command: UnrollCommand, console: Console) -> int:
     calls = read_calls(command.calls, service)
     users = examiner_of(service, command.examiner).users
     title = f"# {command.path.name}, the calls: {' '.join(command.calls.split())}\n"
-    write(console, title + print_program(unroll(program, service, calls, users)))
+    text = title + print_program(unroll(program, service, calls, users))
+    if command.out is None:
+        write(console, text)
+    else:
+        write_whole(command.out, text, _OUT)
     return 0

@@ -10,7 +10,7 @@ both meet.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -132,6 +132,11 @@ def find_loss(service: Service, examiner: Examiner, limits: Limits) -> Loss:
     raise AssertionError("with values for all cells everything is tracked")
 
 
+def weight_of(edge: Edge) -> Fraction:
+    """Return what an edge may add to the loss, in eps; 0 where that is not bounded."""
+    return edge.cost + (edge.gain.upper or 0)
+
+
 class _Search:
     def __init__(
         self, system: System, values: System, examiner: Examiner, graph: PairGraph, limits: Limits
@@ -180,9 +185,10 @@ class _Search:
             return replace(known, upper=None if known.reason else Fraction(0))
         greatest = max(paths.values[node] for node in graph.covers)
         upper = Fraction(greatest, unit)
+        values = tuple(Fraction(value, unit) for value in paths.values)
         tops = [node for node in graph.covers if paths.values[node] == greatest]
         for top in tops[:_MOST_TOPS]:
-            events = self.events_from(top, self.along(top, paths))
+            events = self.events_from(top, self.along(top, values))
             filled, runs = with_best_replies(events, self.values, self.limits)
             gain = runs.gain()
             if known.trace is None or (gain is not None and gain.lower > known.lower):
@@ -196,7 +202,6 @@ class _Search:
         if unknown:
             return replace(known, reason="how much a reply tells is not bounded for every eps")
         reason = "" if lower == upper else self.doubt()
-        values = tuple(Fraction(value, unit) for value in paths.values)
         return replace(known, upper=upper, reason=reason, values=values)
 
     def doubt(self) -> str:
@@ -211,20 +216,38 @@ class _Search:
 
     def paths(self) -> tuple[LongestPaths, int]:
         """Return the longest paths, in units of eps / (an integer)."""
-        rows = [
-            [(edge.target, edge.cost + (edge.gain.upper or 0)) for edge in row]
-            for row in self.graph.edges
-        ]
+        rows = [[(edge.target, weight_of(edge)) for edge in row] for row in self.graph.edges]
         unit = lcm(1, *{weight.denominator for row in rows for _, weight in row})
         arcs = [[(target, int(weight * unit)) for target, weight in row] for row in rows]
         return longest_paths(arcs, self.limits), unit
 
-    def along(self, node: int, paths: LongestPaths) -> Iterator[Edge]:
-        """Yield the edges of a longest path."""
-        while node != EQUAL and paths.following[node] >= 0:
-            edge = self.graph.edges[node][paths.following[node]]
-            yield edge
-            node = edge.target
+    def along(self, node: int, values: Sequence[Fraction]) -> list[Edge]:
+        """Return the edges of a longest path with as few calls as possible."""
+        came: dict[int, tuple[int, Edge] | None] = {node: None}
+        waiting = deque(came)
+        last: list[Edge] = []
+        while waiting:
+            node = waiting.popleft()
+            if not values[node]:
+                break
+            ends = [
+                edge
+                for edge in self.graph.edges[node]
+                if weight_of(edge) + (values[edge.target] if edge.target != EQUAL else 0)
+                == values[node]
+            ]
+            last = [edge for edge in ends if edge.target == EQUAL][:1]
+            if last:
+                break
+            for edge in ends:
+                if edge.target not in came:
+                    came[edge.target] = node, edge
+                    waiting.append(edge.target)
+        edges = last
+        while (step := came[node]) is not None:
+            node, edge = step
+            edges.insert(0, edge)
+        return edges
 
     def path_to(self, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
         """Return a shortest path from a covering pair to a node: where it begins, edges, end."""
@@ -246,7 +269,7 @@ class _Search:
 
     # --- traces ---------------------------------------------------------------------------------
 
-    def events_from(self, cover: int, edges: Iterator[Edge] | Sequence[Edge]) -> list[Event]:
+    def events_from(self, cover: int, edges: Sequence[Edge]) -> list[Event]:
         """Return the calls up to a covering pair and along edges."""
         how = self.graph.covers[cover]
         events = [Event(call, call, self.common_reply(call)) for call in self.calls_to(how.state)]
