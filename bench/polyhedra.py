@@ -1,7 +1,8 @@
-"""Linear guards on Gaussian samples: certified by rank beside scipy's multivariate normal.
+"""Linear guards on Gaussian samples: certified beside scipy's multivariate normal.
 
-In: how many random polyhedra of which rank. Out: a `PolyhedraComparison`. Scipy estimates its error
-(Genz's method), NOT rigorous, and is asked for 1e-6; the enclosures are at most 2^-40 wide.
+In: how many random polyhedra of which rank, or events of sums. Out: a `PolyhedraComparison`. Scipy
+estimates its error (Genz's method), NOT rigorous, and is asked for 1e-6; the enclosures are at most
+2^-40 wide.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from dipapprox.events.reduce import irredundant
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
-from dipapprox.privacy.options import FIRST_PRECISION
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.numerics.methods import Method
+from dipapprox.privacy.options import FIRST_PRECISION, Options
+from dipapprox.privacy.sources import methods_in_order
+from dipapprox.semantics.linear import LinearForm, Symbol
 
-BY_RANK, SCIPY = "Gaussian rank", "scipy"
+ENCLOSED, SCIPY = "enclosed", "scipy"
 
 _SAMPLES = 8
 _GUARDS = 8
@@ -54,6 +57,71 @@ class Polyhedra:
                 found.append(Event(event.samples, guards))
         return found
 
+    def method(self) -> Method:
+        """Return what encloses them."""
+        return GaussianRank()
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSums:
+    """P[the first, …, the N-th partial sum of like samples is at least 0]: C(2N, N) / 4^N."""
+
+    family: Family
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"{self.count} partial sums of {self.family.value} samples"
+
+    def events(self) -> list[Event]:
+        """Return the event."""
+        law = Distribution(self.family, Fraction(0), Fraction(1))
+        guards = (_at_least(0, range(n)) for n in range(1, self.count + 1))
+        return [Event((law,) * self.count, tuple(guards))]
+
+    def method(self) -> Method:
+        """Return what encloses it."""
+        return methods_in_order(Options())
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOfCounters:
+    """P[every node of a tree is at least its threshold]: nodes add up the noise of their leaves."""
+
+    family: Family
+    leaves: int
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"tree of counters, {self.leaves} leaves, {self.family.value} noise"
+
+    def events(self) -> list[Event]:
+        """Return the event; the number of leaves is a power of two."""
+        laws = tuple(
+            Distribution(self.family, Fraction(k % 2), Fraction(2)) for k in range(self.leaves)
+        )
+        guards, size = [], 1
+        while size <= self.leaves:
+            for start in range(0, self.leaves, size):
+                guards.append(_at_least(size.bit_length() - 3, range(start, start + size)))
+            size *= 2
+        return [Event(laws, tuple(guards))]
+
+    def method(self) -> Method:
+        """Return what encloses it."""
+        return methods_in_order(Options())
+
+
+def _at_least(threshold: int, samples: range) -> LinearForm:
+    """The sum of some samples is at least a number."""
+    terms: dict[Symbol, Fraction] = dict.fromkeys(samples, Fraction(-1))
+    return LinearForm.of(terms, Fraction(threshold))
+
+
+LinearGuards = Polyhedra | PartialSums | TreeOfCounters
+
 
 @dataclass(frozen=True, slots=True)
 class PolyhedraComparison:
@@ -62,7 +130,7 @@ class PolyhedraComparison:
     Attributes:
         name: Of the batch.
         events: How many.
-        timings: BY_RANK and SCIPY, for all events together.
+        timings: ENCLOSED and SCIPY, for all events together.
         distance: The largest one of scipy's value from its enclosure; None without scipy.
     """
 
@@ -73,35 +141,35 @@ class PolyhedraComparison:
 
     def ratio(self) -> Ratio | None:
         """Return how many times longer scipy took."""
-        return ratio(self.timings[SCIPY], self.timings[BY_RANK])
+        return ratio(self.timings[SCIPY], self.timings[ENCLOSED])
 
 
-def compare_polyhedra(batch: Polyhedra, patience: Patience) -> PolyhedraComparison:
+def compare_polyhedra(batch: LinearGuards, patience: Patience) -> PolyhedraComparison:
     """Time both on the same events, in turns."""
     events = batch.events()
     values: list[float] = []
     enclosures: list[Enclosure] = []
 
-    def by_rank(cap: float) -> None:
-        enclosures[:] = certified_by_rank(events, cap)
+    def enclosed(cap: float) -> None:
+        enclosures[:] = certified(batch.method(), events, cap)
 
     def by_scipy(cap: float) -> None:
         values[:] = plain_values(events)
 
-    runs: dict[str, Run] = {BY_RANK: by_rank, SCIPY: by_scipy}
+    runs: dict[str, Run] = {ENCLOSED: enclosed, SCIPY: by_scipy}
     timings = side_by_side(runs, patience)
     pairs = list(zip(values, enclosures, strict=False))
     distance = max((_distance(value, found) for value, found in pairs), default=None)
     return PolyhedraComparison(batch.name, len(events), timings, distance)
 
 
-def certified_by_rank(events: Sequence[Event], cap: float) -> list[Enclosure]:
+def certified(method: Method, events: Sequence[Event], cap: float) -> list[Enclosure]:
     """Enclose all probabilities, nothing remembered but the process's quadrature rules.
 
     Raises:
         NoAnswer: If one is missing.
     """
-    found = GaussianRank().enclose(events, FIRST_PRECISION, Limits(seconds=cap))
+    found = method.enclose(events, FIRST_PRECISION, Limits(seconds=cap))
     enclosed = [answer for answer in found if isinstance(answer, Enclosure)]
     if len(enclosed) < len(events):
         raise NoAnswer("an event without enclosure")
@@ -118,11 +186,14 @@ def plain_values(events: Sequence[Event]) -> list[float]:
         stats: Any = importlib.import_module("scipy.stats")
     except ImportError:
         raise NoAnswer("scipy is not installed") from None
+    if any(law.family is not Family.GAUSSIAN for event in events for law in event.samples):
+        raise NoAnswer("scipy has no such probability")
     return [_by_scipy(stats, event) for event in events]
 
 
 def _by_scipy(stats: Any, event: Event) -> float:
-    rows = np.array([[float(g.coefficient(k)) for k in range(_SAMPLES)] for g in event.guards])
+    places = range(len(event.samples))
+    rows = np.array([[float(g.coefficient(k)) for k in places] for g in event.guards])
     deviations = np.array([float(law.scale) for law in event.samples])
     means = rows @ np.array([float(law.mean) for law in event.samples])
     found = stats.multivariate_normal.cdf(

@@ -19,9 +19,17 @@ from bench.growth import (
     measure_alone,
     measure_command,
 )
-from bench.polyhedra import Polyhedra, PolyhedraComparison, compare_polyhedra
+from bench.polyhedra import (
+    LinearGuards,
+    PartialSums,
+    Polyhedra,
+    PolyhedraComparison,
+    TreeOfCounters,
+    compare_polyhedra,
+)
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
+from dipapprox.distributions import Family
 
 SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
 NOISY = ("noisy_max_gauss", "noisy_max_laplace", "noisy_min_gauss", "noisy_min_laplace")
@@ -35,7 +43,7 @@ class Suite:
         compared: Cases for all engines side by side.
         batches: Events for the certified float64 tier beside plain numpy.
         alone: Families of cases of growing N, each case in a process of its own.
-        polyhedra: Linear guards on Gaussian samples, beside scipy.
+        polyhedra: Linear guards, beside scipy where the samples are Gaussian.
         comparing: Patience for `compared`.
         batching: Patience for `batches` and `polyhedra`.
         growing: Patience for `alone`.
@@ -46,7 +54,7 @@ class Suite:
     compared: tuple[AnyCase, ...]
     batches: tuple[Batch, ...]
     alone: dict[str, tuple[AnyCase, ...]]
-    polyhedra: tuple[Polyhedra, ...]
+    polyhedra: tuple[LinearGuards, ...]
     comparing: Patience
     batching: Patience
     growing: Patience
@@ -113,7 +121,11 @@ FULL = Suite(
         "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
         "at 200 bits": PRECISE,
     },
-    polyhedra=(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 4)),
+    polyhedra=(
+        *(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 4)),
+        *(PartialSums(family, 20) for family in (Family.GAUSSIAN, Family.LAPLACE)),
+        *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
+    ),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
@@ -134,7 +146,7 @@ QUICK = Suite(
         "svt_gauss, all pairs": (Case("svt_gauss", 5, all_pairs=True),),
         "P[x1 < … < xN]": (Chain(10), Chain(40)),
     },
-    polyhedra=(Polyhedra(3, 10),),
+    polyhedra=(Polyhedra(3, 10), PartialSums(Family.GAUSSIAN, 5)),
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
@@ -180,7 +192,7 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
         tell(f"certified and plain: {batch.name}")
         results.batches.append(compare_tier(batch, programs, suite.batching))
     for polyhedra in suite.polyhedra:
-        tell(f"by rank and scipy: {polyhedra.name}")
+        tell(f"linear guards and scipy: {polyhedra.name}")
         results.polyhedra.append(compare_polyhedra(polyhedra, suite.batching))
     for case in suite.compared:
         tell(f"engines: {case.name}")

@@ -28,7 +28,7 @@ from bench.figures import Standing, judge
 from bench.growth import Command, Growth, measure, own_peak_memory
 from bench.plain import NoPlainEvaluation
 from bench.plain_events import Prepared
-from bench.polyhedra import BY_RANK, SCIPY, Polyhedra, PolyhedraComparison, compare_polyhedra
+from bench.polyhedra import ENCLOSED, SCIPY, Polyhedra, PolyhedraComparison, compare_polyhedra
 from bench.published import published
 from bench.records import write_records
 from bench.report import milliseconds, page, table
@@ -136,7 +136,7 @@ def made_up(literal: Timing) -> Results:
     timings = {ELIMINATION: answered(0.01, 0.02, 0.03), NESTED: answered(0.5), LITERAL: literal}
     tiers = {CERTIFIED: answered(0.006), AFRESH: answered(0.03)}
     tiers |= {PLAIN: answered(0.003), PREPARED: answered(0.002)}
-    rows = {BY_RANK: answered(0.002), SCIPY: answered(0.02)}
+    rows = {ENCLOSED: answered(0.002), SCIPY: answered(0.02)}
     return Results(
         compared=[(FOUR_UNMERGED, Comparison(FOUR_UNMERGED.name, timings))],
         batches=[TierComparison("tier", 7, tiers, 1e-13, 1e-15)],
