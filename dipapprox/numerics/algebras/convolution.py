@@ -73,14 +73,22 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
     layers = np.zeros_like(function.layers)
     layers[-1] = 1.0
     first, last = support(function, rule)
-    columns = len(kernel.sup)
-    # Differences from panels of f to panels of h, counted from the kernel's first.
-    low = max(-(last - 1) - kernel.start, 0)
-    high = min(panels - first - kernel.start, columns)
-    if first >= last or low >= high:
+    if first >= last:
         return Sampled(layers, 1, 1.0)
     inner = cut(function, first, last)
     error_f, sup_f, ellipses = bounds_of(inner, rule)
+    w = float(width)
+    # What was left out of a law is bounded by S(f_k) times its largest value, everywhere.
+    beyond = kernel.beyond * (sup_f.sum() * w * SAFE)
+    if kernel.beyond.any():
+        layers[nodes] = beyond[0] + FLOOR
+        layers[nodes + 1 : -1] = beyond[:, None] + FLOOR
+        layers[-1] = 2.0
+    # Differences from panels of f to panels of h, counted from the kernel's first.
+    low = max(-(last - 1) - kernel.start, 0)
+    high = min(panels - first - kernel.start, len(kernel.sup))
+    if low >= high:
+        return Sampled(layers, 1, FLOOR)
     truncated_f = interpolation_errors(ellipses, matrices)
     used, size = slice(low, high), last - first
     offset = first + kernel.start + low  # of the first panel reached, on the panels of f
@@ -100,21 +108,20 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
     error += folded(growth_g, kernel.error)
     grown = error_f + sums * sup_f if len(kernel.table) else error_f
     error += np.max([folded(grown, factors) for factors in kernel.growth], axis=0)
-    w = float(width)
     with np.errstate(over="ignore", invalid="ignore"):
         sampling = [
             folded(own, real) * (factor / 2)
             for own, real, factor in zip(ellipses, kernel.real, rule.total_error, strict=True)
         ]
         error += np.fmin.reduce(sampling)
-        error = error * (SAFE * w) + _TINY
+        error = error * (SAFE * w) + beyond[0] + _TINY
         majorants = np.array(
             [
                 folded(sup_f, real) + folded(own, local)
                 for own, real, local in zip(ellipses, kernel.real, kernel.local, strict=True)
             ]
         )
-        majorants = majorants * (w * SAFE) + FLOOR
+        majorants = majorants * (w * SAFE) + beyond[:, None] + FLOOR
         found = values[:, inside] * w
         sup = np.abs(matrices.coefficients @ found).sum(axis=0)
         sup += (nodes + 6) * UNIT_ROUNDOFF * matrices.lebesgue * np.abs(found).max(axis=0)

@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
 _ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
 
+_NEGLIGIBLE = 2.0**-100
+"""Densities below this, times the scale, are bounded only."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
@@ -40,6 +43,7 @@ class Kernel:
         growth: Factors by which node errors of f grow to those of a node of h, shape (n, D).
         real: G_r(d), 0 where that is not the rule, shape (R, D).
         local: The factor of M_r(f_k) elsewhere, shape (R, D).
+        beyond: Bounds of G_r(d) for all differences that were left out, shape (R,).
     """
 
     start: int
@@ -53,6 +57,7 @@ class Kernel:
     growth: Array
     real: Array
     local: Array
+    beyond: Array
 
 
 def function_kernel(function: Sampled, start: int, rule: Rule) -> Kernel:
@@ -76,6 +81,7 @@ def function_kernel(function: Sampled, start: int, rule: Rule) -> Kernel:
         _growth(pairs, sup, matrices),
         np.zeros((len(rule.ratios), size)),
         rule.wide[:, None] * _max_of_neighbours(ellipses),
+        np.zeros(len(rule.ratios)),
     )
 
 
@@ -110,18 +116,24 @@ def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Ke
             truncated[place] = interpolation_errors(ellipses, matrices).max()
             growth_of_errors = masses.copy()
             growth_of_errors[:, [place]] = _growth(pairs, sup[place : place + 1], matrices)
+    # Where it is negligible the density is left out.
+    kept = np.nonzero((real + local)[0] * float(law.scale) > _NEGLIGIBLE)[0]
+    first, last = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (0, 0)
+    used = slice(first, last)
+    outside = np.concatenate([real[:, :first], real[:, last:]], axis=1)
     return Kernel(
-        -reach,
-        table,
-        masses.max(axis=0) * relative,
-        products,
+        first - reach,
+        table[..., used],
+        (masses.max(axis=0) * relative)[used],
+        range(*(k - first for k in (products.start, products.stop))),
         pairs,
-        sup,
-        error,
-        truncated,
-        growth_of_errors,
-        real,
-        local,
+        sup[used],
+        error[used],
+        truncated[used],
+        growth_of_errors[:, used],
+        real[:, used],
+        local[:, used],
+        outside.max(axis=1, initial=0.0),
     )
 
 
