@@ -167,6 +167,15 @@ SAMPLE = SPARSE.replace("publish top", "publish r")
         (SPARSE.replace("Lap(q,", "Lap(2 * q + 5,"), "2", "2"),
         (SPARSE.replace("r >= rT", "r - 1/2 >= rT + 7"), "1", "1"),
         (SPARSE.replace("c = 1", "c = 3"), "1", "1"),
+        (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "q + r >= rT"), "1", "1"),
+        (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "2 * q + r > 3 + rT"), "2", "2"),
+        (
+            SPARSE.replace("r <- Lap(q, 4 * c / eps)", "").replace(
+                "r >= rT", "q + Lap(0, 4 * c / eps) >= rT"
+            ),
+            "1",
+            "1",
+        ),
         (NUMERIC, "3/2", "3/2"),
         (RANGE, "1", "1"),
         (SPARSE.replace("linf 1", "increasing 1"), "0", "1"),
@@ -209,6 +218,7 @@ def test_shared_inputs_are_bounded_from_above_only() -> None:
         ("linf 1", "all", "may differ by any amount"),
         ("publish bot", "publish rT", "a sample is published after another one is drawn"),
         ("publish bot", "publish none", "none"),
+        ("r >= rT", "r + q >= rT and r >= rT", "an input is added to a sample"),
         ("r >= rT", "r >= rT or r >= rT + 1", "different offsets"),
         ("count <- count + 1", "count <- choose { 1: 1/2, 2: 1/2 }", "random choice"),
     ],

@@ -4,6 +4,9 @@
       → points just before a draw: where the program is, and what is still of interest
       → steps: draw, compare the sample with stored values, publish, store it, go on
 
+Where an input is added to a sample, `q + r` for r <- Lap(0, b), the draw is taken as one around the
+input, r = s - q for s <- Lap(q, b), and all begins anew.
+
 There are finitely many points where scalars have finitely many values: values that nothing reads
 any more are forgotten, and inputs are numbered anew at every point.
 """
@@ -22,11 +25,11 @@ from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.proofs.streams.hoisting import hoisted
 from dipapprox.proofs.streams.liveness import Liveness
-from dipapprox.proofs.streams.paths import DRAWN, Path, Undecided, refusal
+from dipapprox.proofs.streams.paths import DRAWN, Path, Undecided, WantsMean, refusal
 from dipapprox.proofs.streams.steps import Noise, Point, Step, Steps, StoredValue
 from dipapprox.proofs.streams.visible import END
-from dipapprox.semantics.cells import read
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.source import Span
 
@@ -46,7 +49,16 @@ def explore(program: core.Program, limits: Limits) -> Steps:
     """
     if program.rounds is None:
         raise ValueError("the program has no rounds")
-    return _Exploration(program, program.rounds, limits).run()
+    added: dict[int, tuple[str, Fraction]] = {}
+    while True:
+        try:
+            return _Exploration(program, program.rounds, added, limits).run()
+        except _Anew:
+            limits.check()
+
+
+class _Anew(Exception):
+    """A draw is taken otherwise: all begins anew."""
 
 
 class _Stop(Enum):
@@ -56,9 +68,25 @@ class _Stop(Enum):
 
 
 class _Exploration:
-    def __init__(self, program: core.Program, rounds: core.Rounds, limits: Limits) -> None:
-        self._rounds = replace(rounds, body=_hoisted(rounds.body))
-        self._prelude = _hoisted(program.body)
+    """One exploration.
+
+    Args:
+        program: With rounds.
+        rounds: Its rounds.
+        added: For draws that are taken as around an input: its variable, and the factor.
+        limits: Of time and points.
+    """
+
+    def __init__(
+        self,
+        program: core.Program,
+        rounds: core.Rounds,
+        added: dict[int, tuple[str, Fraction]],
+        limits: Limits,
+    ) -> None:
+        self._added = added
+        self._rounds = replace(rounds, body=hoisted(rounds.body))
+        self._prelude = hoisted(program.body)
         self._domains = {cell.name: cell.domain for cell in program.outputs}
         self._live = Liveness(self._rounds)
         self._limits = limits
@@ -107,12 +135,24 @@ class _Exploration:
             except Undecided as fork:
                 guards += [{**guard, fork.atom: outcome} for outcome in (False, True)]
                 continue
+            except WantsMean as wanted:
+                raise self._around_input(statement, point, wanted) from None
             target, stored = None, frozenset[int]()
             if stop is not _Stop.END:
                 after = self._point(path, stop)
                 target = self._number(after)
                 stored = self._stored(path, after)
             self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
+
+    def _around_input(self, draw: core.Draw | None, point: Point, wanted: WantsMean) -> Exception:
+        """Note that a draw is to be taken as around an input; if it cannot be, the refusal."""
+        symbol = LinearForm.symbol(wanted.input)
+        holders = (name for name, value in point.values.items() if value == symbol)
+        name = next(holders, None)
+        if draw is None or name is None or draw.site in self._added:
+            return wanted.refused
+        self._added[draw.site] = name, wanted.factor
+        return _Anew()
 
     # --- paths --------------------------------------------------------------------------------
 
@@ -259,7 +299,7 @@ class _Exploration:
             SourceError: If it has no finite budget, or the mean is random.
         """
         _check_family(draw)
-        mean = path.form(draw.mean)
+        mean = path.form(draw.mean) + self._around(path, draw)
         inputs = mean.inputs()
         if mean.samples():
             raise refusal("the mean is a random number", draw.mean.span or draw.span)
@@ -277,7 +317,21 @@ class _Exploration:
         noise = self._noise(path, draw)
         used = path.used | ({noise.input} if noise.input is not None else set())
         after = replace(path.next(), used=used, drawn_input=noise.input)
-        return after.put(draw.target, LinearForm.symbol(DRAWN), draw.span)
+        value = LinearForm.symbol(DRAWN) - self._around(path, draw)
+        return after.put(draw.target, value, draw.span)
+
+    def _around(self, path: Path, draw: core.Draw) -> LinearForm:
+        """What is added to the mean of a draw."""
+        if draw.site not in self._added:
+            return LinearForm.constant_form(0)
+        name, factor = self._added[draw.site]
+        value = path.values.get(name)
+        if not isinstance(value, LinearForm):
+            raise refusal(
+                f"'{name}' has no value here, but is added to the sample", draw.span,
+                "write the input as the mean",
+            )  # fmt: skip
+        return value.scaled(factor)
 
     # --- points -------------------------------------------------------------------------------
 
@@ -341,46 +395,6 @@ def _check_family(draw: core.Draw) -> None:
             assert_never(draw.family)
     if draw.scale.power != -1:
         raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)
-
-
-def _hoisted(block: core.Block) -> core.Block:
-    """Draw noise without inputs before noise with inputs, where nothing stands between them.
-
-    Draws are independent, so their order changes nothing; and the sample that comes last may be
-    compared.
-    """
-    found: list[core.Statement] = []
-    for each in block:
-        match each:
-            case core.If(_, then, otherwise):
-                found.append(replace(each, then=_hoisted(then), otherwise=_hoisted(otherwise)))
-                continue
-            case core.While(_, body):
-                found.append(replace(each, body=_hoisted(body)))
-                continue
-            case _:
-                pass
-        place = len(found)
-        if isinstance(each, core.Draw) and not any(read(each.mean)):
-            while place and _may_wait(found[place - 1], each):
-                place -= 1
-        found.insert(place, each)
-    return tuple(found)
-
-
-def _may_wait(statement: core.Statement, draw: core.Draw) -> bool:
-    """Whether a statement, a draw with inputs or a read, may as well follow a draw without."""
-    target = draw.target
-    if not isinstance(target, core.Variable) or target.name == core.PUBLISHED:
-        return False
-    match statement:
-        case core.Draw(core.Variable(name), _, mean):
-            names = set(read(mean))
-            return bool(names) and target.name not in {name, *names} and name != core.PUBLISHED
-        case core.Assign(core.Variable(name), core.Variable(source)):
-            return source.startswith(core.NEXT) and target.name != name
-        case _:
-            return False
 
 
 def _renamed(names: dict[Symbol, Symbol], symbol: Symbol) -> Symbol:

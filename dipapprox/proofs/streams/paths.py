@@ -29,6 +29,20 @@ def refusal(
     return SourceError([Diagnostic(kind, message, span, hint)])
 
 
+class WantsMean(Exception):
+    """An input is added to the drawn sample: the draw should have it in its mean.
+
+    Attributes:
+        input: Its symbol.
+        factor: What it is multiplied by.
+        refused: What to say if that cannot be.
+    """
+
+    def __init__(self, input: str, factor: Fraction, refused: SourceError) -> None:
+        super().__init__()
+        self.input, self.factor, self.refused = input, factor, refused
+
+
 class Undecided(Exception):
     """A comparison that the path has to fork at."""
 
@@ -90,7 +104,8 @@ class Path:
         """
         if isinstance(value, LinearForm) and value.terms:
             if value.inputs():
-                raise refusal("a number that an input is added to is published", span, _AS_MEAN)
+                refused = refusal("an input is added to what is published", span, _AS_MEAN)
+                raise _wanting(value, refused)
             if value.samples() != (DRAWN,):
                 raise refusal(
                     "a sample is published after another one is drawn",
@@ -214,7 +229,8 @@ class Path:
                 "compare a sample around the input: 'Lap(q, 1 / eps)'",
             )  # fmt: skip
         if form.inputs():
-            raise refusal("an input is added to a sample in a comparison", node.span, _AS_MEAN)
+            message = "an input is added to a sample in a comparison"
+            raise _wanting(form, refusal(message, node.span, _AS_MEAN))
         samples = dict(form.terms)
         drawn = samples.pop(DRAWN, None)
         if drawn is None:
@@ -234,6 +250,14 @@ class Path:
                 node.span,
             )
         return Atom(other), -rest.constant, relation
+
+
+def _wanting(form: LinearForm, refused: SourceError) -> Exception:
+    """Return the wish that a form with one input leaves, or the refusal of another form."""
+    inputs, drawn = form.inputs(), form.coefficient(DRAWN)
+    if len(inputs) > 1 or not drawn:
+        return refused
+    return WantsMean(inputs[0], form.coefficient(inputs[0]) / drawn, refused)
 
 
 def _stands(value: Fraction, relation: Relation) -> bool:
