@@ -74,6 +74,14 @@ PRECISE = (
 )
 """Every output probability to 2^-200."""
 
+OFFSETS = (
+    Case("top_k_gauss", 5, all_pairs=True),
+    Case("literature/top_k_selection", 5, all_pairs=True),
+    Case("literature/band_sparse_vector", 5),
+    Case("literature/band_sparse_vector", 10),
+)
+"""The two largest noisy values; a band round a noisy threshold."""
+
 FOUR_UNMERGED = Case("noisy_max_gauss", 4, merge=False)
 
 FULL = Suite(
@@ -119,6 +127,7 @@ FULL = Suite(
         "k_min_max_gauss": tuple(Case("k_min_max_gauss", n) for n in (3, 4, 8, 12)),
         "m_range_gauss": tuple(Case("m_range_gauss", n) for n in (1, 2, 3, 5, 10)),
         "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
+        "comparisons with offsets": OFFSETS,
         "at 200 bits": PRECISE,
     },
     polyhedra=(

@@ -27,7 +27,7 @@ from math import lcm
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, Edge
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, Edge, OrderEvent
 from dipapprox.numerics.elimination.plan import (
     Difference,
     Factors,
@@ -38,6 +38,7 @@ from dipapprox.numerics.elimination.plan import (
     Terms,
     times,
 )
+from dipapprox.numerics.elimination.requirements import GridRequirements
 from dipapprox.numerics.enclosure import NotEnclosed
 
 Bounds = Mapping[Edge, int]
@@ -83,6 +84,24 @@ def eliminate_differences(
     return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
 
 
+def on_one_grid(event: DifferenceEvent, limits: Limits) -> GridRequirements | None:
+    """What a grid must offer for all functions of an event; None if some function is moved.
+
+    Where all samples but one are leaves, only laws are moved, and they are laws again.
+
+    Raises:
+        LimitReached: If the time runs out.
+    """
+    table = FunctionTable()
+    if isinstance(eliminate_differences(event, limits, table), NotEnclosed):
+        return None
+    if any(isinstance(function, Moved) for function in table.functions):
+        return None
+    leaves = (f.sample for f in table.functions if isinstance(f, Restricted))
+    required = GridRequirements.of(OrderEvent(tuple(leaves), frozenset()))
+    return replace(required, samples=len(event.samples), moved=True)
+
+
 class _Work:
     """Integrates out one sample after the other; offsets are in units of 1 / `unit`."""
 
@@ -122,7 +141,9 @@ class _Work:
                         continue
                 else:
                     more.append(((low, high), highs[high] - lows[low]))
-            bounds = tight(_with(rest, more))
+            # What is left of tight bounds is tight.
+            further = [each for each in more if each[0][0] != each[0][1]]
+            bounds = tight(_with(rest, further)) if further else rest
             if bounds is None:
                 continue
             for target, number, sign in self._messages(own, low, high, lows, highs):
@@ -178,9 +199,8 @@ def _parts(lows: Mapping[int, int], highs: Mapping[int, int]) -> tuple[int, int]
 
 def _with(bounds: Mapping[Edge, int], more: Iterable[tuple[Edge, int]]) -> dict[Edge, int]:
     found = dict(bounds)
-    for (i, j), w in more:
-        if i != j:
-            found[i, j] = min(found.get((i, j), w), w)
+    for pair, w in more:
+        found[pair] = min(found.get(pair, w), w)
     return found
 
 

@@ -23,6 +23,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.elimination.certain_bounds import lowered, without_certain
+from dipapprox.numerics.elimination.differences import eliminate_differences, on_one_grid
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
 from dipapprox.numerics.elimination.placed_evaluator import Ladder
@@ -120,10 +121,17 @@ class Eliminated:
                 order, excess[place] = without_certain(order, bits + 1)
             if isinstance(order, NotEnclosed):
                 found[place] = order
-            elif isinstance(order, DifferenceEvent):
+                continue
+            required = (
+                on_one_grid(order, limits)
+                if isinstance(order, DifferenceEvent)
+                else GridRequirements.of(order)
+            )
+            if required is None:
+                assert isinstance(order, DifferenceEvent)
                 differences[place] = order
             else:
-                grid_events[place] = GridEvent(order, GridRequirements.of(order))
+                grid_events[place] = GridEvent(order, required)
         if differences:
             ladder = Ladder(differences, bits + 1, self._tier, limits)
             for place, answer in ladder.enclose().items():
@@ -204,6 +212,8 @@ class Eliminated:
             return eliminate_star(order, self._table)
         if isinstance(order, SumEvent):
             return eliminate_sums(order, limits, self._table)
+        if isinstance(order, DifferenceEvent):
+            return eliminate_differences(order, limits, self._table)
         return eliminate(order, limits, self._table)
 
     def _climb(
@@ -275,7 +285,7 @@ class Eliminated:
         return made
 
 
-def _order(event: Event, bits: int) -> Order | DifferenceEvent | NotEnclosed:
+def _order(event: Event, bits: int) -> Order | NotEnclosed:
     """Read an event as comparisons of samples, or else of sums."""
     order = order_event(event)
     return sum_event(event, bits) if isinstance(order, NotEnclosed) else order

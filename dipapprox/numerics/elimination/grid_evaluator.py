@@ -13,11 +13,11 @@ from fractions import Fraction
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, law_order
+from dipapprox.distributions import law_order
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.grid import build_grid
+from dipapprox.numerics.algebras.grid import build_grid, cutoff_interval
 from dipapprox.numerics.algebras.lattice import build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
@@ -137,8 +137,8 @@ def new_evaluator(
     """Make an evaluator with a grid of at most `max_panels` panels."""
     algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
     if not level.bits and has_few_laws(required) and is_small(required):
-        key = required.laws, required.points, kept, level, min(max_panels, _SHARED)
-        algebra = _shared.find(key, lambda: _algebra(required, *key[2:]))
+        key = required.scope(), kept, level, min(max_panels, _SHARED)
+        algebra = _shared.find(key, lambda: _algebra(required, *key[1:]))
     if isinstance(algebra, NotEnclosed):
         algebra = _algebra(required, kept, level, max_panels)
     if isinstance(algebra, NotEnclosed):
@@ -155,6 +155,8 @@ def _algebra(
     required: GridRequirements, kept: int, level: RefinementLevel, max_panels: int
 ) -> Algebra | NotEnclosed:
     laws, points = sorted(required.laws, key=law_order), required.points
+    if required.moved:
+        points = points.union(*(cutoff_interval(law, kept) for law in laws))
     if required.sums:
         if level.bits:
             max_panels = min(max_panels, _MOST_IN_BALLS)
@@ -175,7 +177,7 @@ _MOST_IN_BALLS = 512
 _SHARED = 256
 """Most panels of a grid that the process remembers."""
 
-_Key = tuple[frozenset[Distribution], frozenset[Fraction], int, RefinementLevel, int]
+_Key = tuple[tuple[object, ...], int, RefinementLevel, int]
 
 _shared: Cache[_Key, Algebra | NotEnclosed] = Cache(16)
 """Grids in doubles for few laws, with the node values of these, which take longer to prove than to

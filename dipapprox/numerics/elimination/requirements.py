@@ -12,7 +12,7 @@ from dipapprox.events.event import Star
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
 from dipapprox.numerics.elimination.sum_event import SumEvent
 
-Order = OrderEvent | SumEvent | Star
+Order = OrderEvent | DifferenceEvent | SumEvent | Star
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,18 @@ class GridRequirements:
         points: Constants that samples are compared with, and offsets of comparisons.
         samples: The most samples and sums that one of them has.
         sums: The laws of the samples in each sum; with any, panels have one width.
+        moved: Whether laws that differ by a shift stand for one sample at several places: then all
+            have to lose the same tails.
     """
 
     laws: frozenset[Distribution]
     points: frozenset[Fraction]
     samples: int
     sums: frozenset[tuple[Distribution, ...]] = frozenset()
+    moved: bool = False
 
     @classmethod
-    def of(cls, order: Order | DifferenceEvent) -> GridRequirements:
+    def of(cls, order: Order) -> GridRequirements:
         """Read what an event requires."""
         match order:
             case Star(centre, below, above):
@@ -55,16 +58,20 @@ class GridRequirements:
             case _:
                 assert_never(order)
 
-    def scope(self) -> tuple[frozenset[object], ...]:
-        """The laws, the points and the sums."""
-        return self.laws, self.points, self.sums
+    def scope(self) -> tuple[object, ...]:
+        """All but the number of samples."""
+        return self.laws, self.points, self.sums, self.moved
 
     def __or__(self, other: GridRequirements) -> GridRequirements:
         if other <= self:
             return self
         samples = max(self.samples, other.samples)
         return GridRequirements(
-            self.laws | other.laws, self.points | other.points, samples, self.sums | other.sums
+            self.laws | other.laws,
+            self.points | other.points,
+            samples,
+            self.sums | other.sums,
+            self.moved or other.moved,
         )
 
     def __le__(self, other: GridRequirements) -> bool:
@@ -73,6 +80,7 @@ class GridRequirements:
             and self.points <= other.points
             and self.laws <= other.laws
             and self.sums <= other.sums
+            and self.moved <= other.moved
         )
 
 
