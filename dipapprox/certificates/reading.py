@@ -15,28 +15,31 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from dipapprox.certificates import budgets, decisions, verdicts
+from dipapprox.certificates import budgets, decisions, services, verdicts
 from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
 from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.certificates.digest import digest
 from dipapprox.certificates.messages import complaint
 from dipapprox.certificates.numbers import number_reader
+from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
 from dipapprox.errors import UserError
 from dipapprox.language.diagnosis import shorten
 
 OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
 OfAutomaton = CertificateOfBudget | CertificateAgainstBudget
-AnyCertificate = OfProgram | OfAutomaton
+OfService = CertificateOfService | CertificateAgainstService
+AnyCertificate = OfProgram | OfAutomaton | OfService
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
     decisions.FORMAT: {"DP": CertificateOfPrivacy, "Not_DP": CertificateOfViolation},
     budgets.FORMAT: {"DP": CertificateOfBudget, "Not_DP": CertificateAgainstBudget},
+    services.FORMAT: {"DP": CertificateOfService, "Not_DP": CertificateAgainstService},
 }
 """What a file's "format" and "verdict" stand for."""
 
-_VERSIONS = {kind.FORMAT: kind.VERSION for kind in (verdicts, decisions, budgets)}
+_VERSIONS = {kind.FORMAT: kind.VERSION for kind in (verdicts, decisions, budgets, services)}
 
 _LARGEST_FILE = 2**28
 

@@ -54,6 +54,7 @@ from dipapprox.certificates.reading import (
     OfProgram,
     read_certificate,
 )
+from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP, Claimed
 from dipapprox.checking.budgets.examine import BudgetClaim, claim_of, examine_budget
 from dipapprox.checking.decisions import private, violated
@@ -63,6 +64,7 @@ from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.services.examine import claim_of_service, examine_service
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
@@ -123,6 +125,8 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
             match record:
                 case CertificateOfBudget() | CertificateAgainstBudget():
                     _examine_automaton(record, partial, limits)
+                case CertificateOfService() | CertificateAgainstService():
+                    examine_service(record, partial, limits)
                 case _:
                     scope = _examine_program(record, claim, partial, limits)
     except LimitReached as limit:
@@ -167,6 +171,8 @@ def _claim(record: AnyCertificate) -> Claimed | DecisionClaim | BudgetClaim:
             return DecisionClaim(Interval(*claim.ends), claim.budget, claim.delta)
         case CertificateOfBudget() | CertificateAgainstBudget():
             return claim_of(record)
+        case CertificateOfService() | CertificateAgainstService():
+            return claim_of_service(record)
         case _:
             assert_never(record)
 

@@ -22,6 +22,9 @@ from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.automaton_certificate import certify_budget
 from dipapprox.proofs.automaton_certificate import without_evidence as without_budget_evidence
 from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.services.certificate import certify_service
+from dipapprox.services.certificate import without_evidence as without_service_evidence
+from dipapprox.services.service_proof import ServiceProof
 
 FLAG = "--certificate"
 
@@ -73,6 +76,24 @@ def write_budget(path: Path, file: Path, proof: AutomatonProof, options: Options
     if missing is None:
         try:
             text = certify_budget(proof, read_text(file), options.limits).to_json()
+        except LimitReached as limit:
+            missing = limit.reason
+    if missing is None:
+        write_whole(path, text, FLAG)
+    else:
+        print(f"no certificate: {missing}", file=sys.stderr)
+
+
+def write_service(path: Path, file: Path, proof: ServiceProof) -> None:
+    """Write the certificate of a service; if it can have none, say so.
+
+    Raises:
+        UserError: If the file of the service has changed, or the certificate cannot be written.
+    """
+    missing = without_service_evidence(proof)
+    if missing is None:
+        try:
+            text = certify_service(proof, read_text(file)).to_json()
         except LimitReached as limit:
             missing = limit.reason
     if missing is None:

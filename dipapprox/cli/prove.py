@@ -17,11 +17,14 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, language_of
+from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.prove import Prove
+from dipapprox.services.service_proof import ServiceProof
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,13 +123,16 @@ def run(command: ProveCommand, console: Console) -> int:
     endless = isinstance(subject, Program) and subject.rounds is not None
     if command.draw is not None and not endless and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
-    if command.certificate is not None and language_of(command.path) != DIPA:
-        raise UserError(f"{certificate.FLAG} is for automata: proofs of programs have none")
+    certifiable = isinstance(subject, NamedAutomaton | Service)
+    if command.certificate is not None and not certifiable:
+        raise UserError(f"{certificate.FLAG} is for automata and services: other proofs have none")
     proof = command.question.answer(subject, command.options)
     if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
     if command.certificate is not None and isinstance(proof, AutomatonProof):
         certificate.write_budget(command.certificate, command.path, proof, command.options)
+    if command.certificate is not None and isinstance(proof, ServiceProof):
+        certificate.write_service(command.certificate, command.path, proof)
     if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
         where = ", ".join(proof.stopping)
         print(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.certificates import budgets, decisions, verdicts
+from dipapprox.certificates import budgets, decisions, services, verdicts
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
 from dipapprox.schemas import answers, compositions, guarantees, proofs
@@ -29,6 +29,10 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "budget_certificate": (
         "a certificate of a budget: dipapprox prove --certificate",
         KINDS[budgets.FORMAT].values(),
+    ),
+    "service_certificate": (
+        "a certificate of a service: dipapprox prove --certificate",
+        KINDS[services.FORMAT].values(),
     ),
     "verify": (
         "dipapprox verify --json",

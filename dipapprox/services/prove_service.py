@@ -76,6 +76,9 @@ class Loss:
         pairs: Pairs of states that were looked at.
         by_differences: Whether additive cells were kept by differences.
         determined: Whether replies determine the states.
+        states_of: The states by their numbers.
+        graph: The pairs.
+        values: Of the pairs, where `upper` is known: how much may still be lost from there.
     """
 
     lower: Fraction = Fraction(0)
@@ -89,6 +92,7 @@ class Loss:
     pairs: int = 0
     by_differences: bool = False
     determined: bool = True
+    states_of: tuple[State, ...] = field(default=(), repr=False)
     graph: PairGraph = field(default_factory=PairGraph, compare=False, repr=False)
     values: tuple[Fraction, ...] = field(default=(), repr=False)
 
@@ -156,6 +160,7 @@ class _Search:
             by_differences=self.system.by_differences,
             determined=graph.determined,
             graph=graph,
+            states_of=tuple(self.system.states),
         )
         with EarlyEnd() as end:
             try:

@@ -1,0 +1,320 @@
+"""What a certificate of a service states, compared with what the check finds.
+
+At most: values V on pairs of states, 0 for a state with itself. For every pair, call and reply that
+is seen there is one next state on either side, and p <= e^((V - V') eps) q for the probabilities of
+the two runs; every pair of states after calls that differ has a value, at most the upper bound. By
+induction over the calls nothing is lost but that (see `services.pairs`).
+
+At least: the calls and replies are followed in both runs, with all states that they leave open; the
+probabilities are p = e^(lower eps) q. Against any budget: q = 0 < p, or calls that bring either run
+back to where it was, and gain.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+
+from dipapprox.certificates.services import (
+    CertificateAgainstService,
+    CertificateOfService,
+    RecordedCall,
+    RecordedEvent,
+)
+from dipapprox.certificates.statement import PlainValue
+from dipapprox.checking.budgets.examine import BudgetClaim
+from dipapprox.checking.decisions.quotients import Quotient, constant
+from dipapprox.checking.partial_result import PartialResult
+from dipapprox.checking.services.transitions import UNASSIGNED, Asked, Row, Transitions
+from dipapprox.checking.values import Stuck
+from dipapprox.errors import UserError
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.language import core
+from dipapprox.language.parser import parse
+from dipapprox.language.services import Change, Service, elaborate_service
+from dipapprox.limits import Limits
+
+OfService = CertificateOfService | CertificateAgainstService
+
+Belief = dict[Row, Quotient]
+"""The states of one run, with the probability to be there."""
+
+
+def claim_of_service(record: OfService) -> BudgetClaim:
+    """Return what a certificate states."""
+    bounds = record.least_budget
+    lower = Fraction(0) if bounds is None else bounds.lower
+    upper = None if bounds is None else bounds.upper
+    users = " and ".join(record.examiner)
+    caveat = f"what others than {users} see" if users else None
+    return BudgetClaim(record.claim.budget, lower, upper, bounds is None, caveat)
+
+
+def examine_service(record: OfService, partial: PartialResult, limits: Limits) -> None:
+    """Examine all that a certificate states about its service.
+
+    Raises:
+        Stuck: If something cannot be derived.
+        LimitReached: If `limits` run out.
+    """
+    try:
+        service = elaborate_service(parse(record.program.text), record.params, record.program.name)
+    except UserError as error:
+        partial.differ("program.text", f"it is no service: {error.message}")
+        return
+    declared = {user for handler in service.queries for user in handler.users}
+    for user in record.examiner:
+        if user not in declared:
+            partial.differ("examiner", f"the service has no user '{user:.40}'")
+    if partial.differences:
+        return
+    check = _Examination(record, service, partial, limits)
+    try:
+        check.upper()
+        check.lower()
+    except _Malformed as wrong:
+        partial.differ(wrong.where, wrong.what)
+
+
+class _Malformed(Exception):
+    """A value that is in no domain, or a call that there is not."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(what)
+        self.where = where
+        self.what = what
+
+
+class _Examination:
+    def __init__(
+        self, record: OfService, service: Service, partial: PartialResult, limits: Limits
+    ) -> None:
+        self.record = record
+        self.service = service
+        self.partial = partial
+        self.limits = limits
+        self.transitions = Transitions(service, limits)
+        self.users = frozenset(record.examiner)
+
+    def seen(self, call: Asked) -> bool:
+        users = call.handler.users
+        if call.handler.is_data:
+            return False
+        return not self.users or not users or bool(self.users & set(users))
+
+    # --- at most --------------------------------------------------------------------------------
+
+    def upper(self) -> None:
+        bounds, pairs = self.record.least_budget, self.record.evidence.pairs
+        if bounds is None or bounds.upper is None or pairs is None:
+            return
+        values: dict[tuple[Row, Row], Fraction] = {}
+        cells = tuple(each.cell for each in self.service.states)
+        for place, pair in enumerate(pairs):
+            where = f"evidence.pairs[{place}]"
+            rows = tuple(_row(plain, cells, where) for plain in (pair.first, pair.second))
+            values[rows[0], rows[1]] = pair.value
+        calls = list(self.transitions.calls())
+        for first, second in self.covering(calls):
+            if self.value(values, first, second) > bounds.upper:
+                text = f"more than {bounds.upper} is stated to be lost from a pair that calls reach"
+                self.partial.differ("evidence.pairs", text)
+        self.partial.pairs = len(values)
+        for (first, second), value in values.items():
+            for call in calls:
+                self.limits.check()
+                self.step(values, first, second, call, value)
+                if self.partial.differences:
+                    return
+
+    def covering(self, calls: list[Asked]) -> list[tuple[Row, Row]]:
+        """Return the pairs of states after calls that differ."""
+        initial = tuple(cell.initial for cell in self.service.states)
+        found, waiting, pairs = {initial}, [initial], list[tuple[Row, Row]]()
+        for state in waiting:
+            after = [
+                tuple(row for _, row in self.transitions.outcomes(state, call)) for call in calls
+            ]
+            for row in (row for rows in after for row in rows):
+                if row not in found:
+                    found.add(row)
+                    waiting.append(row)
+            data = [rows for call, rows in zip(calls, after, strict=True) if call.handler.is_data]
+            if any(len(rows) > 1 for rows in data):
+                raise Stuck("data calls leave open what is remembered")
+            if self.service.change is Change.INSERT:
+                for (row,) in data:
+                    pairs += [(row, state), (state, row)]
+            else:
+                pairs += [(one, other) for (one,), (other,) in product(data, repeat=2)]
+        self.partial.inputs = len(found)
+        return pairs
+
+    def value(self, values: dict[tuple[Row, Row], Fraction], first: Row, second: Row) -> Fraction:
+        if first == second:
+            return Fraction(0)
+        value = values.get((first, second))
+        if value is None:
+            raise _Malformed("evidence.pairs", f"no value for {_text(first)} and {_text(second)}")
+        return value
+
+    def step(
+        self,
+        values: dict[tuple[Row, Row], Fraction],
+        first: Row,
+        second: Row,
+        call: Asked,
+        value: Fraction,
+    ) -> None:
+        ours, theirs = self.by_reply(first, call), self.by_reply(second, call)
+        for reply, outcomes in ours.items():
+            others = theirs.get(reply)
+            if others is None:
+                text = f"only one run can answer '{call.handler.name}' so: {_text(reply)}"
+                self.partial.differ("evidence.pairs", text)
+                return
+            if len(outcomes) > 1 or len(others) > 1:
+                raise Stuck("replies leave open what is remembered")
+            ((row, p),), ((other, q),) = outcomes, others
+            fall = value - self.value(values, row, other)
+            if _exponent(p, q) > fall:
+                text = f"'{call.handler.name}' tells more than the values of its pairs differ"
+                self.partial.differ("evidence.pairs", text)
+
+    def by_reply(self, state: Row, call: Asked) -> dict[Row, list[tuple[Row, Quotient]]]:
+        found: dict[Row, list[tuple[Row, Quotient]]] = defaultdict(list)
+        totals: dict[tuple[Row, Row], Quotient] = {}
+        for (reply, row), probability in self.transitions.outcomes(state, call).items():
+            key = (reply if self.seen(call) else ()), row
+            totals[key] = totals[key].plus(probability) if key in totals else probability
+        for (reply, row), probability in totals.items():
+            found[reply].append((row, probability))
+        return found
+
+    # --- at least -------------------------------------------------------------------------------
+
+    def lower(self) -> None:
+        bounds, evidence = self.record.least_budget, self.record.evidence
+        if evidence.calls is None:
+            return
+        initial = tuple(cell.initial for cell in self.service.states)
+        runs: tuple[Belief, Belief] = ({initial: constant(1)}, {initial: constant(1)})
+        differing = 0
+        for place, event in enumerate(evidence.calls):
+            where = f"evidence.calls[{place}]"
+            runs, differs = self.go(runs, event, where)
+            differing += differs
+        if differing > 1:
+            self.partial.differ("evidence.calls", "the runs differ in more than one call")
+            return
+        p, q = map(_total, runs)
+        if evidence.repeated is not None:
+            self.repeated(runs)
+        elif bounds is None:
+            if not p.top or q.top:
+                self.partial.differ("evidence.calls", "the last reply is not one-sided")
+        elif not p.top or not q.top or _exponent(p, q) < bounds.lower:
+            self.partial.differ("evidence.calls", "they do not show the lower bound")
+
+    def repeated(self, runs: tuple[Belief, Belief]) -> None:
+        repeated = self.record.evidence.repeated
+        assert repeated is not None
+        begin = tuple({row: constant(1) for row in belief} for belief in runs)
+        if any(len(belief) != 1 for belief in begin):
+            raise Stuck("replies leave open what is remembered")
+        after = begin[0], begin[1]
+        for place, event in enumerate(repeated.events):
+            after, differs = self.go(after, event, f"evidence.repeated.events[{place}]")
+            if differs:
+                self.partial.differ("evidence.repeated", "the runs differ in a call")
+                return
+        if any(one.keys() != other.keys() for one, other in zip(begin, after, strict=True)):
+            self.partial.differ("evidence.repeated", "the runs are not back where they were")
+            return
+        if _exponent(*map(_total, after)) != repeated.gain:
+            self.partial.differ("evidence.repeated.gain", "the check finds another gain")
+
+    def go(
+        self, runs: tuple[Belief, Belief], event: RecordedEvent, where: str
+    ) -> tuple[tuple[Belief, Belief], bool]:
+        """Follow an event; also return whether the runs differ in it."""
+        first, second = self.call(event.first, where), self.call(event.second, where)
+        calls = [call for call in (first, second) if call is not None]
+        differs = (
+            first is None or second is None or first.values != second.values
+            or first.handler != second.handler
+        )  # fmt: skip
+        if not calls or (differs and not all(call.handler.is_data for call in calls)):
+            raise _Malformed(where, "only data calls may differ")
+        if differs and (len(calls) == 2) != (self.service.change is Change.REPLACE):
+            raise _Malformed(where, "the sequences of calls are not adjacent")
+        if any(self.seen(call) != (event.reply is not None) for call in calls):
+            raise _Malformed(where, "whether the reply is seen is another matter")
+        reply = None
+        if event.reply is not None:
+            cells = tuple(
+                core.Cell(c.name, c.variable, c.index, (*c.domain, UNASSIGNED))
+                for c in self.service.replies
+            )
+            reply = _row(event.reply, cells, where)
+        return (self.after(runs[0], first, reply), self.after(runs[1], second, reply)), differs
+
+    def after(self, belief: Belief, call: Asked | None, reply: Row | None) -> Belief:
+        if call is None:
+            return belief
+        found: Belief = {}
+        for state, weight in belief.items():
+            for (shown, row), probability in self.transitions.outcomes(state, call).items():
+                if reply is None or shown == reply:
+                    total = weight.times(probability)
+                    found[row] = found[row].plus(total) if row in found else total
+        return found
+
+    def call(self, recorded: RecordedCall | None, where: str) -> Asked | None:
+        if recorded is None:
+            return None
+        for handler in self.service.handlers:
+            if handler.name == recorded.name:
+                return Asked(handler, _row(recorded.values, handler.arguments, where))
+        raise _Malformed(where, f"the service has no call '{recorded.name:.40}'")
+
+
+def _row(plain: tuple[PlainValue, ...], cells: tuple[core.Cell, ...], where: str) -> Row:
+    if len(plain) != len(cells):
+        raise _Malformed(where, f"expected {len(cells)} values, got {len(plain)}")
+    row = []
+    for value, cell in zip(plain, cells, strict=True):
+        read: core.Value | None = None
+        if value in cell.domain:
+            read = value if isinstance(value, str) else Fraction(value)
+        elif isinstance(value, int) or "/" in value:
+            number = Fraction(value)
+            read = number if number in cell.domain else None
+        if read is None:
+            raise _Malformed(where, f"{value!s:.40} is not in the domain of '{cell.name}'")
+        row.append(read)
+    return tuple(row)
+
+
+def _total(belief: Belief) -> Quotient:
+    return reduce(Quotient.plus, belief.values(), constant(0))
+
+
+def _exponent(p: Quotient, q: Quotient) -> Fraction:
+    """Return c with p = e^(c eps) q.
+
+    Raises:
+        Stuck: If there is none.
+    """
+    above, below = p.top * q.bottom, q.top * p.bottom
+    if above and below:
+        c = max(r for (_, r), _ in above.terms) - max(r for (_, r), _ in below.terms)
+        if ExponentialPolynomial.monomial(1, 0, c) * below == above:
+            return c
+    raise Stuck("what a reply tells is no multiple of ε")
+
+
+def _text(row: Row) -> str:
+    return f"({', '.join(map(str, row))})"

@@ -1,0 +1,140 @@
+"""Certificates of services are written: what was proved, and all a check needs.
+
+In: a proof and the service's text. Out: the JSON object that `certificates.services` defines.
+Unknown has no certificate, nor has what rests on differences of additive cells, on replies that
+leave open what is remembered, or on closed forms that are no multiples of eps.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.certificates.budgets import BudgetClaimed, StatedBounds
+from dipapprox.certificates.digest import text_hash
+from dipapprox.certificates.services import (
+    FORMAT,
+    VERSION,
+    CertificateAgainstService,
+    CertificateOfService,
+    PairValue,
+    RecordedCall,
+    RecordedEvent,
+    RecordedService,
+    RepeatedCalls,
+    ServiceEvidence,
+)
+from dipapprox.certificates.statement import Computed, PlainValue
+from dipapprox.certificates.writing import UNSIGNED
+from dipapprox.digits import exact_text
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import Value
+from dipapprox.language.parser import parse
+from dipapprox.language.services import elaborate_service
+from dipapprox.privacy.certificate import MOST_ENTRIES, Certificate, versions
+from dipapprox.privacy.verdict import Answer
+from dipapprox.services.model import NOTHING, Call
+from dipapprox.services.service_proof import ServiceProof
+from dipapprox.services.traces import Event
+
+_UNASSIGNED = "no_reply"
+
+
+def certify_service(proof: ServiceProof, text: str) -> Certificate:
+    """Record what was proved of a service.
+
+    Args:
+        proof: The answer.
+        text: The text of the service.
+
+    Raises:
+        UserError: If there is no evidence that could be recorded, or `text` is not the service's.
+        LimitReached: If the evidence is too large.
+    """
+    missing = without_evidence(proof)
+    if missing is not None:
+        raise UserError(f"no certificate: {missing}")
+    service, loss = proof.service, proof.loss
+    if elaborate_service(parse(text), service.parameters, service.name) != service:
+        raise UserError("the text is not that of the service of which this was proved")
+    private = proof.answer is Answer.DP
+    upper = loss.upper if private else None
+    bounds = None if loss.unbounded else StatedBounds(lower=loss.lower, upper=upper)
+    pairs = _pairs(proof) if private else None
+    if pairs is not None and len(pairs) * len(service.states) > MOST_ENTRIES:
+        raise LimitReached("the certificate would be too large")
+    trace, repetition = loss.trace, loss.repetition
+    repeated = None
+    if repetition is not None and repetition.gain is not None:
+        events = tuple(_event(event) for event in repetition.events)
+        repeated = RepeatedCalls(events=events, gain=repetition.gain)
+    shown = trace is not None and (loss.unbounded or loss.lower)
+    users = () if proof.examiner.users is None else tuple(sorted(proof.examiner.users))
+    stated: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": RecordedService(
+            name=service.name, language="dpg", text=text, sha256=text_hash(text)
+        ),
+        "params": dict(service.parameters),
+        "examiner": users,
+        "claim": BudgetClaimed(budget=proof.budget),
+        "least_budget": bounds,
+        "evidence": ServiceEvidence(
+            pairs=pairs,
+            calls=tuple(_event(event) for event in trace.events) if trace and shown else None,
+            repeated=repeated,
+        ),
+        "computed": Computed(engine="exact", **versions()),
+        "digest": UNSIGNED,
+    }
+    if private:
+        return Certificate.of(CertificateOfService(**stated, verdict="DP"))
+    return Certificate.of(CertificateAgainstService(**stated, verdict="Not_DP"))
+
+
+def without_evidence(proof: ServiceProof) -> str | None:
+    """Say why a proof has no evidence that could be recorded; None if it has some."""
+    loss = proof.loss
+    if proof.answer is Answer.UNKNOWN:
+        return "the answer is Unknown"
+    if loss.by_differences:
+        return "additive cells are kept by their differences, which a check does not follow"
+    if not loss.determined:
+        return "replies leave open what the service remembers"
+    if loss.vanishing or (loss.repetition is not None and loss.repetition.gain is None):
+        return "what replies tell is no multiple of ε"
+    if not loss.unbounded and (loss.lower != loss.upper or not loss.values):
+        return "the least budget is not known exactly"
+    if not all(edge.gain.exact is not None for row in loss.graph.edges for edge in row):
+        return "what replies tell is no multiple of ε"
+    return None
+
+
+def _pairs(proof: ServiceProof) -> tuple[PairValue, ...]:
+    graph, states = proof.loss.graph, proof.loss.states_of
+    return tuple(
+        PairValue(_plain(states[first]), _plain(states[second]), value)
+        for (first, second, _), value in zip(graph.nodes, proof.loss.values, strict=True)
+    )
+
+
+def _plain(values: tuple[Value | None, ...]) -> tuple[PlainValue, ...]:
+    return tuple(_value(value) for value in values)
+
+
+def _value(value: Value | None) -> PlainValue:
+    if value is None or value == NOTHING:
+        return _UNASSIGNED
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else exact_text(value)
+    return value
+
+
+def _event(event: Event) -> RecordedEvent:
+    reply = None if event.reply is None else _plain(event.reply)
+    return RecordedEvent(first=_call(event.first), second=_call(event.second), reply=reply)
+
+
+def _call(call: Call | None) -> RecordedCall | None:
+    return None if call is None else RecordedCall(name=call.name, values=_plain(call.values))

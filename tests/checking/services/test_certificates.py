@@ -1,0 +1,162 @@
+"""Certificates of services: true ones are confirmed, false ones refuted."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from dipapprox.certificates.digest import digest
+from dipapprox.checking.check import check
+from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.errors import UserError
+from dipapprox.language.load import BUNDLED
+from dipapprox.limits import Limits
+from dipapprox.services.certificate import certify_service, without_evidence
+from dipapprox.services.service_proof import prove_service
+from tests.cli.running import run, run_json
+from tests.schemas import check_schema
+from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
+from tests.services.strategies import services
+
+TWICE = (HEAD + DATA + ONCE).replace("state done in bool <- false", "state left in 0..2 <- 2")
+TWICE = TWICE.replace("if done then", "if left = 0 then").replace(
+    "done <- true", "left <- left - 1"
+)
+FOR_EVER = (HEAD + DATA + ONCE).replace("done <- true", "skip")
+ONE_SIDED = (HEAD + DATA + ONCE).replace("if done then", "if done or n = 0 then")
+
+
+def certificate(text: str, *users: str, budget: Fraction | None = None) -> dict[str, Any]:
+    """Prove, certify, and return the certificate as a file would have it."""
+    proof = prove_service(service_of(text), budget, users, Limits())
+    assert without_evidence(proof) is None
+    fields = json.loads(certify_service(proof, text).to_json())
+    assert isinstance(fields, dict)
+    return fields
+
+
+def signed(fields: dict[str, Any]) -> dict[str, Any]:
+    """Give a changed certificate the digest of what it is now."""
+    fields["digest"] = digest(fields)
+    return fields
+
+
+@pytest.mark.parametrize(
+    "text", [TWICE, FOR_EVER, ONE_SIDED, "adjacent replace\n" + TWICE, HEAD + DATA + ONCE]
+)
+def test_true_certificates_are_confirmed(text: str) -> None:
+    fields = certificate(text)
+    check_schema("service_certificate", fields)
+    result = check(fields)
+    assert result.outcome is Outcome.CONFIRMED, result.reason
+    assert result.describe()
+
+
+def _lower_value(fields: dict[str, Any]) -> None:
+    for pair in fields["evidence"]["pairs"]:
+        if Fraction(pair[2]):
+            pair[2] = str(Fraction(pair[2]) / 2)
+
+
+def _drop_pair(fields: dict[str, Any]) -> None:
+    del fields["evidence"]["pairs"][0]
+
+
+def _lower_bounds(fields: dict[str, Any]) -> None:
+    fields["least_budget"] = {"lower": "1", "upper": "1"}
+
+
+def _raise_lower(fields: dict[str, Any]) -> None:
+    fields["least_budget"]["lower"] = "3/2"
+    fields["least_budget"]["upper"] = "2"
+    fields["evidence"]["calls"].pop()
+
+
+def _other_reply(fields: dict[str, Any]) -> None:
+    fields["evidence"]["calls"][-1]["reply"] = [0]
+
+
+def _other_value(fields: dict[str, Any]) -> None:
+    fields["evidence"]["pairs"][0][0][0] = 7
+
+
+def _other_query(fields: dict[str, Any]) -> None:
+    fields["evidence"]["calls"][-1]["first"]["name"] = "asked"
+
+
+def _two_differences(fields: dict[str, Any]) -> None:
+    fields["evidence"]["calls"].insert(0, fields["evidence"]["calls"][0])
+
+
+def _other_user(fields: dict[str, Any]) -> None:
+    fields["examiner"] = ["mallory"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_lower_value, _drop_pair, _lower_bounds, _raise_lower, _other_reply, _other_value,
+     _other_query, _two_differences, _other_user],
+)  # fmt: skip
+def test_false_certificates_are_refuted(change: Callable[[dict[str, Any]], None]) -> None:
+    fields = copy.deepcopy(certificate(TWICE))
+    change(fields)
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+
+
+def test_a_false_gain_and_a_false_one_sided_reply_are_refuted() -> None:
+    fields = certificate(FOR_EVER)
+    fields["evidence"]["repeated"]["gain"] = "2"
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+    fields = certificate(ONE_SIDED)
+    fields["evidence"]["calls"][-1]["reply"] = ["stop"]
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+    fields = certificate(TWICE)
+    fields["program"]["text"] += "# changed\n"
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+
+
+def test_malformed_ones_are_errors_of_the_user() -> None:
+    fields = certificate(TWICE)
+    del fields["evidence"]["pairs"]
+    with pytest.raises(UserError, match="malformed"):
+        check(signed(fields))
+    fields = certificate(FOR_EVER)
+    fields["evidence"]["repeated"]["gain"] = "0"
+    with pytest.raises(UserError, match="malformed"):
+        check(signed(fields))
+
+
+def test_what_has_no_certificate_says_why(tmp_path: Path) -> None:
+    proof = prove_service(service_of(HEAD + COIN + ONCE), None, (), Limits())
+    assert without_evidence(proof) == "replies leave open what the service remembers"
+    slots = str(BUNDLED / "services" / "slots.dpg")
+    out = tmp_path / "slots.json"
+    assert run("prove", slots, "--certificate", str(out))[0] == 0
+    assert not out.exists()
+
+
+def test_the_command_writes_what_check_confirms(tmp_path: Path) -> None:
+    users = str(BUNDLED / "services" / "users.dpg")
+    out = str(tmp_path / "users.json")
+    assert run("prove", users, "--examiner", "bob", "--certificate", out)[0] == 0
+    status, fields = run_json("check", out)
+    assert status == 0
+    assert fields["least_budget"] == {"lower": "1/2", "upper": "1/2"}
+    check_schema("check", fields)
+
+
+@settings(max_examples=15, deadline=None)
+@given(services())
+def test_certificates_of_random_services_are_confirmed(text: str) -> None:
+    proof = prove_service(service_of(text), None, (), Limits())
+    if without_evidence(proof) is not None:
+        return
+    result: CheckResult = check(certify_service(proof, text).to_json())
+    assert result.outcome is Outcome.CONFIRMED, result.reason
