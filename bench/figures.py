@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from bench.automata import PROVED
 from bench.cases import Case, Chain
 from bench.comparison import LITERAL, NESTED
 from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, SVT, Results
@@ -80,6 +81,7 @@ def judge(results: Results) -> list[Figure]:
         *_against_nested(results),
         *_whole_command(results),
         *_sweep(results),
+        *_budgets(results),
     ]
 
 
@@ -185,6 +187,22 @@ def _sweep(results: Results) -> list[Figure]:
     times = results.swept.times
     found = f"{times:.3g} times"
     return [Figure(results.swept.name, goal, found, _standing(times <= _MOST_TIMES_BARE))]
+
+
+def _budgets(results: Results) -> list[Figure]:
+    figures = []
+    for each in results.automata:
+        timing, times = each.timings[PROVED], each.ratio()
+        if each.case.goal is not None:
+            found = f"{timing.median:.3g} s"
+            reached = timing.outcome is Outcome.ANSWERED and timing.median < each.case.goal
+            goal = f"least budget in < {each.case.goal:g} s"
+            figures.append(Figure(each.case.name, goal, found, _standing(reached)))
+        if times is not None:
+            goal = "checking no longer than proving"
+            standing = _standing(times.value <= 1)
+            figures.append(Figure(each.case.name, goal, f"{times} times", standing))
+    return figures
 
 
 def _standing(reached: bool) -> Standing:

@@ -58,6 +58,14 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "published": None if known is None else known.printed,
             "published_repeated": None if known is None else known.repeated,
         }
+    for each in results.automata:
+        yield {
+            "kind": "automaton",
+            "case": each.case.name,
+            "bounds": each.bounds,
+            "timings": _timings(each.timings),
+            "published": each.case.published,
+        }
     if results.command is not None:
         yield {
             "kind": "command",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.automata import AutomatonCase, Budgeted, automata, measure_automaton
 from bench.cases import AnyCase, Batch, Case, Chain
 from bench.comparison import (
     Comparison,
@@ -44,6 +45,7 @@ class Suite:
         batches: Events for the certified float64 tier beside plain numpy.
         alone: Families of cases of growing N, each case in a process of its own.
         polyhedra: Linear guards, beside scipy where the samples are Gaussian.
+        automata: Least budgets.
         comparing: Patience for `compared`.
         batching: Patience for `batches` and `polyhedra`.
         growing: Patience for `alone`.
@@ -55,6 +57,7 @@ class Suite:
     batches: tuple[Batch, ...]
     alone: dict[str, tuple[AnyCase, ...]]
     polyhedra: tuple[LinearGuards, ...]
+    automata: tuple[AutomatonCase, ...]
     comparing: Patience
     batching: Patience
     growing: Patience
@@ -135,6 +138,7 @@ FULL = Suite(
         *(PartialSums(family, 20) for family in (Family.GAUSSIAN, Family.LAPLACE)),
         *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
     ),
+    automata=automata(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
@@ -156,6 +160,7 @@ QUICK = Suite(
         "P[x1 < … < xN]": (Chain(10), Chain(40)),
     },
     polyhedra=(Polyhedra(3, 10), PartialSums(Family.GAUSSIAN, 5)),
+    automata=automata()[:10],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
@@ -172,6 +177,7 @@ class Results:
     compared: list[tuple[AnyCase, Comparison]] = field(default_factory=list)
     batches: list[TierComparison] = field(default_factory=list)
     polyhedra: list[PolyhedraComparison] = field(default_factory=list)
+    automata: list[Budgeted] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
     command: Command | None = None
     swept: Swept | None = None
@@ -203,6 +209,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for polyhedra in suite.polyhedra:
         tell(f"linear guards and scipy: {polyhedra.name}")
         results.polyhedra.append(compare_polyhedra(polyhedra, suite.batching))
+    for automaton in suite.automata:
+        tell(f"least budget: {automaton.name}")
+        results.automata.append(measure_automaton(automaton, suite.batching))
     for case in suite.compared:
         tell(f"engines: {case.name}")
         results.compared.append((case, compare_engines(case, programs, suite.comparing)))

@@ -10,6 +10,15 @@ from pathlib import Path
 import pytest
 
 from bench import plot
+from bench.automata import (
+    CHECKED,
+    PROVED,
+    READ,
+    AutomatonCase,
+    Budgeted,
+    automata,
+    measure_automaton,
+)
 from bench.cases import Batch, Case, Chain, certified
 from bench.comparison import (
     AFRESH,
@@ -141,6 +150,18 @@ def made_up(literal: Timing) -> Results:
         compared=[(FOUR_UNMERGED, Comparison(FOUR_UNMERGED.name, timings))],
         batches=[TierComparison("tier", 7, tiers, 1e-13, 1e-15)],
         polyhedra=[PolyhedraComparison("cones", 3, rows, 1e-7)],
+        automata=[
+            Budgeted(
+                AutomatonCase("SVT", "", 0.01, 0.238),
+                "5/4",
+                {PROVED: answered(0.004), READ: answered(0.006), CHECKED: answered(0.003)},
+            ),
+            Budgeted(
+                AutomatonCase("slow", "", 0.01),
+                "none",
+                {PROVED: answered(0.04), READ: answered(0.05)},
+            ),
+        ],
         alone=[
             ("svt", case, Growth(case.name, answered(seconds), 80, 90))
             for case, seconds in ((Case("svt_gauss", 5), 0.01), (Case("svt_gauss", 25), 0.03))
@@ -171,8 +192,21 @@ def test_figures_say_what_was_reached(literal: Timing, standing: Standing) -> No
     assert found[PRECISE[0].name, "an answer"] is Standing.UNKNOWN
     command = [figure.standing for figure in figures if figure.name.startswith("whole command")]
     assert command == [Standing.REACHED, Standing.MISSED]
+    assert found["SVT", "least budget in < 0.01 s"] is Standing.REACHED
+    assert found["SVT", "checking no longer than proving"] is Standing.REACHED
+    assert found["slow", "least budget in < 0.01 s"] is Standing.MISSED
     goal = "≤ 2.5 times the processor time of bare runs"
     assert found["sweep of 2000 quick cases, 2 jobs", goal] is Standing.REACHED
+
+
+def test_automata_are_measured_with_the_check_of_their_certificate() -> None:
+    small = automata()[0]
+    found = measure_automaton(small, ONCE)
+    assert (small.name, found.bounds) == ("SVT", "5/4")
+    assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
+    assert set(found.timings) == {PROVED, READ, CHECKED} and found.ratio() is not None
+    names = [case.name for case in automata()]
+    assert len(set(names)) == len(names) and {"80-RANGE", "200-MIN-MAX"} <= set(names)
 
 
 def test_scipy_is_near_the_enclosures_by_rank() -> None:
@@ -195,7 +229,8 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     found = [json.loads(line) for line in lines]
     kinds = [record["kind"] for record in found]
     assert kinds[:4] == ["machine", "engines", "certified and plain", "by rank and scipy"]
-    assert kinds[4:8] == ["alone", "alone", "command", "sweep"]
+    assert kinds[4:8] == ["alone", "alone", "automaton", "automaton"]
+    assert kinds[8:10] == ["command", "sweep"]
     assert found[0]["processor"] == "made up"
     assert found[1]["timings"][LITERAL]["outcome"] == "over the cap"
     assert found[1]["ratios"][LITERAL] == {"times": 1500.0, "at_least": True}

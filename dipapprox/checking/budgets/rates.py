@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import assert_never
 
 from dipapprox.certificates.budgets import (
@@ -27,8 +28,8 @@ from dipapprox.checking.budgets.machine import Machine, Move
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
 from dipapprox.limits import Limits
 
-_Held = tuple[tuple[int, Fraction], ...]
-"""The samples that stored values hold, by their numbers, as far as they are compared later."""
+_Held = tuple[tuple[int, int], ...]
+"""The samples, by number, of the stored values that are compared later."""
 
 
 def examine_word(
@@ -57,36 +58,54 @@ def examine_word(
 def _rate(
     machine: Machine, letters: Sequence[WordLetter], side: int, limits: Limits
 ) -> Fraction | None:
-    """Return the rate of a word for the first (0) or second (1) inputs; None if no run fits it."""
+    """Return the rate of a word for the first (0) or second (1) inputs; None if no run fits it.
+
+    Samples are told by their numbers in the grid, costs in whole units.
+    """
     inputs = [letter.second if side else letter.first for letter in letters]
     grid = sorted(set(_touched(machine, letters, inputs)))
-    costs: dict[tuple[Place, _Held], Fraction] = {((machine.initial, NOTHING), ()): Fraction(0)}
+    unit = _unit(machine, grid, inputs)
+    following: dict[Place, list[tuple[int, Place]]] = {}
+    costs: dict[tuple[Place, _Held], int] = {((machine.initial, NOTHING), ()): 0}
     for letter, given in zip(letters, inputs, strict=True):
         limits.check_states(len(costs))
         limits.check()
-        after: dict[tuple[Place, _Held], Fraction] = {}
-        taken: dict[int, list[tuple[Fraction, Fraction]]] = {}
+        after: dict[tuple[Place, _Held], int] = {}
+        taken: dict[int, list[tuple[int, int]]] = {}
         for (place, held), cost in costs.items():
             if (place[0] in machine.reading) != (given is not None):
                 continue
+            if place not in following:
+                following[place] = list(moves_from(machine, place))
             known = dict(held)
-            for number, target in moves_from(machine, place):
+            for number, target in following[place]:
                 move = machine.moves[number]
                 if number not in taken:
-                    taken[number] = _samples(machine, move, grid, given or Fraction(0), letter)
+                    exact = _samples(machine, move, grid, given or Fraction(0), letter)
+                    taken[number] = [(sample, int(price / unit)) for sample, price in exact]
                 kept = machine.needed[move.target]
                 old = [(x, z) for x, z in held if x in kept and x not in move.stored]
-                low = max((known[x] for x in move.at_least), default=None)
-                high = min((known[x] for x in move.less), default=None)
+                low = max((known[x] for x in move.at_least), default=0)
+                high = min((known[x] for x in move.less), default=len(grid))
                 for sample, price in taken[number]:
-                    if (low is not None and sample < low) or (high is not None and sample > high):
-                        continue
-                    new = [(x, sample) for x in move.stored if x in kept]
-                    key = target, tuple(sorted([*old, *new]))
-                    if key not in after or cost + price < after[key]:
-                        after[key] = cost + price
+                    if low <= sample <= high:
+                        new = [(x, sample) for x in move.stored if x in kept]
+                        key = target, tuple(sorted([*old, *new])) if new else tuple(old)
+                        total = cost + price
+                        if key not in after or total < after[key]:
+                            after[key] = total
         costs = after
-    return min(costs.values(), default=None)
+    return min(costs.values()) * unit if costs else None
+
+
+def _unit(
+    machine: Machine, grid: Sequence[Fraction], inputs: Sequence[Fraction | None]
+) -> Fraction:
+    """Return a cost of which all costs are whole multiples."""
+    noises = [*machine.compared.values(), *machine.fresh.values()]
+    places = [*grid, *(noise.mean for noise in noises), *(each or Fraction(0) for each in inputs)]
+    rates = lcm(*(noise.rate.denominator for noise in noises))
+    return Fraction(1, rates * lcm(*(place.denominator for place in places)))
 
 
 def _touched(
@@ -109,7 +128,7 @@ def _touched(
 
 def _samples(
     machine: Machine, move: Move, grid: Sequence[Fraction], given: Fraction, letter: WordLetter
-) -> list[tuple[Fraction, Fraction]]:
+) -> list[tuple[int, Fraction]]:
     """Return the samples with which a move shows what is seen, and what each of them costs."""
     seen = letter.seen
     if isinstance(seen, SeenSymbol):
@@ -125,8 +144,8 @@ def _samples(
         nearest = mean if _allows(seen, mean) else _end(seen)
         fixed = fresh.rate * abs(nearest - mean)
     return [
-        (z, fixed + noise.rate * abs(z - noise.mean - given))
-        for z in grid
+        (number, fixed + noise.rate * abs(z - noise.mean - given))
+        for number, z in enumerate(grid)
         if move.shows != INSAMPLE or _allows(seen, z)
     ]
 

@@ -42,6 +42,7 @@ _LARGEST = 2**40
 """Units up to which sums of a few costs stay far below the end of int64."""
 
 _MOST_FREE = 24
+_MOST_COMPARED = 1_000_000
 
 
 def examine_family(
@@ -105,14 +106,17 @@ def _examine_vectors(steps: _Steps, vectors: Sequence[VectorPair], limits: Limit
             if values.max() > steps.bound:
                 return f"vectors: a step from node {node} costs more than the upper bound"
             largest = max(largest, int(values.max()))
-            stack = stacks.get(target)
+            others = []
             for row, pair in enumerate(made):
                 same = numbers_of.get((target, pair.tobytes()))
-                if same is not None:
+                if same is None:
+                    others.append(row)
+                else:
                     maker[same] = min(maker.get(same, len(vectors)), numbers[row])
-                elif stack is None or not steps.is_within(pair, stack):
-                    where = f"a step from vectors[{numbers[row]}] to node {target}"
-                    return f"vectors: {where} leads beyond all that are there"
+            beyond = steps.first_beyond(made[others], stacks.get(target))
+            if beyond is not None:
+                where = f"a step from vectors[{numbers[others[beyond]]}] to node {target}"
+                return f"vectors: {where} leads beyond all that are there"
     for number in range(len(vectors)):
         if maker.get(number, number) >= number:
             return f"vectors[{number}]: no step from those before it makes it"
@@ -220,7 +224,21 @@ class _Steps:
         upper[upper + values > self.bound] = self.infinite
         return values.reshape(len(pairs))
 
-    def is_within(self, pair: Costs, stack: Costs) -> bool:
-        """Whether, but for what one level may take from the other, a pair is at most another."""
-        gaps = np.where(stack >= self.infinite, -_LARGEST, pair[None] - stack)
-        return bool((gaps.reshape(len(stack), 2, -1).max(axis=2).sum(axis=1) <= 0).any())
+    def first_beyond(self, pairs: Costs, stack: Costs | None) -> int | None:
+        """Return the first of some pairs that is within none of a stack; None if there is none.
+
+        One is within another if, but for what one level may take from the other, it is at most it.
+        """
+        if not len(pairs) or stack is None:
+            return 0 if len(pairs) else None
+        these = pairs.reshape(len(pairs), 1, 2, -1)
+        those = stack.reshape(1, len(stack), 2, -1)
+        step = max(1, _MOST_COMPARED // stack.size)
+        for begin in range(0, len(pairs), step):
+            gaps = these[begin : begin + step] - those
+            np.copyto(gaps, -_LARGEST, where=those >= self.infinite)
+            within = gaps.max(axis=3).sum(axis=2) <= 0
+            outside = np.flatnonzero(~within.any(axis=1))
+            if len(outside):
+                return begin + int(outside[0])
+        return None
