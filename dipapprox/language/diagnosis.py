@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import SourceError
 from dipapprox.source import Diagnostic, Span
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = Deferred("difflib")
 
 MOST_DIAGNOSTICS = 20
 _LONGEST_MESSAGE = 300

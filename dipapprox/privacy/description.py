@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from html import escape
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
+
+if TYPE_CHECKING:
+    import html as markup
+else:
+    markup = Deferred("html")
 
 Fact = tuple[str, str]
 """A name and a value."""
@@ -95,19 +101,20 @@ def known(*facts: tuple[str, str | None]) -> tuple[Fact, ...]:
 
 def _html(description: Description) -> Iterator[str]:
     if description.headline:
-        label, headline = escape(description.label), escape(description.headline)
+        label, headline = markup.escape(description.label), markup.escape(description.headline)
         yield f"<p><b>{label}</b> {headline}</p>"
     if description.facts:
         rows = (
-            f"<th>{escape(name)}</th><td>{escape(each)}</td>" for name, each in description.facts
+            f"<th>{markup.escape(name)}</th><td>{markup.escape(each)}</td>"
+            for name, each in description.facts
         )
         yield _html_table(rows)
     for each in description.below:
         match each:
             case str():
-                yield f"<p>{escape(each)}</p>"
+                yield f"<p>{markup.escape(each)}</p>"
             case Table():
-                caption = f"<caption>{escape(each.title)}</caption>" if each.title else ""
+                caption = f"<caption>{markup.escape(each.title)}</caption>" if each.title else ""
                 heading = _html_cells("th", each.columns)
                 lines = (heading, *(_html_cells("td", row) for row in each.rows))
                 yield _html_table(lines, caption)
@@ -120,4 +127,4 @@ def _html_table(rows: Iterable[str], caption: str = "") -> str:
 
 
 def _html_cells(tag: str, values: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{escape(value)}</{tag}>" for value in values)
+    return "".join(f"<{tag}>{markup.escape(value)}</{tag}>" for value in values)

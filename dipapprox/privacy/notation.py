@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from html import escape
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
+
+if TYPE_CHECKING:
+    import html as markup
+else:
+    markup = Deferred("html")
 
 PlainValue = int | str
 Valuation = dict[str, PlainValue | list[PlainValue]]
@@ -83,7 +89,7 @@ def plain_factors(function: ExponentialRatio) -> list[list[object]]:
 def html_table(rows: Iterable[tuple[str, object]]) -> str:
     """Lay out names and values for a notebook; without those that are None."""
     cells = (
-        f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        f"<tr><th>{markup.escape(name)}</th><td>{markup.escape(str(value))}</td></tr>"
         for name, value in rows
         if value is not None
     )
