@@ -105,6 +105,15 @@ def test_a_file_is_short_and_imports_downwards_only(path: Path) -> None:
             assert LAYERS.index(target) <= LAYERS.index(layer), f"{path}:{line}: upward import"
 
 
+def test_imports_come_first() -> None:
+    for path in FILES:
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [isinstance(node, ast.Import | ast.ImportFrom) for node in module.body]
+        doc = bool(imports) and not imports[0]
+        last = max((k for k, yes in enumerate(imports) if yes), default=-1)
+        assert all(imports[doc : last + 1]), f"{path}: imports below other statements"
+
+
 def test_no_import_hides_inside_a_function() -> None:
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -52,10 +52,14 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.integrals.optimizer",
         "dipapprox.numerics.nested.engine",
         "dipapprox.numerics.parallel",
+        "dipapprox.pairs.products.losses",
         "dipapprox.privacy.decisions",
         "dipapprox.privacy.exact_pairs",
         "dipapprox.privacy.intervals.verifier",
+        "dipapprox.privacy.products.witness",
         "dataclasses",
+        "difflib",
+        "html",
         "igraph",
         "matplotlib",
         "msgspec",
@@ -67,6 +71,13 @@ def test_a_verification_loads_what_it_needs_only() -> None:
     )
     assert all(find_spec(name) for name in unneeded if name.startswith("dipapprox"))
     assert sorted(found & set(unneeded)) == []
+
+
+def test_help_loads_nothing_that_computes() -> None:
+    found = loaded_by(("verify", "--help"))
+    assert "dipapprox.questions.verify" in found
+    computing = ("dipapprox.numerics.probability", "dipapprox.semantics.execution", "numpy")
+    assert not found & set(computing)
 
 
 def test_people_see_a_layout() -> None:

@@ -7,10 +7,20 @@ end, at one ε, are balls first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.checking.chains import Absorbed, Random, chances_in, require_ending
+from flint import arb
+
+from dipapprox.checking.chains import (
+    Absorbed,
+    Chain,
+    Random,
+    absorption,
+    chances_in,
+    require_ending,
+)
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.exact_probability import ExactProbability, exact_probability
 from dipapprox.checking.gaussians import fewest_samples, reduced
@@ -25,20 +35,14 @@ from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program, Value, Weight
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
 
 if TYPE_CHECKING:
     from dipapprox.numerics.nested import engine as nested
 else:
     nested = Deferred("dipapprox.numerics.nested.engine")
-from collections.abc import Callable
-
-from flint import arb
-
-from dipapprox.checking.chains import Chain, absorption
-from dipapprox.numerics.enclosure import UNIT
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _ATTEMPTS = 6
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
@@ -13,9 +15,16 @@ from dipapprox.cli import arguments
 from dipapprox.cli.command import Status
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
+from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.finite_rounds import FiniteRounds
+from dipapprox.language.load import DIP, language_of, load
+from dipapprox.language.values import parse_rational
+from dipapprox.language.widening import read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import AnyQuestion, Question
@@ -28,16 +37,6 @@ if TYPE_CHECKING:
     from dipapprox.questions.prove import Proof
 else:
     certificate = Deferred("dipapprox.cli.certificate")
-from collections.abc import Mapping
-from fractions import Fraction
-
-from dipapprox.errors import UserError
-from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.finite_rounds import FiniteRounds
-from dipapprox.language.load import DIP, language_of, load
-from dipapprox.language.values import parse_rational
-from dipapprox.language.widening import read_rounds, read_widening
-from dipapprox.privacy.selection import widening_by_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,3 +136,26 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
             )
         input.append(value)
     return tuple(input)
+
+
+def check_input(program: Program, input: Input, what: str = "input") -> None:
+    """Check that an input gives every input cell a value of its domain.
+
+    Args:
+        program: Whose input it is.
+        input: One value per cell.
+        what: What it is for; begins messages.
+
+    Raises:
+        UserError: If it does not.
+    """
+    if len(input) != len(program.inputs):
+        raise UserError(
+            f"{what}: the program has {len(program.inputs)} input cells, got {len(input)} values"
+        )
+    for cell, value in zip(program.inputs, input, strict=True):
+        if value not in cell.domain:
+            raise UserError(
+                f"{what}: {value} is not in the domain of '{cell.name}'",
+                f"allowed are {describe_domain(cell.domain)}",
+            )

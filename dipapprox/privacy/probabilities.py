@@ -12,6 +12,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.values import check_input
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -20,7 +21,7 @@ from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
-from dipapprox.privacy.notation import ends, valuation, valuation_text, values_text
+from dipapprox.privacy.notation import ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.run import ProgramResult, Run
 from dipapprox.privacy.scope import scope_of_input
@@ -302,26 +303,3 @@ def _shortfall(
         if hidden:
             return f"{hidden} of {len(found)} probabilities are too small to be written"
     return None
-
-
-def check_input(program: Program, input: Input, what: str = "input") -> None:
-    """Check that an input gives every input cell a value of its domain.
-
-    Args:
-        program: Whose input it is.
-        input: One value per cell.
-        what: What it is for; begins messages.
-
-    Raises:
-        UserError: If it does not.
-    """
-    if len(input) != len(program.inputs):
-        raise UserError(
-            f"{what}: the program has {len(program.inputs)} input cells, got {len(input)} values"
-        )
-    for cell, value in zip(program.inputs, input, strict=True):
-        if value not in cell.domain:
-            raise UserError(
-                f"{what}: {value} is not in the domain of '{cell.name}'",
-                f"allowed: {values_text(cell.domain)}",
-            )

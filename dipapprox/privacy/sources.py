@@ -17,33 +17,12 @@ the program runs (`validity.check_choices`).
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
-
-from dipapprox.deferred import Deferred
-from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.numerics.methods import Method
-from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.products.source import ProductSource
-from dipapprox.pairs.remembered import RememberedInputs
-from dipapprox.pairs.search import ExactPairs, ProbabilitySource
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
-from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.exact import distributions
-    from dipapprox.exact.choices import validity
-    from dipapprox.privacy import exact_pairs, possible
-else:
-    distributions = Deferred("dipapprox.exact.distributions")
-    exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
-    possible = Deferred("dipapprox.privacy.possible")
-    validity = Deferred("dipapprox.exact.choices.validity")
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
+from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, count_samples
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import ClosedForms, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -56,16 +35,31 @@ from dipapprox.numerics.kinds import (
     is_ratio,
     is_sum,
 )
-from dipapprox.numerics.methods import InOrder, Step
-from dipapprox.privacy.options import Engine
+from dipapprox.numerics.methods import InOrder, Method, Step
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.remembered import RememberedInputs
+from dipapprox.pairs.search import ExactPairs, ProbabilitySource
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Engine, Options
+from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
+    from dipapprox.exact import distributions
     from dipapprox.exact import methods as exact
+    from dipapprox.exact.choices import validity
     from dipapprox.numerics import parallel
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
+    from dipapprox.pairs.products import source as product_sources
+    from dipapprox.privacy import exact_pairs, possible
 else:
+    product_sources = Deferred("dipapprox.pairs.products.source")
+    distributions = Deferred("dipapprox.exact.distributions")
+    exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
+    possible = Deferred("dipapprox.privacy.possible")
+    validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
@@ -175,7 +169,9 @@ def open_source(states: FinalStates, eps: Fraction, options: Options) -> Probabi
     return RememberedInputs(open_probabilities(states, eps, options))
 
 
-def open_product_source(product: ProductProgram, eps: Fraction, options: Options) -> ProductSource:
+def open_product_source(
+    product: ProductProgram, eps: Fraction, options: Options
+) -> product_sources.ProductSource:
     """Choose the engine, which all parts of a product share.
 
     Raises:
@@ -184,7 +180,7 @@ def open_product_source(product: ProductProgram, eps: Fraction, options: Options
     """
     method = open_method(options)
     parts = (open_probabilities(each, eps, options, method) for each in product.states)
-    return ProductSource(product, [RememberedInputs(part) for part in parts])
+    return product_sources.ProductSource(product, [RememberedInputs(part) for part in parts])
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

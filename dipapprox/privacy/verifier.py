@@ -12,7 +12,6 @@ from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, count_selected
 from dipapprox.pairs.products.layout import select_parts
-from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.remembered import RememberedInputs
@@ -28,7 +27,6 @@ from dipapprox.pairs.search_together import search_together
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.products.witness import product_witness
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_exact_pairs, open_probabilities, open_product_source
@@ -36,11 +34,15 @@ from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
+    from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
     from dipapprox.privacy.products import exact as exact_products
+    from dipapprox.privacy.products import witness as product_witnesses
 else:
     exact_products = Deferred("dipapprox.privacy.products.exact")
+    product_losses = Deferred("dipapprox.pairs.products.losses")
     product_search = Deferred("dipapprox.pairs.products.search")
+    product_witnesses = Deferred("dipapprox.privacy.products.witness")
 
 
 @rare_collections()
@@ -131,8 +133,8 @@ class _Run:
         """Check the pairs of independent parts."""
         self.number_of_outputs, self.final_states = product.outputs, product.final_states
         source = self.source = open_product_source(product, self.claim.eps, self.options)
-        losses = Losses(source, self.selection, self.options.limits)
-        self.describe = lambda attempt, certain: product_witness(
+        losses = product_losses.Losses(source, self.selection, self.options.limits)
+        self.describe = lambda attempt, certain: product_witnesses.product_witness(
             losses, attempt, self.claim.delta if certain else None
         )
         exact = exact_products.open_exact_product(product, self.claim.eps, self.options)

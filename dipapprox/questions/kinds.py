@@ -20,9 +20,8 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.formula import Formula, parse_formula
-from dipapprox.language.values import exact_rational, parse_input
+from dipapprox.language.values import check_input, exact_rational, parse_input
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
-from dipapprox.privacy.probabilities import check_input
 from dipapprox.privacy.selection import select
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)

@@ -10,7 +10,6 @@ from dipapprox.deferred import Deferred
 from dipapprox.language.ast_expressions import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
-from dipapprox.privacy import verifier
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict
@@ -20,6 +19,7 @@ from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
 from dipapprox.questions.question import Question, argument
 
 if TYPE_CHECKING:
+    from dipapprox.privacy import verifier
     from dipapprox.privacy.intervals import formula_claim, formula_verifier
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -27,6 +27,7 @@ else:
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
+    verifier = Deferred("dipapprox.privacy.verifier")
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
