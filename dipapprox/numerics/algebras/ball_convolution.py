@@ -28,22 +28,21 @@ Panels = Sequence[Piece | None]
 _ZERO = arb(0)
 
 
-def convolved_pieces(left: Panels, right: Panels, width: arb) -> list[Piece | None]:
+def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> list[Piece | None]:
     """Convolve at the current precision.
 
     Args:
         left: f on panels k, k + 1, …
         right: g on panels l, l + 1, …
         width: w.
+        wanted: Which panels of h are wanted, counted from k + l.
 
     Returns:
-        h on the panels k + l, k + l + 1, …, one more than both have together less 1; polynomials
-        of about twice the degree.
+        h on these panels; polynomials of about twice the degree.
     """
     degrees = [max((p.polynomial.length() for p in each if p), default=0) for each in (left, right)]
-    panels = len(left) + len(right)
     if not all(degrees):
-        return [None] * panels
+        return [None] * len(wanted)
     room = sum(degrees)
     rising = _long(left, room, 1) * _long(right, room, 1)
     falling = _long(left, room, -1) * _long(right, room, -1)
@@ -53,9 +52,9 @@ def convolved_pieces(left: Panels, right: Panels, width: arb) -> list[Piece | No
     )
     first, second = rising.coeffs(), falling.coeffs()
     found: list[Piece | None] = []
-    for panel in range(panels):
+    for panel in wanted:
         before = panel - 1
-        if reached[panel].is_zero() and (before < 0 or reached[before].is_zero()):
+        if panel < 0 or (reached[panel].is_zero() and (not panel or reached[before].is_zero())):
             found.append(None)
             continue
         start = panel * room

@@ -207,18 +207,16 @@ class BallAlgebra:
     def _convolved(self, left: BallFunction, right: Panels, start: int) -> BallFunction:
         """Convolve with a function whose first panel has the place `start`; keep the grid."""
         self._check()
-        first = next((k for k, piece in enumerate(left) if piece), len(left))
-        last = len(left) - next((k for k, p in enumerate(reversed(left)) if p), 0)
-        with precision(self.bits + 2 * self._degree + 32):
-            own = left[first:last]
-            found = convolved_pieces(own, right, 2 * self._half[0])
+        (first, own), (skipped, other) = _trimmed(left), _trimmed(right)
+        offset = first + start + skipped
+        lengths = [p.polynomial.length() for p in (*own, *other) if p]
+        with precision(self.bits + 2 * max(lengths, default=0) + 16):
+            wanted = range(-offset, self.grid.panels - offset)
+            found = convolved_pieces(own, other, 2 * self._half[0], wanted)
             negligible = max((p.norm for p in found if p), default=_ZERO) * self._least
-            offset = first + start
             pieces: list[Piece | None] = []
-            for panel in range(self.grid.panels):
+            for piece in found:
                 self._check()
-                place = panel - offset
-                piece = found[place] if 0 <= place < len(found) else None
                 pieces.append(piece and self._cut(piece.polynomial, piece.radius, negligible))
             return tuple(pieces)
 
@@ -338,6 +336,12 @@ class BallAlgebra:
                 coefficients = [c / scale for c in coefficients]
                 pieces.append(Piece(arb_poly(coefficients), remainder / scale))
             return tuple(pieces)
+
+
+def _trimmed(panels: Panels) -> tuple[int, Panels]:
+    """The panels from the first to the last that is not 0, and how many come before them."""
+    places = [k for k, piece in enumerate(panels) if piece]
+    return (places[0], panels[places[0] : places[-1] + 1]) if places else (0, ())
 
 
 def _minus(f: Piece, g: Piece) -> Piece:

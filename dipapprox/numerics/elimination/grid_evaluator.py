@@ -166,7 +166,11 @@ def _algebra(
     if isinstance(grid, NotEnclosed):
         return grid
     try:
-        return BallAlgebra(grid, level.bits, level.degree) if level.bits else Float64Algebra(grid)
+        if not level.bits:
+            return Float64Algebra(grid)
+        # Panels of one width are narrow for all but the narrowest laws.
+        degree = 3 * level.degree // 5 if required.sums else level.degree
+        return BallAlgebra(grid, level.bits, degree)
     except ValueError as error:
         return NotEnclosed(str(error))
 
