@@ -130,15 +130,15 @@ def _random_program(
 
 def _node_errors(algebra: Float64Algebra, function: Sampled) -> tuple[Array, Array]:
     """The values at the nodes, (P, n), and per panel a bound on their errors."""
-    nodes = len(algebra._rule.nodes)
-    errors = panel_errors(function, algebra._rule).values * SAFE
+    nodes = len(algebra.rule.nodes)
+    errors = panel_errors(function, algebra.rule).values * SAFE
     return function.layers[:nodes].T, errors
 
 
 def _sups(algebra: Float64Algebra, function: Sampled) -> Array:
     """Per panel an upper bound of the function."""
-    kappa = panel_errors(function, algebra._rule).kappa
-    return function.layers[len(algebra._rule.nodes)] * kappa * SAFE
+    kappa = panel_errors(function, algebra.rule).kappa
+    return function.layers[len(algebra.rule.nodes)] * kappa * SAFE
 
 
 def _check(
