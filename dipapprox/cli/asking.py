@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
+    from dipapprox.services.family_proof import FamilyProof
 else:
     certificate = Deferred("dipapprox.cli.certificate")
 
@@ -221,6 +222,6 @@ def write_certificate(
         )
 
 
-def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:
+def status_of(found: Verdict | IntervalVerdict | Decision | Proof | FamilyProof) -> int:
     """Return the exit status of an answer."""
     return Status.INTERRUPTED if found.interrupted else STATUS[found.answer]

@@ -22,8 +22,10 @@ from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.streams.stream_proof import StreamProof
-from dipapprox.proofs.subject import load_subject
+from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.prove import Prove
+from dipapprox.services.family_files import read_families
+from dipapprox.services.family_proof import prove_families
 from dipapprox.services.service_proof import ServiceProof
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
 
 _DRAW = "--draw"
+_FAMILIES = "--families"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class ProveCommand:
         for_all: The parameter that may be any number; None for none.
         draw: Where to draw the automaton; None for nowhere.
         certificate: Where to write one; None for nowhere.
+        families: Relations to check, for a service; None to find the budget.
     """
 
     path: Path
@@ -64,6 +68,7 @@ class ProveCommand:
     json: bool
     draw: Path | None
     certificate: Path | None
+    families: Path | None
 
 
 def add_parser(commands: Commands) -> None:
@@ -92,6 +97,12 @@ def add_parser(commands: Commands) -> None:
         metavar="OUT",
         help="draw it in the DOT language, a tight run or what leaves no budget in red",
     )
+    parser.add_argument(
+        _FAMILIES,
+        type=Path,
+        metavar="FILE",
+        help="check these unwinding families of a service, instead of finding the budget (JSON)",
+    )
     asking.add_certificate(parser)
 
 
@@ -110,6 +121,7 @@ def read(words: argparse.Namespace) -> ProveCommand:
         json=words.json,
         draw=words.draw,
         certificate=words.certificate,
+        families=words.families,
     )
 
 
@@ -126,6 +138,8 @@ def run(command: ProveCommand, console: Console) -> int:
     certifiable = isinstance(subject, NamedAutomaton | Service)
     if command.certificate is not None and not certifiable:
         raise UserError(f"{certificate.FLAG} is for automata and services: other proofs have none")
+    if command.families is not None:
+        return _check_families(command, subject, console)
     proof = command.question.answer(subject, command.options)
     if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
@@ -139,5 +153,19 @@ def run(command: ProveCommand, console: Console) -> int:
             f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
             file=sys.stderr,
         )
+    show_answer(console, proof, json=command.json)
+    return asking.status_of(proof)
+
+
+def _check_families(command: ProveCommand, subject: Subject, console: Console) -> int:
+    """Check given families, report on `console`, and return the exit status."""
+    if not isinstance(subject, Service):
+        raise UserError(f"{_FAMILIES} is for services: '{command.path}' is none")
+    if command.certificate is not None:
+        raise UserError(f"{_FAMILIES} has no certificate: the families are what there is to check")
+    families = read_families(command.families or Path(), subject)
+    question = command.question
+    limits = command.options.limits
+    proof = prove_families(subject, families, question.budget, question.examiner, limits)
     show_answer(console, proof, json=command.json)
     return asking.status_of(proof)

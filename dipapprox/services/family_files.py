@@ -1,0 +1,128 @@
+"""Families of relations as JSON files: `prove --families`.
+
+    {"step": 2, "steps": 1, "equal": true,
+     "families": [{"state": [1, 0, 0], "data": 1, "levels": [[], [[[1, 0, 0], [1, 1, 1]]]]}]}
+
+A state is the values of the cells in the order of their declaration; levels are rel[0], …,
+rel[steps], lists of pairs of states. Without "state" and "data" a family is for all others. "equal"
+adds every state with itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from dipapprox.errors import UserError
+from dipapprox.language.core import Cell, Value
+from dipapprox.language.diagnosis import shorten
+from dipapprox.language.domains import admits
+from dipapprox.language.load import read_text
+from dipapprox.language.services import Service
+from dipapprox.language.values import exact_rational
+from dipapprox.services.families import Families, Family, Relation
+from dipapprox.services.model import State
+
+_MOST_STEPS = 1000
+_LARGEST = 50 * 2**20  # bytes
+
+
+def read_families(path: Path, service: Service) -> Families:
+    """Read a file of families.
+
+    Raises:
+        UserError: If it cannot be read, is malformed, or does not suit the service.
+    """
+    try:
+        content = json.loads(read_text(path, _LARGEST), parse_float=str)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"'{path}' is not JSON: {error}") from None
+    return _Reader(service, str(path)).families(content)
+
+
+class _Reader:
+    def __init__(self, service: Service, name: str) -> None:
+        self._cells = [state.cell for state in service.states]
+        self._data = service.data.arguments[0]
+        self._name = name
+
+    def _wrong(self, where: str, what: str) -> UserError:
+        return UserError(f"{self._name}: {where}: {what}")
+
+    def families(self, content: object) -> Families:
+        whole = self._object(content, "$", {"step", "steps", "equal", "families"}, {"equal"})
+        step = exact_rational(whole["step"], f"{self._name}: $.step")
+        steps, equal = whole["steps"], whole.get("equal", False)
+        if step <= 0:
+            raise self._wrong("$.step", "expected a number > 0")
+        if not isinstance(steps, int) or not 0 <= steps <= _MOST_STEPS or isinstance(steps, bool):
+            raise self._wrong("$.steps", f"expected a whole number from 0 to {_MOST_STEPS}")
+        if not isinstance(equal, bool):
+            raise self._wrong("$.equal", "expected true or false")
+        common: Family | None = None
+        named: dict[tuple[State, Value], Family] = {}
+        for place, each in enumerate(self._list(whole["families"], "$.families")):
+            where = f"$.families[{place}]"
+            one = self._object(each, where, {"state", "data", "levels"}, {"state", "data"})
+            levels = self._list(one["levels"], f"{where}.levels")
+            if len(levels) != steps + 1:
+                raise self._wrong(f"{where}.levels", f"expected {steps + 1}, got {len(levels)}")
+            read = tuple(self._relation(r, f"{where}.levels[{k}]") for k, r in enumerate(levels))
+            family = Family(read, equal)
+            if ("state" in one) != ("data" in one):
+                raise self._wrong(where, "expected both a state and data, or neither")
+            if "state" in one:
+                state = self._state(one["state"], f"{where}.state")
+                named[state, self._value(one["data"], self._data, f"{where}.data")] = family
+            elif common is None:
+                common = family
+            else:
+                raise self._wrong(where, "there is a family for all others already")
+        return Families(step, steps, common, named)
+
+    def _relation(self, content: object, where: str) -> Relation:
+        pairs = set()
+        for place, each in enumerate(self._list(content, where)):
+            here = f"{where}[{place}]"
+            pair = self._list(each, here)
+            if len(pair) != 2:
+                raise self._wrong(here, "expected two states")
+            pairs.add((self._state(pair[0], here), self._state(pair[1], here)))
+        return frozenset(pairs)
+
+    def _state(self, content: object, where: str) -> State:
+        values = self._list(content, where)
+        if len(values) != len(self._cells):
+            raise self._wrong(where, f"expected {len(self._cells)} values, got {len(values)}")
+        return tuple(self._value(v, c, where) for v, c in zip(values, self._cells, strict=True))
+
+    def _value(self, given: object, cell: Cell, where: str) -> Value:
+        value: Value
+        if isinstance(given, bool):
+            value = "true" if given else "false"
+        elif isinstance(given, str) and admits(cell.domain, given):
+            value = given
+        else:
+            value = exact_rational(given, f"{self._name}: {where}")
+        if not admits(cell.domain, value):
+            raise self._wrong(where, f"{value} is not in the domain of '{cell.name}'")
+        return value
+
+    def _list(self, content: object, where: str) -> list[object]:
+        if not isinstance(content, list):
+            raise self._wrong(where, f"expected a list, got {shorten(repr(content))}")
+        return content
+
+    def _object(
+        self, content: object, where: str, known: set[str], optional: set[str]
+    ) -> Mapping[str, object]:
+        if not isinstance(content, dict):
+            raise self._wrong(where, "expected an object")
+        for name in content:
+            if name not in known:
+                raise self._wrong(where, f"unknown field '{shorten(name)}'")
+        for name in sorted(known - optional):
+            if name not in content:
+                raise self._wrong(where, f"the field '{name}' is missing")
+        return content
