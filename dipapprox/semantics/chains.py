@@ -1,9 +1,9 @@
 """Loops that choose at random, as finite Markov chains.
 
 In: a loop and a state that reaches it. Out: the ways in which the loop is left, and the law by
-which one of them comes about. The chain's states are situations at the tests of loops: values of
-live cells and outputs. Its transitions are the courses from one such place to the next, with the
-products of the weights of the choices on the way:
+which one of them comes about. The chain's states are situations at the tests of loops and at the
+choices in them: values of live cells and outputs. Its transitions are the courses from one such
+place to the next, with the weights of the outcomes:
 
     test of a loop -- the path decides the condition --> run to the next places, one transition each
          |         -- it does not --> `Open`: the caller splits the path and explores again
@@ -113,6 +113,10 @@ class _Frame:
     block: core.Block
     place: int
     parent: _Frame | None
+
+    def next(self) -> _Frame:
+        """Return the place after this one."""
+        return _Frame(self.block, self.place + 1, self.parent)
 
     def key(self) -> tuple[int, ...]:
         """Equal for equal places."""
@@ -278,9 +282,11 @@ class Chains:
         start: _Frame | None = frame
         if isinstance(first, core.While):
             start = self._after_test(first, frame, state)
-        waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = [
-            (CERTAINLY, start, state.copy())
-        ]
+        waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = []
+        if isinstance(first, core.Choose):
+            waiting += self._outcomes(first, frame.next(), state)
+        else:
+            waiting.append((CERTAINLY, start, state.copy()))
         while waiting:
             weight, here, state = waiting.pop()
             if here is None:
@@ -290,18 +296,15 @@ class Chains:
                 waiting.append((weight, here.parent, state))
                 continue
             statement = here.block[here.place]
-            following = _Frame(here.block, here.place + 1, here.parent)
             match statement:
                 case core.Assign():
                     self._statements.assign(statement, state)
-                    waiting.append((weight, following, state))
-                case core.Choose():
-                    waiting += self._outcomes(statement, weight, following, state)
+                    waiting.append((weight, here.next(), state))
                 case core.If():
                     holds = self._decide(statement, state)
                     block = statement.then if holds else statement.otherwise
-                    waiting.append((weight, _Frame(block, 0, following), state))
-                case core.While():
+                    waiting.append((weight, _Frame(block, 0, here.next()), state))
+                case core.While() | core.Choose():
                     yield weight, (here, state)
                 case core.Exit():
                     yield weight, ChainEnd(state, True, statement.span)
@@ -311,7 +314,7 @@ class Chains:
     def _after_test(self, test: core.While, frame: _Frame, state: State) -> _Frame | None:
         if self._decide(test, state):
             return _Frame(test.body, 0, frame)  # and back to the test
-        return _Frame(frame.block, frame.place + 1, frame.parent)
+        return frame.next()
 
     def _decide(self, statement: core.If | core.While, state: State) -> bool:
         """Whether a condition holds on all of the path; it may also be a fault on all of it."""
@@ -325,7 +328,7 @@ class Chains:
         return bool(held)
 
     def _outcomes(
-        self, statement: core.Choose, weight: ExponentialRatio, following: _Frame, state: State
+        self, statement: core.Choose, following: _Frame, state: State
     ) -> list[tuple[ExponentialRatio, _Frame | None, State]]:
         self._count()
         name = self._statements.target(state, statement.target)
@@ -334,7 +337,7 @@ class Chains:
         for value, own in zip(values, law.weights, strict=True):
             part = state.copy()
             self._statements.put(part, name, value, statement.span)
-            found.append((weight * own, following, part))
+            found.append((own, following, part))
         return found[::-1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 
 import pytest
 
@@ -212,10 +213,17 @@ def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: b
 
 
 def test_choices_within_a_round_are_counted() -> None:
+    """Where courses meet they are one; where all that was chosen is needed later, they do not."""
     flips = [coin(f"b{k}", k) for k in range(12)]
-    body = [assign("x", 0), loop(compare("x", "=", 0), *flips, assign("x", "b0"))]
-    with pytest.raises(LimitReached, match="loop limit"):
-        run([*body, assign("out[1]", 0)], limits=Limits(states=1000))
+    for needed, few in ((("b0",), True), ([f"b{k}" for k in range(12)], False)):
+        total = reduce(core.Sum, map(core.Variable, needed))
+        rounds = loop(compare("x", "=", 0), *flips, assign("x", total))
+        body = [assign("x", 0), rounds, assign("out[1]", 0)]
+        if few:
+            assert len(run(body, limits=Limits(states=100)).states) == 1
+        else:
+            with pytest.raises(LimitReached, match="loop limit"):
+                run(body, limits=Limits(states=1000))
 
 
 def test_markov_chains_are_as_simple_as_they_get() -> None:
