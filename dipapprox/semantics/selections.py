@@ -58,33 +58,26 @@ class Selection:
 def selections_in(block: core.Block) -> dict[int, Selection]:
     """Find the selections among the statements of a block, by the place of the first branch."""
     found: dict[int, Selection] = {}
-    place = 0
-    while place < len(block):
-        selection = _selection(block, place)
-        if selection is not None:
-            found[place] = selection
-        place += 1 if selection is None else len(selection.branches)
+    run: list[_Branch] = []
+    for place, statement in enumerate(block):
+        branch = _branch(statement) if isinstance(statement, core.If) else None
+        if run and (branch is None or branch.kind != run[0].kind):
+            _add(found, place, run)
+            run = []
+        if branch is not None:
+            run.append(branch)
+    _add(found, len(block), run)
     return found
 
 
-def _selection(block: core.Block, place: int) -> Selection | None:
-    """Return the selection whose first branch stands at a place."""
-    branches: list[core.If] = []
-    candidates: list[core.Expression] = []
-    kind: object = None
-    for statement in block[place:]:
-        branch = _branch(statement)
-        if branch is None or kind not in (None, branch.kind):
-            break
-        if any(name in branch.kind.targets for name in read(branch.candidate)):
-            break
-        kind = branch.kind
-        branches.append(branch.statement)
-        candidates.append(branch.candidate)
-    if len(branches) < _LEAST:
-        return None
-    assert isinstance(kind, _Kind)
-    return Selection(kind.best, tuple(candidates), tuple(branches), kind.largest)
+def _add(found: dict[int, Selection], end: int, run: list[_Branch]) -> None:
+    """Note the selection that a run of branches which ends at a place is, if it is one."""
+    if len(run) < _LEAST:
+        return
+    kind = run[0].kind
+    candidates = tuple(branch.candidate for branch in run)
+    branches = tuple(branch.statement for branch in run)
+    found[end - len(run)] = Selection(kind.best, candidates, branches, kind.largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +96,7 @@ class _Branch:
     statement: core.If
 
 
-def _branch(statement: core.Statement) -> _Branch | None:
+def _branch(statement: core.If) -> _Branch | None:
     """Read `if candidate > best then best <- candidate; … end`; None if it is something else."""
     match statement:
         case core.If(core.Comparison(left, relation, right), then, ()) if relation in _LARGEST:
@@ -120,7 +113,8 @@ def _branch(statement: core.Statement) -> _Branch | None:
     for candidate, best, largest in sides:
         if isinstance(best, core.Variable) and assigned.get(best.name) == candidate:
             others = (value for name, value in assigned.items() if name != best.name)
-            if all(isinstance(value, core.Constant) for value in others):
+            unread = all(name not in assigned for name in read(candidate))
+            if unread and all(isinstance(value, core.Constant) for value in others):
                 kind = _Kind(best.name, largest, frozenset(assigned))
                 return _Branch(kind, candidate, statement)
     return None
