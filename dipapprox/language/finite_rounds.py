@@ -26,8 +26,9 @@ from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
 from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.domains import Domain
+from dipapprox.language.kinds import kind_of
 from dipapprox.language.rewriting import nodes_in, rewrite
-from dipapprox.language.symbols import DISTRIBUTIONS, Kind, Symbol
+from dipapprox.language.symbols import Kind, Symbol
 
 NOTHING = "nothing"
 """What is published in a round that publishes nothing, or is not reached."""
@@ -167,11 +168,7 @@ class _Finite:
         return blocks(block)
 
     def _check(self, value: ast.Expression) -> None:
-        is_draw = isinstance(value, ast.Call) and value.name in DISTRIBUTIONS
-        is_sample = isinstance(value, ast.Name | ast.Index) and bool(
-            self._symbols[value.name].kind & Kind.RANDOM
-        )
-        if is_draw or is_sample:
+        if kind_of(value, self._symbols) & Kind.RANDOM:
             raise Wrong(
                 "type error", "a number of noise is published", value.span,
                 "only 'prove' answers for that; publish what it is compared with",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
-from dipapprox.language.symbols import Kind, Role, Symbol
+from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.traversal import statements_of
 from dipapprox.source import Span
 
@@ -94,7 +94,7 @@ class StreamChecker:
                     hint = did_you_mean(name, self._streams, known)
                     self._error(f"'{name}' is no stream", statement.span, hint)
             case ast.Publish(value):
-                kind = self._expressions.expression(value, wanted=True)
+                self._expressions.expression(value, wanted=True)
                 if isinstance(value, ast.Name | ast.Index) and value.name in self._symbols:
                     self._expressions.shape(value, self._symbols[value.name])
                     role = self._symbols[value.name].role
@@ -102,12 +102,6 @@ class StreamChecker:
                         message = f"the input '{value.name}' is published without noise"
                         hint = f"write 'publish Lap({value.name}, 1 / eps)'"
                         self._error(message, value.span, hint)
-                if kind & Kind.RANDOM and not isinstance(value, ast.Name | ast.Index | ast.Call):
-                    self._error(
-                        "a sum of random numbers is published",
-                        value.span,
-                        "publish a sample, or a draw: 'publish Lap(q, 1 / eps)'",
-                    )
 
     def _error(self, message: str, span: Span | None, hint: str = "") -> None:
         self._diagnosis.report("type error", message, span, hint)

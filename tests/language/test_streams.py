@@ -79,7 +79,6 @@ def test_other_commands_name_the_one_to_use(text: str) -> None:
         ("stream q in real", "stream q in {0, 1}", "a stream is one of real numbers"),
         ("stream q in real", "input q in {0, 1}", "'q' is no stream"),
         ("publish bot", "publish q", "the input 'q' is published without noise"),
-        ("publish bot", "publish r + rT", "a sum of random numbers is published"),
         ("publish bot\n", "forever do skip end\n", "'forever' stands in no other block"),
         ("publishes {bot, top}", "output out in {bot, top}", "a program with a stream has no"),
         ("real", "real 1..0", "there is nothing between 1 and 0"),

@@ -156,6 +156,7 @@ forever do
 end
 """
 NUMERIC = SPARSE.replace("publish top", "publish Lap(q, 2 / eps)")
+NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
 SAMPLE = SPARSE.replace("publish top", "publish r")
 
 
@@ -177,6 +178,8 @@ SAMPLE = SPARSE.replace("publish top", "publish r")
             "1",
         ),
         (NUMERIC, "3/2", "3/2"),
+        (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
+        (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
         (RANGE, "1", "1"),
         (SPARSE.replace("linf 1", "increasing 1"), "0", "1"),
         (SPARSE.replace("in real", "in real 0..5"), "0", "1"),
@@ -217,6 +220,7 @@ def test_shared_inputs_are_bounded_from_above_only() -> None:
         ("r >= rT", "q >= 0", "inputs are compared without noise"),
         ("linf 1", "all", "may differ by any amount"),
         ("publish bot", "publish rT", "a sample is published after another one is drawn"),
+        ("publish bot", "publish r + rT", "a sample is published after another one is drawn"),
         ("publish bot", "publish none", "none"),
         ("r >= rT", "r + q >= rT and r >= rT", "an input is added to a sample"),
         ("r >= rT", "r >= rT or r >= rT + 1", "different offsets"),

@@ -13,7 +13,7 @@ any more are forgotten, and inputs are numbered anew at every point.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from functools import partial
@@ -32,6 +32,9 @@ from dipapprox.proofs.streams.steps import Noise, Point, Step, Steps, StoredValu
 from dipapprox.proofs.streams.visible import END
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.source import Span
+
+_FRESH = -1
+"""The symbol of a sample that is published at once."""
 
 MOST_POINTS = 20_000
 """Of a program: scalars that take more and more values make more and more of them."""
@@ -146,13 +149,23 @@ class _Exploration:
 
     def _around_input(self, draw: core.Draw | None, point: Point, wanted: WantsMean) -> Exception:
         """Note that a draw is to be taken as around an input; if it cannot be, the refusal."""
-        symbol = LinearForm.symbol(wanted.input)
-        holders = (name for name, value in point.values.items() if value == symbol)
-        name = next(holders, None)
-        if draw is None or name is None or draw.site in self._added:
+        if draw is None or draw.site in self._added:
             return wanted.refused
-        self._added[draw.site] = name, wanted.factor
-        return _Anew()
+        try:
+            self._take_around(draw, point.values, wanted.input, wanted.factor)
+        except _Anew as anew:
+            return anew
+        return wanted.refused
+
+    def _take_around(
+        self, draw: core.Draw, values: Mapping[str, StoredValue], input: str, factor: Fraction
+    ) -> None:
+        """Begin anew with a draw as around an input, if a variable holds that now."""
+        symbol = LinearForm.symbol(input)
+        for name, value in values.items():
+            if value == symbol:
+                self._added[draw.site] = name, factor
+                raise _Anew
 
     # --- paths --------------------------------------------------------------------------------
 
@@ -258,13 +271,25 @@ class _Exploration:
         published = path.next()
         if draw.target != core.Variable(core.PUBLISHED):
             follows = published.frames[-1:] and published.frames[-1]
-            if not follows or follows[0][follows[1]] != core.Assign(
-                core.Variable(core.PUBLISHED), draw.target
+            statement = follows[0][follows[1]] if follows else None
+            if not isinstance(statement, core.Assign) or (
+                statement.target != core.Variable(core.PUBLISHED)
             ):
                 return None
-            published = published.next()
-            if set(_names(draw.target)) & self._live.at(published.frames, self._cells(path)):
+            after = published.next()
+            if set(_names(draw.target)) & self._live.at(after.frames, self._cells(path)):
                 return None
+            fresh = LinearForm.symbol(_FRESH) - self._around(path, draw)
+            value = published.put(draw.target, fresh, None).value(statement.value)
+            if _samples(value) != (_FRESH,) or not isinstance(value, LinearForm):
+                return None
+            inputs = value.inputs()
+            if len(inputs) == 1 and draw.site not in self._added:
+                factor = value.coefficient(inputs[0]) / value.coefficient(_FRESH)
+                self._take_around(draw, path.values, inputs[0], factor)
+            if inputs:
+                return None
+            published = after
         noise = self._found.noises[number]
         if noise.statement is None or path.shown.sample or path.shown.fresh:
             return None
