@@ -19,12 +19,16 @@ SCALES = ("1 / eps", "2 / eps", "4 / eps", "1/2 / eps")
 
 
 class Writer:
-    """Writes a program with a stream: stored samples, nested comparisons, now and then an end."""
+    """Writes a program with a stream: stored samples, nested comparisons, now and then an end.
+
+    Where two samples are drawn in a round, the first is compared after the second one is drawn.
+    """
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
         self._noise = "DLap" if self._chance.random() < 0.2 else "Lap"
         self._stored = self._chance.sample(["x", "y"], self._chance.randint(1, 2))
+        self._samples = ["r"] if self._chance.random() < 0.7 else ["r", "s"]
 
     def program(self) -> str:
         offset = self._chance.choice(["", " + 1"])
@@ -36,8 +40,7 @@ class Writer:
                 *(self._draw(x, str(self._chance.randint(-1, 1))) for x in self._stored),
                 "n <- 0",
                 "forever do",
-                "read q",
-                self._draw("r", f"q{offset}"),
+                *(line for r in self._samples for line in ("read q", self._draw(r, f"q{offset}"))),
                 *self._tree(self._chance.randint(1, 2)),
                 "end\n",
             ]
@@ -66,7 +69,7 @@ class Writer:
         sign = self._chance.choice(["<", ">=", below, above])
         numbers = ["0", "2"]
         other = self._chance.choice(self._stored if self._chance.random() < 0.7 else numbers)
-        return f"r {sign} {other}"
+        return f"{self._chance.choice(self._samples)} {sign} {other}"
 
     def _leaf(self) -> Iterator[str]:
         yield "skip"

@@ -156,6 +156,22 @@ forever do
 end
 """
 NUMERIC = SPARSE.replace("publish top", "publish Lap(q, 2 / eps)")
+LATE = """
+stream q in real
+publishes {none, first, second, both}
+adjacent linf 1
+rT <- Lap(0, 2 / eps)
+forever do
+    read q
+    r <- Lap(q, 8 / eps)
+    read q
+    s <- Lap(q, 8 / eps)
+    if r >= rT and s >= rT then publish both; exit end
+    if r >= rT then publish first; exit end
+    if s >= rT then publish second; exit end
+    publish none
+end
+"""
 NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
 SAMPLE = SPARSE.replace("publish top", "publish r")
 
@@ -178,6 +194,8 @@ SAMPLE = SPARSE.replace("publish top", "publish r")
             "1",
         ),
         (NUMERIC, "3/2", "3/2"),
+        (LATE, "1", "1"),
+        (LATE.replace("r >= rT and s", "r >= rT and r >= 3 and s"), "0", "1"),
         (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
         (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
         (RANGE, "1", "1"),

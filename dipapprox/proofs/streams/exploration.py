@@ -4,6 +4,9 @@
       → points just before a draw: where the program is, and what is still of interest
       → steps: draw, compare the sample with stored values, publish, store it, go on
 
+Where two stored values are compared, or one with a number, the outcome has to be known when the
+later of them is stored: all begins anew, and the steps that store it compare it.
+
 Where an input is added to a sample, `q + r` for r <- Lap(0, b), the draw is taken as one around the
 input, r = s - q for s <- Lap(q, b), and all begins anew.
 
@@ -20,15 +23,15 @@ from functools import partial
 from typing import assert_never
 
 from dipapprox.automata.model import Laplace
-from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.proofs.streams.hoisting import hoisted
 from dipapprox.proofs.streams.liveness import Liveness
-from dipapprox.proofs.streams.paths import DRAWN, Path, Undecided, WantsMean, refusal
-from dipapprox.proofs.streams.steps import Noise, Point, Step, Steps, StoredValue
+from dipapprox.proofs.streams.noises import read_noise
+from dipapprox.proofs.streams.paths import DRAWN, Foreseen, Path, Undecided, WantsMean, refusal
+from dipapprox.proofs.streams.steps import Atom, Facts, Noise, Point, Step, Steps, StoredValue
 from dipapprox.proofs.streams.visible import END
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.source import Span
@@ -52,12 +55,27 @@ def explore(program: core.Program, limits: Limits) -> Steps:
     """
     if program.rounds is None:
         raise ValueError("the program has no rounds")
-    added: dict[int, tuple[str, Fraction]] = {}
+    asked = _Asked()
     while True:
         try:
-            return _Exploration(program, program.rounds, added, limits).run()
+            return _Exploration(program, program.rounds, asked, limits).run()
         except _Anew:
             limits.check()
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What earlier explorations have found to be needed.
+
+    Attributes:
+        added: For draws that are taken as around an input: its variable, and the factor.
+        facts: Places of stored values, and comparisons of theirs that will matter.
+        places: The names of all places.
+    """
+
+    added: dict[int, tuple[str, Fraction]] = field(default_factory=dict)
+    facts: dict[tuple[int, Atom], None] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
 
 
 class _Anew(Exception):
@@ -76,7 +94,7 @@ class _Exploration:
     Args:
         program: With rounds.
         rounds: Its rounds.
-        added: For draws that are taken as around an input: its variable, and the factor.
+        asked: What is known to be needed; grows.
         limits: Of time and points.
     """
 
@@ -84,16 +102,16 @@ class _Exploration:
         self,
         program: core.Program,
         rounds: core.Rounds,
-        added: dict[int, tuple[str, Fraction]],
+        asked: _Asked,
         limits: Limits,
     ) -> None:
-        self._added = added
+        self._asked, self._added = asked, asked.added
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(program.body)
         self._domains = {cell.name: cell.domain for cell in program.outputs}
         self._live = Liveness(self._rounds)
         self._limits = limits
-        self._found = Steps()
+        self._found = Steps(places=asked.places)
         self._numbers: dict[Hashable, int] = {}
         self._fresh: dict[int, Laplace] = {}
 
@@ -124,7 +142,7 @@ class _Exploration:
         serial = 1 + len({s for v in point.values.values() for s in _inputs(v)})
         begun = Path(
             point.frames, point.in_rounds, point.values, point.used, cells=point.shown,
-            serial=serial,
+            serial=serial, facts=point.facts,
         )  # fmt: skip
         statement = self._found.noises[number].statement
         if statement is not None:
@@ -135,17 +153,26 @@ class _Exploration:
             guard = guards.pop()
             try:
                 path, stop = self._go_on(replace(begun, guard=guard), number)
+                after = None if stop is _Stop.END else self._point(path, stop)
             except Undecided as fork:
                 guards += [{**guard, fork.atom: outcome} for outcome in (False, True)]
                 continue
             except WantsMean as wanted:
                 raise self._around_input(statement, point, wanted) from None
+            except Foreseen as wanted:
+                raise self._foresee(wanted) from None
             target, stored = None, frozenset[int]()
-            if stop is not _Stop.END:
-                after = self._point(path, stop)
+            if after is not None:
                 target = self._number(after)
                 stored = self._stored(path, after)
             self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
+
+    def _foresee(self, wanted: Foreseen) -> Exception:
+        """Note that stored values are to be compared in time; the refusal if they were already."""
+        if all(fact in self._asked.facts for fact in wanted.facts):
+            return wanted.refused
+        self._asked.facts |= dict.fromkeys(wanted.facts)
+        return _Anew()
 
     def _around_input(self, draw: core.Draw | None, point: Point, wanted: WantsMean) -> Exception:
         """Note that a draw is to be taken as around an input; if it cannot be, the refusal."""
@@ -279,8 +306,8 @@ class _Exploration:
             after = published.next()
             if set(_names(draw.target)) & self._live.at(after.frames, self._cells(path)):
                 return None
-            fresh = LinearForm.symbol(_FRESH) - self._around(path, draw)
-            value = published.put(draw.target, fresh, None).value(statement.value)
+            drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
+            value = published.put(draw.target, drawn, None).value(statement.value)
             if _samples(value) != (_FRESH,) or not isinstance(value, LinearForm):
                 return None
             inputs = value.inputs()
@@ -318,24 +345,7 @@ class _Exploration:
         return noise
 
     def _noise(self, path: Path, draw: core.Draw) -> Noise:
-        """Read the noise of a draw.
-
-        Raises:
-            SourceError: If it has no finite budget, or the mean is random.
-        """
-        _check_family(draw)
-        mean = path.form(draw.mean) + self._around(path, draw)
-        inputs = mean.inputs()
-        if mean.samples():
-            raise refusal("the mean is a random number", draw.mean.span or draw.span)
-        if len(inputs) > 1:
-            raise refusal(
-                "a mean with several inputs: with any number of rounds a sample has one",
-                draw.mean.span or draw.span,
-            )
-        reads = mean.coefficient(inputs[0]) if inputs else Fraction(0)
-        only = inputs[0] if inputs else None
-        return Noise(draw, 1 / draw.scale.coefficient, mean.constant, reads, only)
+        return read_noise(draw, path.form(draw.mean) + self._around(path, draw))
 
     def _drawn(self, path: Path, draw: core.Draw) -> Path:
         """Return the path after its draw."""
@@ -365,6 +375,7 @@ class _Exploration:
         live = self._live.at(path.frames, self._cells(path))
         values = {name: path.values[name] for name in sorted(live) if name in path.values}
         taken = {s for v in values.values() for s in _samples(v) if s != DRAWN}
+        new = set[int]()
         inputs: dict[Symbol, Symbol] = {}
         for name, value in values.items():
             if not isinstance(value, LinearForm):
@@ -377,10 +388,31 @@ class _Exploration:
                 place = self._free_place(name, taken)
                 renamed[DRAWN] = place
                 taken.add(place)
+                new.add(place)
             if renamed:
                 values[name] = value.renamed(partial(_renamed, renamed))
         used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
-        return Point(path.frames, path.in_rounds, stop is _Stop.DRAW, values, used, path.cells)
+        draws = stop is _Stop.DRAW
+        facts = self._facts(path, taken - new, new)
+        return Point(path.frames, path.in_rounds, draws, values, used, path.cells, facts)
+
+    def _facts(self, path: Path, old: set[int], new: set[int]) -> Facts:
+        """Return what is known of stored values: of old ones what was, of new ones what is asked.
+
+        Raises:
+            Undecided: If the path has to fork, to know it.
+        """
+        facts = {
+            (place, atom): outcome
+            for (place, atom), outcome in path.facts.items()
+            if place in old and (atom.stored is None or atom.stored in old)
+        }
+        for place, atom in self._asked.facts:
+            if place in new and (atom.stored is None or atom.stored in old):
+                if atom not in path.guard:
+                    raise Undecided(atom)
+                facts[place, atom] = path.guard[atom]
+        return facts
 
     def _free_place(self, name: str, taken: set[int]) -> int:
         """Return the symbol of a place for a stored value, named after a variable."""
@@ -400,26 +432,6 @@ class _Exploration:
             for symbol in _samples(value)
             if symbol not in _samples(path.values[name])
         )
-
-
-def _check_family(draw: core.Draw) -> None:
-    match draw.family:
-        case Family.LAPLACE | Family.DISCRETE_LAPLACE:
-            pass
-        case Family.GAUSSIAN | Family.DISCRETE_GAUSSIAN:
-            raise refusal(
-                "Gaussian noise has no finite pure budget", draw.span,
-                "'profile' gives the least delta for some rounds and finitely many values",
-            )  # fmt: skip
-        case Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
-            raise refusal(
-                "one-sided noise: with any number of rounds all noise is Laplace", draw.span,
-                "'prove --reals' answers for a fixed number of inputs",
-            )  # fmt: skip
-        case _:
-            assert_never(draw.family)
-    if draw.scale.power != -1:
-        raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)
 
 
 def _renamed(names: dict[Symbol, Symbol], symbol: Symbol) -> Symbol:

@@ -14,7 +14,7 @@ from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
-from dipapprox.proofs.streams.steps import Atom, Frames, Shown, StoredValue
+from dipapprox.proofs.streams.steps import Atom, Facts, Frames, Shown, StoredValue
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Diagnostic, Span
 
@@ -43,6 +43,19 @@ class WantsMean(Exception):
         self.input, self.factor, self.refused = input, factor, refused
 
 
+class Foreseen(Exception):
+    """Two stored values are compared, or one with a number: that should be known of them.
+
+    Attributes:
+        facts: Any of which would say it: places, and how their values compare.
+        refused: What to say if that cannot be.
+    """
+
+    def __init__(self, facts: tuple[tuple[int, Atom], ...], refused: SourceError) -> None:
+        super().__init__()
+        self.facts, self.refused = facts, refused
+
+
 class Undecided(Exception):
     """A comparison that the path has to fork at."""
 
@@ -61,6 +74,7 @@ class Path:
         values: Of cells that have one.
         used: Inputs that some sample has read.
         guard: How comparisons came out.
+        facts: How stored values compare, as far as that is known.
         shown: What it has published.
         cells: How many output cells of the round are published.
         serial: Numbers inputs that are read.
@@ -72,6 +86,7 @@ class Path:
     values: dict[str, StoredValue]
     used: frozenset[str] = frozenset()
     guard: dict[Atom, bool] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     shown: Shown = Shown()
     cells: int = 0
     serial: int = 1
@@ -198,7 +213,7 @@ class Path:
         difference = left - right
         if difference.is_constant:
             return _stands(difference.constant, node.relation)
-        atom, offset, relation = self._atom(difference, node)
+        sample, atom, offset, relation = self._atom(difference, node)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
             if is_integer:
                 raise refusal(
@@ -213,11 +228,36 @@ class Path:
             strict = relation in (Relation.GREATER, Relation.LESS_EQUAL)
             offset = Fraction(floor(offset) + 1 if strict else ceil(offset))
         atom = replace(atom, number=offset)
+        if sample != DRAWN:
+            return self._known(sample, atom, is_integer, node) == above
         if atom not in self.guard:
             raise Undecided(atom)
         return self.guard[atom] == above
 
-    def _atom(self, form: LinearForm, node: core.Comparison) -> tuple[Atom, Fraction, Relation]:
+    def _known(self, place: int, atom: Atom, is_integer: bool, node: core.Comparison) -> bool:
+        """Return how stored values compare.
+
+        Raises:
+            Foreseen: If it is not known.
+        """
+        if (place, atom) in self.facts:
+            return self.facts[place, atom]
+        wanted: tuple[tuple[int, Atom], ...] = ((place, atom),)
+        if atom.stored is not None:
+            # x >= y + c says that y > x - c does not hold.
+            turned = Atom(place, -atom.number + int(is_integer))
+            if (atom.stored, turned) in self.facts:
+                return not self.facts[atom.stored, turned]
+            wanted = (*wanted, (atom.stored, turned))
+        refused = refusal(
+            "samples are compared that were stored before it could be foreseen", node.span,
+            "with any number of rounds: compare a sample before the next draw",
+        )  # fmt: skip
+        raise Foreseen(wanted, refused)
+
+    def _atom(
+        self, form: LinearForm, node: core.Comparison
+    ) -> tuple[int, Atom, Fraction, Relation]:
         """Read `form R 0` as `sample R stored + offset`."""
         if not form.samples():
             raise refusal(
@@ -231,25 +271,21 @@ class Path:
         if form.inputs():
             message = "an input is added to a sample in a comparison"
             raise _wanting(form, refusal(message, node.span, _AS_MEAN))
-        samples = dict(form.terms)
-        drawn = samples.pop(DRAWN, None)
-        if drawn is None:
-            raise refusal(
-                "no sample of this comparison is the one drawn last", node.span,
-                "with any number of rounds a comparison is made before the next draw",
-            )  # fmt: skip
+        sample = DRAWN if DRAWN in form.samples() else form.samples()[0]
+        drawn = form.coefficient(sample)
         relation = node.relation if drawn > 0 else _MIRRORED[node.relation]
         rest = form.scaled(1 / drawn)
-        if not samples:
-            return Atom(None), -rest.constant, relation
-        (other, coefficient), *more = ((s, c) for s, c in rest.terms if s != DRAWN)
+        others = [(s, c) for s, c in rest.terms if s != sample]
+        if not others:
+            return sample, Atom(None), -rest.constant, relation
+        (other, coefficient), *more = others
         if more or coefficient != -1 or not isinstance(other, int):
             raise refusal(
                 "a sum of samples is compared: with any number of rounds a comparison is one of "
                 "two samples, or of a sample and a number",
                 node.span,
             )
-        return Atom(other), -rest.constant, relation
+        return sample, Atom(other), -rest.constant, relation
 
 
 def _wanting(form: LinearForm, refused: SourceError) -> Exception:

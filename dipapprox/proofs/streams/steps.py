@@ -17,6 +17,23 @@ StoredValue = str | LinearForm
 """A named value, or a form over samples (numbers), and inputs (text)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A comparison: is a sample, mostly the one that is drawn, >= a stored value plus a number?
+
+    Attributes:
+        stored: The number of the place of the stored value; None for the number alone.
+        number: The number.
+    """
+
+    stored: int | None
+    number: Fraction = Fraction(0)
+
+
+Facts = dict[tuple[int, Atom], bool]
+"""Whether the value in a place is >= another one, or a number."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """A program just before it draws.
@@ -27,6 +44,7 @@ class Point:
         draws: Whether the step draws what the program says.
         values: Of the live cells.
         used: Inputs in `values` that some sample has read.
+        facts: How stored values compare, as far as it was foreseen that this will matter.
         shown: How many output cells of the round are published.
     """
 
@@ -36,25 +54,14 @@ class Point:
     values: dict[str, StoredValue]
     used: frozenset[str]
     shown: int
+    facts: Facts = field(default_factory=dict)
 
     def key(self) -> Hashable:
         """What tells points apart."""
         places = tuple((id(block), index) for block, index in self.frames)
         values = tuple(sorted(self.values.items(), key=lambda item: item[0]))
-        return places, self.in_rounds, self.draws, values, self.used, self.shown
-
-
-@dataclass(frozen=True, slots=True)
-class Atom:
-    """A comparison: is the sample that is drawn >= a stored value plus a number?
-
-    Attributes:
-        stored: The number of the place of the stored value; None for the number alone.
-        number: The number.
-    """
-
-    stored: int | None
-    number: Fraction = Fraction(0)
+        facts = frozenset(self.facts.items())
+        return places, self.in_rounds, self.draws, values, self.used, self.shown, facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,56 @@
+"""Draws as noise that an automaton has; what has no finite budget is refused with its place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.distributions import Family
+from dipapprox.language import core
+from dipapprox.proofs.streams.paths import refusal
+from dipapprox.proofs.streams.steps import Noise
+from dipapprox.semantics.linear import LinearForm
+
+
+def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
+    """Read the noise of a draw.
+
+    Args:
+        draw: The statement.
+        mean: Its mean, a form over inputs and samples.
+
+    Raises:
+        SourceError: If it has no finite budget, or the mean is random.
+    """
+    _check_family(draw)
+    inputs = mean.inputs()
+    if mean.samples():
+        raise refusal("the mean is a random number", draw.mean.span or draw.span)
+    if len(inputs) > 1:
+        raise refusal(
+            "a mean with several inputs: with any number of rounds a sample has one",
+            draw.mean.span or draw.span,
+        )
+    reads = mean.coefficient(inputs[0]) if inputs else Fraction(0)
+    only = inputs[0] if inputs else None
+    return Noise(draw, 1 / draw.scale.coefficient, mean.constant, reads, only)
+
+
+def _check_family(draw: core.Draw) -> None:
+    match draw.family:
+        case Family.LAPLACE | Family.DISCRETE_LAPLACE:
+            pass
+        case Family.GAUSSIAN | Family.DISCRETE_GAUSSIAN:
+            raise refusal(
+                "Gaussian noise has no finite pure budget", draw.span,
+                "'profile' gives the least delta for some rounds and finitely many values",
+            )  # fmt: skip
+        case Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
+            raise refusal(
+                "one-sided noise: with any number of rounds all noise is Laplace", draw.span,
+                "'prove --reals' answers for a fixed number of inputs",
+            )  # fmt: skip
+        case _:
+            assert_never(draw.family)
+    if draw.scale.power != -1:
+        raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)
