@@ -172,15 +172,15 @@ class Prices:
     def _forbidden(self, edge: int) -> npt.NDArray[np.bool_]:
         """Return which new u (row 0) and v (row 1), 0 or 1, the pinned values rule out."""
         transition, ends = self.graph.transition(edge), self.graph.edges[edge]
+        before, after = self.pins[ends.source], self.pins[ends.target]
+        above = [before[x] for x in members(transition.above) if x in before]
+        below = [before[x] for x in members(transition.below) if x in before]
+        taken = [after[x] for x in members(transition.assigned) if x in after]
         forbidden = np.zeros((2, 2), dtype=bool)
         for level in (0, 1):
-            for x, shift in self.pins[ends.source].items():
-                held = int(shift >= level)
-                forbidden[level, 1] |= bool(transition.above >> x & 1 and not held)
-                forbidden[level, 0] |= bool(transition.below >> x & 1 and held)
-            for x, shift in self.pins[ends.target].items():
-                if transition.assigned >> x & 1:
-                    forbidden[level, 1 - int(shift >= level)] = True
+            one = any(shift < level for shift in (*above, *taken))
+            zero = any(shift >= level for shift in (*below, *taken))
+            forbidden[level] = zero, one
         return forbidden
 
 
