@@ -70,7 +70,7 @@ def chain(algebra: Algebra, law: Distribution, count: int) -> Enclosure:
 
 
 @given(st.lists(laws, min_size=1, max_size=4), st.lists(rationals, max_size=3))
-@settings(deadline=None, max_examples=36)
+@settings(deadline=None, max_examples=24)
 def test_grid_covers_the_laws_and_knows_what_it_loses(
     samples: list[Distribution], points: list[Fraction]
 ) -> None:

@@ -38,7 +38,7 @@ def mirrored(event: Event) -> Event:
     return Event(event.samples, (-event.guards[0],))
 
 
-@settings(deadline=None, max_examples=48)
+@settings(deadline=None, max_examples=32)
 @given(half_spaces(Family.GAUSSIAN, 4), st.integers(10, 300))
 def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     found = enclose_closed_form(event, bits)

@@ -134,7 +134,7 @@ def long_trees(draw: st.DrawFn) -> Event:
 
 
 @given(event=long_trees())
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_doubles_keep_the_digits_of_tiny_probabilities(event: Event) -> None:
     """Widths are asked that are 2**-24 times the probability."""
     exact = enclose(event, 180, Tier.BALLS)

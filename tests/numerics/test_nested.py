@@ -159,7 +159,7 @@ scales = st.fractions(Fraction(1, 4), 4, max_denominator=4)
 
 
 @given(st.lists(st.tuples(means, scales), min_size=2, max_size=4), st.data())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 def test_gaussian_order_events_agree_with_scipy(
     parameters: list[tuple[Fraction, Fraction]], data: st.DataObject
 ) -> None:
