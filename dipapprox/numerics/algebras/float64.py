@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.data_classes import replace
+from dipapprox.deferred import Deferred
 from dipapprox.distributions import Distribution
-from dipapprox.numerics.algebras.convolution import convolve
 from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.algebras.kernels import Kernel, function_kernel, law_kernel
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.monomials import monomial_integrals
 from dipapprox.numerics.algebras.products import power
@@ -33,6 +33,13 @@ from dipapprox.numerics.algebras.sampled import (
 )
 from dipapprox.numerics.algebras.sampled_laws import FARTHEST
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+if TYPE_CHECKING:
+    from dipapprox.numerics.algebras import convolution as convolutions
+    from dipapprox.numerics.algebras import kernels
+else:
+    convolutions = Deferred("dipapprox.numerics.algebras.convolution")
+    kernels = Deferred("dipapprox.numerics.algebras.kernels")
 
 Array = NDArray[np.float64]
 _Function = Callable[[RestrictedLaw], Sampled]
@@ -79,7 +86,7 @@ class Float64Algebra:
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
-        self._kernels: dict[Distribution, Kernel] = {}
+        self._kernels: dict[Distribution, kernels.Kernel] = {}
 
     @property
     def together(self) -> int:
@@ -148,14 +155,16 @@ class Float64Algebra:
     def convolution(self, left: Sampled, right: Sampled) -> Sampled:
         """t -> ∫ left(r) right(t - r) dr, on a lattice; functions without batch axes."""
         start, width = self._lattice()
-        return convolve(left, function_kernel(right, start, self.rule), self.rule, width)
+        return convolutions.convolve(
+            left, kernels.function_kernel(right, start, self.rule), self.rule, width
+        )
 
     def plus_sample(self, function: Sampled, law: Distribution) -> Sampled:
         """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
         _, width = self._lattice()
         if law not in self._kernels:
-            self._kernels[law] = law_kernel(law, width, self.grid.panels, self.rule)
-        return convolve(function, self._kernels[law], self.rule, width)
+            self._kernels[law] = kernels.law_kernel(law, width, self.grid.panels, self.rule)
+        return convolutions.convolve(function, self._kernels[law], self.rule, width)
 
     def _lattice(self) -> tuple[int, Fraction]:
         start, width = self.grid.lattice()

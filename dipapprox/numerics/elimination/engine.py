@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.elimination.certain_bounds import lowered, without_certain
-from dipapprox.numerics.elimination.differences import eliminate_differences, on_one_grid
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
-from dipapprox.numerics.elimination.placed_evaluator import Ladder
 from dipapprox.numerics.elimination.plan import (
     FunctionTable,
     Terms,
@@ -54,6 +53,13 @@ from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import SumEvent, sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
+
+if TYPE_CHECKING:
+    from dipapprox.numerics.elimination import differences as differences_of
+    from dipapprox.numerics.elimination import placed_evaluator
+else:
+    differences_of = Deferred("dipapprox.numerics.elimination.differences")
+    placed_evaluator = Deferred("dipapprox.numerics.elimination.placed_evaluator")
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are
@@ -123,7 +129,7 @@ class Eliminated:
                 found[place] = order
                 continue
             required = (
-                on_one_grid(order, limits)
+                differences_of.on_one_grid(order, limits)
                 if isinstance(order, DifferenceEvent)
                 else GridRequirements.of(order)
             )
@@ -133,7 +139,7 @@ class Eliminated:
             else:
                 grid_events[place] = GridEvent(order, required)
         if differences:
-            ladder = Ladder(differences, bits + 1, self._tier, limits)
+            ladder = placed_evaluator.Ladder(differences, bits + 1, self._tier, limits)
             for place, answer in ladder.enclose().items():
                 found[place] = lowered(answer, excess[place])
             if ladder.furthest is not None:
@@ -213,7 +219,7 @@ class Eliminated:
         if isinstance(order, SumEvent):
             return eliminate_sums(order, limits, self._table)
         if isinstance(order, DifferenceEvent):
-            return eliminate_differences(order, limits, self._table)
+            return differences_of.eliminate_differences(order, limits, self._table)
         return eliminate(order, limits, self._table)
 
     def _climb(
