@@ -9,7 +9,7 @@ or `General` when its inequalities are no comparisons of pairs.
 3. Samples are shifted so that every w is 0: what is left is a partial order, and bounds. In a tree
    of samples two bounds on one difference may stay, 0 and another: a band.
 4. A partial order that is no tree is rewritten (`cycles`); so are differences that no shifts make
-   one, before step 3, r having no other neighbours and the a, b standing for samples of one factor:
+   one, before step 3, whatever else is said of r:
 
     [l + a < r < h + b]  =  [l + a < h + b] ([r < h + b] - [r < l + a])
     1                    =  [l + a < h + b] + [h + b < l + a]              up to probability 0
@@ -111,34 +111,54 @@ def _between_reals(laws: list[Distribution], bounds: Bounds, limits: Limits) -> 
 
 
 def _rewritten(bounds: Bounds) -> list[tuple[int, Bounds]]:
-    """Apply one of the two rules to differences that are no tree."""
-    vertices = {v for pair in bounds for v in pair} - {GROUND}
-    lows = {r: [a for a, b in bounds if b == r] for r in vertices}
-    highs = {r: [b for a, b in bounds if a == r] for r in vertices}
-    for r in sorted(vertices):
-        if len(lows[r]) == len(highs[r]) == 1 and lows[r] != highs[r]:
-            (low,), (high,) = lows[r], highs[r]
-            if GROUND not in (low, high):
-                rest = {pair: w for pair, w in bounds.items() if r not in pair}
-                w = bounds[low, r] + bounds[r, high]
-                rest[low, high] = min(rest.get((low, high), w), w)
-                above = {**rest, (r, high): bounds[r, high]}
-                below = {**rest, (r, low): -bounds[low, r]}
-                return [(1, above), (-1, below)]
-    for near, sign in ((lows, 1), (highs, -1)):
-        for r in sorted(vertices):
-            several = [a for a in near[r] if a != GROUND]
-            if len(several) > 1:
-                a, b = several[:2]
-                pairs = ((a, r), (b, r)) if sign > 0 else ((r, a), (r, b))
-                # y_a - y_b <= w, or the other way round
-                w = sign * (bounds[pairs[0]] - bounds[pairs[1]])
-                found: list[tuple[int, Bounds]] = []
-                for pair, bound in (((a, b), w), ((b, a), -w)):
-                    bound = min(bound, bounds.get(pair, bound))
-                    found.append((1, {**bounds, pair: bound}))
-                return found
-    raise BrokenInvariant("differences that are no tree have a cycle")
+    """Apply one of the two rules, the first one if there is a choice, to a shortest cycle."""
+    through: list[tuple[int, int, int, int]] = []
+    aside: list[tuple[int, int, int, int, int]] = []
+    pairs = [pair for pair in bounds if GROUND not in pair]
+    for low, r in pairs:
+        for s, high in pairs:
+            if s == r and low != high and (way := _way(pairs, low, high, r)):
+                through.append((way, low, r, high))
+        for other, s in pairs:
+            if s == r and low < other and (way := _way(pairs, low, other, r)):
+                aside.append((way, low, other, r, 1))
+    for r, high in pairs:
+        for s, other in pairs:
+            if s == r and high < other and (way := _way(pairs, high, other, r)):
+                aside.append((way, high, other, r, -1))
+    if through:
+        _, low, r, high = min(through)
+        w = bounds[low, r] + bounds[r, high]
+        rest = {pair: bound for pair, bound in bounds.items() if pair != (low, r)}
+        rest[low, high] = min(rest.get((low, high), w), w)
+        below = {pair: bound for pair, bound in rest.items() if pair != (r, high)}
+        least = -bounds[low, r]
+        below[r, low] = min(below.get((r, low), least), least)
+        return [(1, rest), (-1, below)]
+    if not aside:
+        raise BrokenInvariant("differences that are no tree have a cycle")
+    _, a, b, r, sign = min(aside)
+    near = ((a, r), (b, r)) if sign > 0 else ((r, a), (r, b))
+    # y_a - y_b <= w, or the other way round
+    w = sign * (bounds[near[0]] - bounds[near[1]])
+    found: list[tuple[int, Bounds]] = []
+    for pair, bound in (((a, b), w), ((b, a), -w)):
+        found.append((1, {**bounds, pair: min(bound, bounds.get(pair, bound))}))
+    return found
+
+
+def _way(pairs: Sequence[tuple[int, int]], start: int, end: int, without: int) -> int:
+    """The length of a shortest way between two samples that avoids a third; 0: there is none."""
+    reached, border, length = {start, without}, {start}, 0
+    while border:
+        length += 1
+        border = {
+            x for pair in pairs for x in pair if not border.isdisjoint(pair) and without not in pair
+        } - reached
+        if end in border:
+            return length
+        reached |= border
+    return 0
 
 
 def _between_integers(laws: list[Distribution], bounds: Bounds) -> list[Sum] | None:
