@@ -37,7 +37,10 @@ end
 def with_sampler() -> str:
     """The service that answers by the sampler of the paper, a loop of coins."""
     body = SAMPLER[SAMPLER.index("negative <-") :].replace("\n", "\n        ")
-    body = body.replace("count", "value").replace("n <-", "noise <-").replace("+ n", "+ noise")
+    for name, other in (("count", "value"), ("n <-", "noise <-"), ("+ n", "+ noise")):
+        body = body.replace(name, other)
+    # State cells of the service have other names.
+    body = body.replace("left", "rest")
     return SERVICE.replace("SAMPLE", "value <- n\n        " + body)
 
 
