@@ -72,14 +72,14 @@ def choices_text(states: FinalStates, chosen: int) -> tuple[str, ...]:
 def _combinations(states: FinalStates, chosen: int) -> str:
     """Count the combinations of outcomes in a set, of the choices that it mentions."""
     nodes = reachable(states.sets, (chosen,))
-    mentioned = sorted({head for head, _ in (states.sets[k] for k in nodes) if head >= 0})
+    mentioned = sorted({states.sets[k][0] for k in nodes} - {UNION, UNION - 1})
     before = {UNION: 1}  # combinations of the choices up to one
     for number, previous in zip(mentioned, (UNION, *mentioned), strict=False):
         before[number] = before[previous] * count_outcomes(states.choices[number].law)
     largest = largest_choices(states.sets)
     known = {NEVER: 0, ALWAYS: 1}
     for node in nodes:
-        head, children = states.sets[node]
+        head, _, children = states.sets[node]
         if head == UNION:
             own = before[largest[node]]
             known[node] = sum(known[k] * (own // before[largest[k]]) for k in children)

@@ -100,19 +100,17 @@ class _Maker:
         """Make the node of the circuit for one of the diagrams."""
         if number in self.of:
             return
-        choice, children = node
+        choice, outcomes, children = node
         if choice == UNION:
             self.of[number] = self._node([(0, self.of[child]) for child in children])
             return
         weights = self._weights_of(choice)
-        below = {child for child in children if child != NEVER}
-        if len(below) == 1:
-            (child,) = below
-            factor = tuple(sorted(weights[k] for k, c in enumerate(children) if c != NEVER))
-            self.of[number] = self._product(factor, self.of[child])
+        chosen = [weights[outcome] for outcome in outcomes]
+        if len(set(children)) == 1:
+            self.of[number] = self._product(tuple(sorted(chosen)), self.of[children[0]])
         else:
-            terms = zip(weights, (self.of[child] for child in children), strict=True)
-            self.of[number] = self._node([term for term in terms if term[1] != NOTHING])
+            terms = zip(chosen, (self.of[child] for child in children), strict=True)
+            self.of[number] = self._node(list(terms))
 
     def _product(self, factor: _Factor, node: int) -> int:
         """Multiply a node by a sum of weights; factors ascend towards the root."""

@@ -23,12 +23,12 @@ NEVER, ALWAYS = 0, 1
 
 UNION = -1
 
-Node = tuple[int, tuple[int, ...]]
-"""(choice, a child for each outcome), or (`UNION`, disjoint members). Children have smaller numbers
-than their parents, and mention smaller choices only. `NEVER` is the empty union, `ALWAYS` another
-node without children."""
+Node = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""(choice, outcomes, their children), or (`UNION`, nothing, disjoint members). Outcomes ascend; the
+set has nothing of those without a child. Children have smaller numbers than their parents, and
+mention smaller choices only. `NEVER` is the empty union, `ALWAYS` another node without children."""
 
-NO_CHOICES: tuple[Node, ...] = ((UNION, ()), (UNION - 1, ()))
+NO_CHOICES: tuple[Node, ...] = ((UNION, (), ()), (UNION - 1, (), ()))
 """The nodes `NEVER` and `ALWAYS`."""
 
 _CREDIT = 64
@@ -48,6 +48,7 @@ class OutcomeSets:
         self._numbers: dict[Node, int] = {}
         self._largest = [UNION, UNION]
         self._unions: dict[tuple[int, ...], int] = {}
+        self._counts: dict[int, int] = {}  # outcomes of the choices
         self._credit = 0
 
     def largest(self, number: int) -> int:
@@ -59,10 +60,8 @@ class OutcomeSets:
         if choice <= self._largest[number]:
             raise BrokenInvariant("a choice was made twice on a path")
         self._credit += _CREDIT
-        return [
-            self._node(choice, tuple([number if k == own else NEVER for k in range(outcomes)]))
-            for own in range(outcomes)
-        ]
+        self._counts[choice] = outcomes
+        return [self._node(choice, {outcome: number}) for outcome in range(outcomes)]
 
     def union(self, sets: Iterable[int]) -> int:
         """Return the union of disjoint sets.
@@ -78,18 +77,18 @@ class OutcomeSets:
                 waiting.pop()
                 continue
             choice = max([self._largest[member] for member in members])
-            columns = _columns(self.nodes, self._largest, members, choice)
-            below = [self._members(each) for each in columns]
-            missing = [each for each in below if self._known(each) is None]
+            columns = self._columns(members, choice)
+            below = {outcome: self._members(each) for outcome, each in columns.items()}
+            missing = [each for each in below.values() if self._known(each) is None]
             if not below or (missing and self._credit <= 0):
-                self._unions[members] = self._added((UNION, members))
+                self._unions[members] = self._added((UNION, (), members))
             elif missing:
                 self._credit -= len(members)
                 waiting += missing
             else:
-                children = [self._known(each) for each in below]
+                children = ((k, self._known(each)) for k, each in below.items())
                 self._unions[members] = self._node(
-                    choice, tuple([child for child in children if child is not None])
+                    choice, {k: child for k, child in children if child is not None}
                 )
         found = self._known(wanted)
         assert found is not None
@@ -106,16 +105,41 @@ class OutcomeSets:
             raise BrokenInvariant("sets of outcomes that were taken for disjoint are not")
         return members
 
-    def _node(self, choice: int, children: tuple[int, ...]) -> int:
-        if len(set(children)) == 1:
-            return children[0]
-        return self._added((choice, children))
+    def _columns(self, sets: tuple[int, ...], choice: int) -> dict[int, list[int]]:
+        """Return what is left of sets for each outcome of a choice, where anything is.
+
+        Args:
+            sets: None of them mentions a larger choice.
+            choice: If it is mentioned inside a union, nothing is returned.
+        """
+        columns: dict[int, list[int]] = {}
+        others = []
+        for each in sets:
+            head, outcomes, children = self.nodes[each]
+            if head == choice:
+                for outcome, child in zip(outcomes, children, strict=True):
+                    columns.setdefault(outcome, []).append(child)
+            elif self._largest[each] == choice:
+                return {}
+            else:
+                others.append(each)
+        for outcome in range(self._counts[choice]) if others else ():
+            columns.setdefault(outcome, []).extend(others)
+        return columns
+
+    def _node(self, choice: int, children: dict[int, int]) -> int:
+        """Return the node with some children, by outcome; none of them is `NEVER`."""
+        outcomes = tuple(sorted(children))
+        below = tuple([children[outcome] for outcome in outcomes])
+        if len(outcomes) == self._counts[choice] and len(set(below)) == 1:
+            return below[0]
+        return self._added((choice, outcomes, below))
 
     def _added(self, node: Node) -> int:
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)
-            head, children = node
+            head, _, children = node
             self._largest.append(
                 head if head != UNION else max([self._largest[child] for child in children])
             )
@@ -127,7 +151,7 @@ def reachable(nodes: Sequence[Node], roots: Iterable[int]) -> list[int]:
     found = set(roots)
     waiting = list(found)
     while waiting:
-        for child in nodes[waiting.pop()][1]:
+        for child in nodes[waiting.pop()][2]:
             if child not in found:
                 found.add(child)
                 waiting.append(child)
@@ -138,90 +162,17 @@ def as_conjunction(nodes: Sequence[Node], number: int) -> list[tuple[int, frozen
     """Return which outcomes which choices have, the newest choice first, if a set is just that."""
     found: list[tuple[int, frozenset[int]]] = []
     while number != ALWAYS:
-        choice, children = nodes[number]
-        below = {child for child in children if child != NEVER}
-        if choice == UNION or len(below) != 1:
+        choice, outcomes, children = nodes[number]
+        if choice == UNION or len(set(children)) != 1:
             return None
-        found.append((choice, frozenset(k for k, child in enumerate(children) if child in below)))
-        (number,) = below
+        found.append((choice, frozenset(outcomes)))
+        number = children[0]
     return found
-
-
-class Disjointness:
-    """Tells disjoint sets, in bounded time.
-
-    Args:
-        nodes: By number.
-    """
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes
-        self._largest = largest_choices(nodes)
-        self._known: dict[tuple[int, int], bool] = {}
-        self._credit = _CREDIT * len(nodes)
-
-    def holds(self, first: int, second: int) -> bool:
-        """Whether two sets have nothing in common; False as well if that takes too long to see."""
-        known = self._known
-        waiting = [(first, second)]
-        while waiting:
-            pair = waiting[-1]
-            if pair in known:
-                waiting.pop()
-            elif NEVER in pair:
-                known[pair] = True
-            elif ALWAYS in pair or pair[0] == pair[1]:
-                known[pair] = False
-            else:
-                below = self._below(pair)
-                missing = [each for each in below if each not in known]
-                if self._credit <= 0 or any(known.get(each) is False for each in below):
-                    known[pair] = False
-                elif missing:
-                    self._credit -= len(missing)
-                    waiting += missing
-                else:
-                    known[pair] = True
-        return known[first, second]
-
-    def _below(self, pair: tuple[int, int]) -> list[tuple[int, int]]:
-        choice = max(self._largest[each] for each in pair)
-        columns = _columns(self._nodes, self._largest, pair, choice)
-        if columns:
-            return [(first, second) for first, second in columns]
-        members = [
-            children if head == UNION else (each,)
-            for each, (head, children) in ((k, self._nodes[k]) for k in pair)
-        ]
-        return [(first, second) for first in members[0] for second in members[1]]
 
 
 def largest_choices(nodes: Sequence[Node]) -> list[int]:
     """Return the largest choice that each node mentions, -1 if it mentions none."""
     found: list[int] = []
-    for head, children in nodes:
+    for head, _, children in nodes:
         found.append(max([found[child] for child in children], default=UNION) if head < 0 else head)
     return found
-
-
-def _columns(
-    nodes: Sequence[Node], largest: Sequence[int], sets: tuple[int, ...], choice: int
-) -> list[tuple[int, ...]]:
-    """Return for each outcome of a choice what is left of each set.
-
-    Args:
-        nodes: By number.
-        largest: The largest choice that each node mentions.
-        sets: None of them mentions a larger choice, some of them mention this one.
-        choice: If it is mentioned inside a union, nothing is returned.
-    """
-    heads = [nodes[each] for each in sets]
-    inside = [largest[each] == choice != head for each, (head, _) in zip(sets, heads, strict=True)]
-    if any(inside):
-        return []
-    count = max([len(children) for head, children in heads if head == choice])
-    rows = [
-        children if head == choice else (each,) * count
-        for each, (head, children) in zip(sets, heads, strict=True)
-    ]
-    return list(zip(*rows, strict=True))

@@ -172,7 +172,8 @@ class Statements:
         the `laws` from now on.
         """
         values = tuple([self._evaluator.concrete(value, state) for value, _ in statement.options])
-        alike = tuple([values.index(value) for value in values])
+        first: dict[core.Value, int] = {}
+        alike = tuple([first.setdefault(value, place) for place, value in enumerate(values)])
         number, expressions = self._weights_of(statement)
         numbers = tuple([self._number(expression, state) for expression in expressions])
         key = number, statement.proportional, alike, numbers

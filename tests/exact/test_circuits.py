@@ -57,10 +57,11 @@ def example(seed: int) -> tuple[list[Choice], OutcomeSets, list[int]]:
 
 
 def contains(sets: OutcomeSets, number: int, outcomes: tuple[int, ...]) -> bool:
-    choice, children = sets.nodes[number]
+    choice, own, children = sets.nodes[number]
     if choice < 0:
         return number == ALWAYS or any(contains(sets, child, outcomes) for child in children)
-    return contains(sets, children[outcomes[choice]], outcomes)
+    below = dict(zip(own, children, strict=True)).get(outcomes[choice])
+    return below is not None and contains(sets, below, outcomes)
 
 
 @pytest.mark.parametrize("seed", range(12))

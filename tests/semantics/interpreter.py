@@ -231,13 +231,13 @@ def set_probability(states: FinalStates, wanted: int) -> Fraction:
     """Return the probability of a set of outcomes: all weights are constants."""
     known = {NEVER: Fraction(0), ALWAYS: Fraction(1)}
     for number in reachable(states.sets, (wanted,)):
-        choice, children = states.sets[number]
+        choice, outcomes, children = states.sets[number]
         if number in known:
             continue
         below = [known[child] for child in children]
         if choice != UNION:
             law = states.choices[choice].law
-            below = [p * law_probability(law, (k,)) if p else p for k, p in enumerate(below)]
+            below = [p * law_probability(law, (k,)) for k, p in zip(outcomes, below, strict=True)]
         known[number] = sum(below, Fraction(0))
     return known[wanted]
 
