@@ -8,6 +8,7 @@ end, at one ε, are balls first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,13 @@ from dipapprox.checking.chains import (
 )
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.exact_probability import ExactProbability, exact_probability
+from dipapprox.checking.gaussian_walks import GaussianWalks
 from dipapprox.checking.gaussians import fewest_samples, reduced
 from dipapprox.checking.orders import General, Sum, factors
 from dipapprox.checking.paths import paths
 from dipapprox.checking.trees import Forest, TreeValues
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.walks import walk_of
 from dipapprox.checking.weights import chance_form, require_distribution, sign_of
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
@@ -261,6 +264,7 @@ class DistributionBounds:
         self._limits = limits
         self._trees = TreeValues(forest, bits + 8, limits)
         self._random = RandomValues(owner.eps, owner.is_possible, limits)
+        self._walks = GaussianWalks(bits + 8, limits)
         self._known: dict[int, Bounds] = {}
         self._outputs: dict[FactorsOfPaths, Bounds] = {}
 
@@ -325,6 +329,10 @@ class DistributionBounds:
             return self._reduced(*simpler)
         if any(law.family.is_discrete for law in general.laws):
             raise NoBounds("comparisons of integer samples that the check cannot sum")
+        walk = walk_of(general)
+        if walk is not None:
+            with suppress(Stuck):
+                return self._bounds(self._walks.enclose(walk))
         self._owner.leaning.add(number)
         # The cost grows exponentially with the number of samples.
         fewer = fewest_samples(general)

@@ -134,8 +134,8 @@ class Grid:
             steepest = step
             value, peak = (-abs(u)).exp(), (-nearest).exp()
             height = step * to_ball(_mass(law.family, 1 if z > 0 else -1))
-        coefficients = _exponential(linear, square, self.degree + 1)
-        majorant = _exponential(steepest, abs(square), self.degree + 2)
+        coefficients = exponential_coefficients(linear, square, self.degree + 1)
+        majorant = exponential_coefficients(steepest, abs(square), self.degree + 2)
         remainder = (height * peak * majorant[-1]).upper()
         factor = height * value
         polynomial = arb_poly([c * factor for c in coefficients])
@@ -216,7 +216,7 @@ def _mass(family: Family, side: int) -> Fraction:
             assert_never(family)
 
 
-def _exponential(linear: arb, square: arb, length: int) -> Sequence[arb]:
+def exponential_coefficients(linear: arb, square: arb, length: int) -> Sequence[arb]:
     """Return the first coefficients of exp(linear s + square s²)."""
     coefficients = [_ONE]
     for k in range(1, length):
