@@ -195,7 +195,6 @@ SAMPLE = SPARSE.replace("publish top", "publish r")
         ),
         (NUMERIC, "3/2", "3/2"),
         (LATE, "1", "1"),
-        (LATE.replace("r >= rT and s", "r >= rT and r >= 3 and s"), "0", "1"),
         (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
         (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
         (RANGE, "1", "1"),
