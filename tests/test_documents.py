@@ -42,7 +42,7 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PICTURE = re.compile(r"!\[[^\]]+\]\((pictures/[^)\s]+)\)")
-_SECONDS = re.compile(r"\d+(\.\d+)?(e-\d+)? s\b *")
+_SECONDS = re.compile(r"(< 1 ms|\d+(\.\d+)?(e-\d+)? s\b) *")
 _CELL_SECONDS = re.compile(r"(?<=; )\d+\.\d\d(?= │)")
 _JSON_SECONDS = re.compile(r'"seconds": [\d.e-]+')
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
