@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+import dipapprox
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast, core
 from dipapprox.language.domains import AllReals
@@ -93,3 +94,38 @@ def test_mistakes(old: str, new: str, message: str) -> None:
 def test_what_follows_the_loop_is_never_reached() -> None:
     with pytest.raises(SourceError, match="is the last statement"):
         program(SPARSE + "skip\n")
+
+
+COUNTED = """
+stream q in real
+publishes {a, b}
+adjacent linf 1
+n <- 0
+forever do
+    if n < 1 then read q end
+    r <- Lap(q, 4 / eps)
+    if r >= 0 then publish a; publish b; n <- n + 1 else publish b end
+end
+"""
+
+
+def test_rounds_that_are_not_alike_are_counted() -> None:
+    program = dipapprox.parse(COUNTED, rounds=2, values="{0, 4}")
+    assert [cell.name for cell in program.inputs] == ["q[1]", "q[2]"]
+    assert len(program.outputs) == 4
+    shown = dipapprox.probability(program, eps=1, input="4,0")
+    seen = {tuple(value for value in each.output if value != "nothing") for each in shown.outputs}
+    assert seen == {("a", "b", "a", "b"), ("a", "b", "b"), ("b", "a", "b"), ("b", "b")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("publish b end", "for i in 1..2 do publish b end end", "'publish' in an inner loop"),
+        ("publish b end", "publish r end", "a number of noise is published"),
+        ("publish b end", "publish r + 1 end", "a number of noise is published"),
+    ],
+)
+def test_what_has_no_finite_rounds(old: str, new: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        dipapprox.parse(COUNTED.replace(old, new), rounds=2, values="0..1")

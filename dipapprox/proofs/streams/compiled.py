@@ -108,8 +108,8 @@ def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
     adjacency, losses = program.adjacency, list[str]()
     if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
         raise refusal(
-            "adjacent inputs may differ by any amount: then no noise of this kind is enough", None,
-            "write 'adjacent linf 1'",
+            "adjacent inputs may differ by any amount: then no noise of this kind is enough",
+            program.inputs[0].span if program.inputs else None, "write 'adjacent linf 1'",
         )  # fmt: skip
     if adjacency.norm is not core.Norm.LINF:
         losses.append(f"adjacency {adjacency.norm.value} is bounded by linf")

@@ -19,21 +19,30 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from functools import partial
 from typing import assert_never
 
 from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.proofs.streams.hoisting import hoisted
 from dipapprox.proofs.streams.liveness import Liveness
 from dipapprox.proofs.streams.noises import read_noise
 from dipapprox.proofs.streams.paths import DRAWN, Foreseen, Path, Undecided, WantsMean, refusal
-from dipapprox.proofs.streams.steps import Atom, Facts, Noise, Point, Step, Steps, StoredValue
+from dipapprox.proofs.streams.points import Points
+from dipapprox.proofs.streams.steps import (
+    Atom,
+    Noise,
+    Point,
+    Step,
+    Steps,
+    StoredValue,
+    inputs_in,
+    samples_in,
+)
 from dipapprox.proofs.streams.visible import END
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Span
 
 _FRESH = -1
@@ -54,7 +63,7 @@ def explore(program: core.Program, limits: Limits) -> Steps:
         LimitReached: If there are too many points, or time is up.
     """
     if program.rounds is None:
-        raise ValueError("the program has no rounds")
+        raise BrokenInvariant("the program has no rounds")
     asked = _Asked()
     while True:
         try:
@@ -108,10 +117,11 @@ class _Exploration:
         self._asked, self._added = asked, asked.added
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(program.body)
-        self._domains = {cell.name: cell.domain for cell in program.outputs}
+        self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = Liveness(self._rounds)
         self._limits = limits
         self._found = Steps(places=asked.places)
+        self._points = Points(self._rounds, self._live, asked.places, asked.facts)
         self._numbers: dict[Hashable, int] = {}
         self._fresh: dict[int, Laplace] = {}
 
@@ -120,7 +130,7 @@ class _Exploration:
         begun = Path(frames, False, {})
         path, stop = self._go_on(begun, None)
         if stop is _Stop.DRAW and not path.shown.symbols:
-            self._number(self._point(path, stop))
+            self._number(self._points.point(path, stop is _Stop.DRAW))
         else:  # something is published, or the program ends, before anything is drawn
             self._number(Point(frames, False, False, {}, frozenset(), 0))
         for number, point in enumerate(self._found.points):
@@ -139,7 +149,7 @@ class _Exploration:
         return self._numbers[key]
 
     def _steps_from(self, number: int, point: Point) -> None:
-        serial = 1 + len({s for v in point.values.values() for s in _inputs(v)})
+        serial = 1 + len({s for v in point.values.values() for s in inputs_in(v)})
         begun = Path(
             point.frames, point.in_rounds, point.values, point.used, cells=point.shown,
             serial=serial, facts=point.facts,
@@ -153,7 +163,7 @@ class _Exploration:
             guard = guards.pop()
             try:
                 path, stop = self._go_on(replace(begun, guard=guard), number)
-                after = None if stop is _Stop.END else self._point(path, stop)
+                after = None if stop is _Stop.END else self._points.point(path, stop is _Stop.DRAW)
             except Undecided as fork:
                 guards += [{**guard, fork.atom: outcome} for outcome in (False, True)]
                 continue
@@ -164,7 +174,7 @@ class _Exploration:
             target, stored = None, frozenset[int]()
             if after is not None:
                 target = self._number(after)
-                stored = self._stored(path, after)
+                stored = self._points.stored(path, after)
             self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
 
     def _foresee(self, wanted: Foreseen) -> Exception:
@@ -254,7 +264,7 @@ class _Exploration:
         self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
     ) -> None:
         """Check that what is published is declared."""
-        if _names(target) != (core.PUBLISHED,) or _samples(value) or _inputs(value):
+        if _names(target) != (core.PUBLISHED,) or samples_in(value) or inputs_in(value):
             return
         known = value.constant if isinstance(value, LinearForm) else value
         if known not in self._rounds.symbols:
@@ -274,22 +284,19 @@ class _Exploration:
         shown = path.shown
         return replace(path, shown=replace(shown, symbols=(*shown.symbols, END)))
 
-    def _cells(self, path: Path) -> tuple[str, ...]:
-        """Return the output cells of the round that are not published yet."""
-        cells = self._rounds.each if path.in_rounds else self._rounds.before
-        return cells[path.cells :]
-
     def _published(self, path: Path, awaited: Sequence[str] | frozenset[str]) -> Path:
         """Publish the output cells of the round, up to one that may still be assigned."""
-        for cell in self._cells(path):
+        for cell in self._points.awaited(path):
             if cell in awaited:
                 break
             if cell not in path.values:
-                raise refusal(f"'{cell}' may have no value at the end of a round", None)
+                message = f"'{cell}' may have no value at the end of a round"
+                raise refusal(message, self._outputs[cell].span)
             value = path.values[cell]
             known = value.constant if isinstance(value, LinearForm) else value
-            if known not in self._domains[cell]:
-                raise refusal(f"{known} is not in the domain of '{cell}'", None)
+            if known not in self._outputs[cell].domain:
+                message = f"{known} is not in the domain of '{cell}'"
+                raise refusal(message, self._outputs[cell].span)
             path = replace(path.publish(value, None), cells=path.cells + 1)
         return path
 
@@ -297,18 +304,17 @@ class _Exploration:
         """Return the path after a draw that is published at once, on the same input; or None."""
         published = path.next()
         if draw.target != core.Variable(core.PUBLISHED):
-            follows = published.frames[-1:] and published.frames[-1]
-            statement = follows[0][follows[1]] if follows else None
+            statement = _next_of(published)
             if not isinstance(statement, core.Assign) or (
                 statement.target != core.Variable(core.PUBLISHED)
             ):
                 return None
             after = published.next()
-            if set(_names(draw.target)) & self._live.at(after.frames, self._cells(path)):
+            if set(_names(draw.target)) & self._live.at(after.frames, self._points.awaited(path)):
                 return None
             drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
             value = published.put(draw.target, drawn, None).value(statement.value)
-            if _samples(value) != (_FRESH,) or not isinstance(value, LinearForm):
+            if samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
                 return None
             inputs = value.inputs()
             if len(inputs) == 1 and draw.site not in self._added:
@@ -368,83 +374,13 @@ class _Exploration:
             )  # fmt: skip
         return value.scaled(factor)
 
-    # --- points -------------------------------------------------------------------------------
 
-    def _point(self, path: Path, stop: _Stop) -> Point:
-        """Forget what is not read any more, and give the drawn sample its places."""
-        live = self._live.at(path.frames, self._cells(path))
-        values = {name: path.values[name] for name in sorted(live) if name in path.values}
-        taken = {s for v in values.values() for s in _samples(v) if s != DRAWN}
-        new = set[int]()
-        inputs: dict[Symbol, Symbol] = {}
-        for name, value in values.items():
-            if not isinstance(value, LinearForm):
-                continue
-            renamed: dict[Symbol, Symbol] = {}
-            for symbol in value.inputs():
-                stream = symbol.rpartition(" ")[0]
-                renamed[symbol] = inputs.setdefault(symbol, f"{stream} {len(inputs) + 1}")
-            if DRAWN in value.samples():
-                place = self._free_place(name, taken)
-                renamed[DRAWN] = place
-                taken.add(place)
-                new.add(place)
-            if renamed:
-                values[name] = value.renamed(partial(_renamed, renamed))
-        used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
-        draws = stop is _Stop.DRAW
-        facts = self._facts(path, taken - new, new)
-        return Point(path.frames, path.in_rounds, draws, values, used, path.cells, facts)
-
-    def _facts(self, path: Path, old: set[int], new: set[int]) -> Facts:
-        """Return what is known of stored values: of old ones what was, of new ones what is asked.
-
-        Raises:
-            Undecided: If the path has to fork, to know it.
-        """
-        facts = {
-            (place, atom): outcome
-            for (place, atom), outcome in path.facts.items()
-            if place in old and (atom.stored is None or atom.stored in old)
-        }
-        for place, atom in self._asked.facts:
-            if place in new and (atom.stored is None or atom.stored in old):
-                if atom not in path.guard:
-                    raise Undecided(atom)
-                facts[place, atom] = path.guard[atom]
-        return facts
-
-    def _free_place(self, name: str, taken: set[int]) -> int:
-        """Return the symbol of a place for a stored value, named after a variable."""
-        while True:
-            if name not in self._found.places:
-                self._found.places.append(name)
-            symbol = self._found.places.index(name) + 1
-            if symbol not in taken:
-                return symbol
-            name += "'"
-
-    def _stored(self, path: Path, after: Point) -> frozenset[int]:
-        return frozenset(
-            symbol
-            for name, value in after.values.items()
-            if DRAWN in _samples(path.values[name])
-            for symbol in _samples(value)
-            if symbol not in _samples(path.values[name])
-        )
-
-
-def _renamed(names: dict[Symbol, Symbol], symbol: Symbol) -> Symbol:
-    return names.get(symbol, symbol)
+def _next_of(path: Path) -> core.Statement | None:
+    if not path.frames:
+        return None
+    block, index = path.frames[-1]
+    return block[index]
 
 
 def _names(target: core.Variable | core.Element) -> tuple[str, ...]:
     return (target.name,) if isinstance(target, core.Variable) else ()
-
-
-def _samples(value: StoredValue) -> tuple[int, ...]:
-    return value.samples() if isinstance(value, LinearForm) else ()
-
-
-def _inputs(value: StoredValue) -> tuple[str, ...]:
-    return value.inputs() if isinstance(value, LinearForm) else ()

@@ -30,6 +30,16 @@ class Atom:
     number: Fraction = Fraction(0)
 
 
+def samples_in(value: StoredValue) -> tuple[int, ...]:
+    """Return the samples of a form; none for a named value."""
+    return value.samples() if isinstance(value, LinearForm) else ()
+
+
+def inputs_in(value: StoredValue) -> tuple[str, ...]:
+    """Return the inputs of a form; none for a named value."""
+    return value.inputs() if isinstance(value, LinearForm) else ()
+
+
 Facts = dict[tuple[int, Atom], bool]
 """Whether the value in a place is >= another one, or a number."""
 

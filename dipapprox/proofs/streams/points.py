@@ -1,0 +1,104 @@
+"""What is kept of a path at its next draw: live values, places for the drawn sample, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from dipapprox.language import core
+from dipapprox.proofs.streams.liveness import Liveness
+from dipapprox.proofs.streams.paths import DRAWN, Path, Undecided
+from dipapprox.proofs.streams.steps import Atom, Facts, Point, samples_in
+from dipapprox.semantics.linear import LinearForm, Symbol
+
+
+class Points:
+    """Makes points of paths.
+
+    Args:
+        rounds: Of the program.
+        live: What it may still read.
+        places: The names of places for stored values; grows.
+        wanted: Places, and comparisons of their values that have to be known.
+    """
+
+    def __init__(
+        self,
+        rounds: core.Rounds,
+        live: Liveness,
+        places: list[str],
+        wanted: Iterable[tuple[int, Atom]],
+    ) -> None:
+        self._rounds, self._live = rounds, live
+        self._places, self._wanted = places, wanted
+
+    def awaited(self, path: Path) -> tuple[str, ...]:
+        """Return the output cells of the round that are not published yet."""
+        cells = self._rounds.each if path.in_rounds else self._rounds.before
+        return cells[path.cells :]
+
+    def point(self, path: Path, draws: bool) -> Point:
+        """Forget what is not read any more, and give the drawn sample its places."""
+        live = self._live.at(path.frames, self.awaited(path))
+        values = {name: path.values[name] for name in sorted(live) if name in path.values}
+        taken = {s for v in values.values() for s in samples_in(v) if s != DRAWN}
+        new = set[int]()
+        inputs: dict[Symbol, Symbol] = {}
+        for name, value in values.items():
+            if not isinstance(value, LinearForm):
+                continue
+            renamed: dict[Symbol, Symbol] = {}
+            for symbol in value.inputs():
+                stream = symbol.rpartition(" ")[0]
+                renamed[symbol] = inputs.setdefault(symbol, f"{stream} {len(inputs) + 1}")
+            if DRAWN in value.samples():
+                place = self._free_place(name, taken)
+                renamed[DRAWN] = place
+                taken.add(place)
+                new.add(place)
+            if renamed:
+                values[name] = value.renamed(partial(_renamed, renamed))
+        used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
+        facts = self._facts(path, taken - new, new)
+        return Point(path.frames, path.in_rounds, draws, values, used, path.cells, facts)
+
+    def _facts(self, path: Path, old: set[int], new: set[int]) -> Facts:
+        """Return what is known of stored values: of old ones what was, of new ones what is asked.
+
+        Raises:
+            Undecided: If the path has to fork, to know it.
+        """
+        facts = {
+            (place, atom): outcome
+            for (place, atom), outcome in path.facts.items()
+            if place in old and (atom.stored is None or atom.stored in old)
+        }
+        for place, atom in self._wanted:
+            if place in new and (atom.stored is None or atom.stored in old):
+                if atom not in path.guard:
+                    raise Undecided(atom)
+                facts[place, atom] = path.guard[atom]
+        return facts
+
+    def _free_place(self, name: str, taken: set[int]) -> int:
+        """Return the symbol of a place for a stored value, named after a variable."""
+        while True:
+            if name not in self._places:
+                self._places.append(name)
+            symbol = self._places.index(name) + 1
+            if symbol not in taken:
+                return symbol
+            name += "'"
+
+    def stored(self, path: Path, after: Point) -> frozenset[int]:
+        return frozenset(
+            symbol
+            for name, value in after.values.items()
+            if DRAWN in samples_in(path.values[name])
+            for symbol in samples_in(value)
+            if symbol not in samples_in(path.values[name])
+        )
+
+
+def _renamed(names: dict[Symbol, Symbol], symbol: Symbol) -> Symbol:
+    return names.get(symbol, symbol)
