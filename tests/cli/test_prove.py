@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import dipapprox
 from dipapprox.language.load import BUNDLED
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
@@ -112,3 +114,57 @@ def test_wrong_automata_are_refused_with_a_place(
 def test_programs_with_finite_domains_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("prove", str(BUNDLED / "svt_laplace.dpg")) == (2, "")
     assert "--reals asks about any real numbers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ((SVT,), 0),
+        ((SVT, "--budget", "1/2"), 1),
+        ((LEAKY,), 1),
+        ((MIN_MAX,), 0),
+        ((RANGE, "--stops", "visible"), 0),
+        ((RANGE,), 0),
+    ],
+)
+def test_certificates_are_written_and_confirmed(
+    words: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "out.json"
+    assert run("prove", *words, "--certificate", str(file))[0] == status
+    fields = json.loads(file.read_text(encoding="utf-8"))
+    check_schema("budget_certificate", fields)
+    code, answer = run_json("check", str(file))
+    assert (code, answer["result"]) == (0, "confirmed")
+    assert (answer["caveat"] is not None) == (words == (RANGE,))
+    check_schema("check", answer)
+    assert "is confirmed" in run("check", str(file))[1]
+    lowered = {**fields["least_budget"], "lower": "1/1000"}
+    file.write_text(json.dumps({**fields, "least_budget": lowered}), encoding="utf-8")
+    code, answer = run_json("check", str(file))
+    assert (code, answer["result"]) == (1, "refuted")
+    check_schema("check", answer)
+
+
+def test_what_has_no_certificate_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "out.json"
+    assert run("prove", SILENT, "--certificate", str(file))[0] == 3
+    assert "no certificate: the answer is Unknown" in capsys.readouterr().err
+    program = str(BUNDLED / "svt_laplace.dpg")
+    assert run("prove", program, "--reals", "--certificate", str(file)) == (2, "")
+    assert "--certificate is for automata" in capsys.readouterr().err
+    assert run("prove", SVT, "--certificate", str(tmp_path)) == (2, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_certificates_from_python() -> None:
+    text = Path(SVT).read_text(encoding="utf-8")
+    proof = dipapprox.prove(SVT, budget=1)
+    certificate = dipapprox.certify(proof.automaton, text, proof)
+    result = dipapprox.check(certificate.to_json())
+    assert (result.outcome, result.answer) == (dipapprox.Outcome.CONFIRMED, dipapprox.Answer.DP)
+    assert "digest" in certificate._repr_html_()
+    with pytest.raises(dipapprox.UserError, match="automaton of the proof"):
+        dipapprox.certify(dipapprox.prove(RANGE).automaton, text, proof)
