@@ -82,6 +82,7 @@ def judge(results: Results) -> list[Figure]:
         *_whole_command(results),
         *_sweep(results),
         *_budgets(results),
+        *_services(results),
     ]
 
 
@@ -202,6 +203,17 @@ def _budgets(results: Results) -> list[Figure]:
             goal = "checking no longer than proving"
             standing = _standing(times.value <= 1)
             figures.append(Figure(each.case.name, goal, f"{times} times", standing))
+    return figures
+
+
+def _services(results: Results) -> list[Figure]:
+    figures = []
+    for each in results.services:
+        timing, goal = each.timing, each.case.goal
+        reached = timing.outcome is Outcome.ANSWERED and timing.median < goal
+        found = f"{timing.median:.3g} s"
+        wanted = f"least budget in < {goal:g} s"
+        figures.append(Figure(each.case.name, wanted, found, _standing(reached)))
     return figures
 
 

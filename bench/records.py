@@ -66,6 +66,14 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "timings": _timings(each.timings),
             "published": each.case.published,
         }
+    for served in results.services:
+        yield {
+            "kind": "service",
+            "case": served.case.name,
+            "bounds": served.bounds,
+            "pairs": served.pairs,
+            "timing": _timing(served.timing),
+        }
     if results.command is not None:
         yield {
             "kind": "command",

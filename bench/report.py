@@ -56,6 +56,12 @@ For every ε, inputs of every length, all real numbers. "check" is that of the c
 text: "times" compares it with a proof from the text. Published seconds: DiPAut (CCS 2023), Tables 1
 to 3, on a quad-core laptop, about 0.22 s of start-up included; it finds a budget, not the least."""
 
+_SERVICES = """## Least budgets of services
+
+The query server of Tschantz, Kaynar and Datta with t slots of v points, or one pool of memory: for
+every ε and every sequence of calls. From the elaborated service to the bounds; the paper reports no
+run."""
+
 _ALONE = """## Time and memory against N
 
 Every case in a fresh process. "first" is the first verification in it, "median" that of all runs.
@@ -89,6 +95,8 @@ def page(
         parts += [_POLYHEDRA, _polyhedra(results)]
     if results.automata:
         parts += [_AUTOMATA, _automata(results)]
+    if results.services:
+        parts += [_SERVICES, _services(results)]
     if results.alone:
         parts += [_ALONE, _alone(results)]
         parts += [] if plot is None else [f"![time against N]({plot})"]
@@ -206,6 +214,14 @@ def _automata(results: Results) -> str:
             )
         )
     return table(("case", "least D", PROVED, "text read", CHECKED, "times", "published, s"), rows)
+
+
+def _services(results: Results) -> str:
+    rows = [
+        (each.case.name, each.bounds, str(each.pairs), milliseconds(each.timing))
+        for each in results.services
+    ]
+    return table(("server", "least D", "pairs", "prove"), rows)
 
 
 def _alone(results: Results) -> str:

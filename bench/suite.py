@@ -28,6 +28,7 @@ from bench.polyhedra import (
     TreeOfCounters,
     compare_polyhedra,
 )
+from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
 from dipapprox.distributions import Family
@@ -46,6 +47,7 @@ class Suite:
         alone: Families of cases of growing N, each case in a process of its own.
         polyhedra: Linear guards, beside scipy where the samples are Gaussian.
         automata: Least budgets.
+        services: Least budgets of query servers.
         comparing: Patience for `compared`.
         batching: Patience for `batches` and `polyhedra`.
         growing: Patience for `alone`.
@@ -58,6 +60,7 @@ class Suite:
     alone: dict[str, tuple[AnyCase, ...]]
     polyhedra: tuple[LinearGuards, ...]
     automata: tuple[AutomatonCase, ...]
+    services: tuple[ServiceCase, ...]
     comparing: Patience
     batching: Patience
     growing: Patience
@@ -139,6 +142,7 @@ FULL = Suite(
         *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
     ),
     automata=automata(),
+    services=servers(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
@@ -161,6 +165,7 @@ QUICK = Suite(
     },
     polyhedra=(Polyhedra(3, 10), PartialSums(Family.GAUSSIAN, 5)),
     automata=automata()[:10],
+    services=servers()[:3],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
@@ -178,6 +183,7 @@ class Results:
     batches: list[TierComparison] = field(default_factory=list)
     polyhedra: list[PolyhedraComparison] = field(default_factory=list)
     automata: list[Budgeted] = field(default_factory=list)
+    services: list[ServedBudget] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
     command: Command | None = None
     swept: Swept | None = None
@@ -212,6 +218,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for automaton in suite.automata:
         tell(f"least budget: {automaton.name}")
         results.automata.append(measure_automaton(automaton, suite.batching))
+    for service in suite.services:
+        tell(f"least budget: {service.name}")
+        results.services.append(measure_service(service, suite.batching))
     for case in suite.compared:
         tell(f"engines: {case.name}")
         results.compared.append((case, compare_engines(case, programs, suite.comparing)))

@@ -41,6 +41,7 @@ from bench.polyhedra import ENCLOSED, SCIPY, Polyhedra, PolyhedraComparison, com
 from bench.published import published
 from bench.records import write_records
 from bench.report import milliseconds, page, table
+from bench.services import measure_service, servers
 from bench.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import (
@@ -329,3 +330,12 @@ def test_a_precise_verification_is_another_case() -> None:
 def test_the_machine_is_described() -> None:
     described = describe_machine()
     assert {"date", "commit", "processor", "cores", "memory", "python", "numpy"} <= set(described)
+
+
+def test_services_are_measured_with_their_budgets() -> None:
+    first = servers()[0]
+    found = measure_service(first, ONCE)
+    assert (first.name, found.bounds) == ("slots, t = 1, v = 1", "2")
+    assert found.timing.outcome is Outcome.ANSWERED
+    assert [figure.name for figure in judge(Results(services=[found]))].count(first.name) == 1
+    assert "| slots, t = 1, v = 1 |" in page(Results(services=[found]), {}, None, [])

@@ -23,6 +23,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import with_finite_rounds
 from dipapprox.language.load import DPG, finite
 from dipapprox.language.parser import parse as parse_text
+from dipapprox.language.services import Service
 from dipapprox.language.values import exact_rational
 from dipapprox.language.widening import Wider, read_rounds, widening_of
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -54,6 +55,8 @@ from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
+from dipapprox.services.certificate import certify_service
+from dipapprox.services.service_proof import ServiceProof
 
 Number = int | Fraction | Decimal | str
 """An exact number: "0.1", "1/10", Fraction(1, 10)."""
@@ -350,9 +353,9 @@ def pair_distributions(
 
 
 def certify(
-    program: Program | Automaton,
+    program: Program | Automaton | Service,
     text: str,
-    verdict: Verdict | Decision | AutomatonProof,
+    verdict: Verdict | Decision | AutomatonProof | ServiceProof,
     *,
     pairs: Pairs = "all",
     options: Options | None = None,
@@ -360,7 +363,7 @@ def certify(
     """Record a verdict, a decision or a proof, so that `check` can check it.
 
     Args:
-        program: What was verified, or the automaton.
+        program: What was verified, or the automaton, or the service.
         text: The `.dpg` (or `.dipa`) text that it was read from.
         verdict: The result of `verify`, `decide` or `prove`.
         pairs: As given there.
@@ -376,6 +379,10 @@ def certify(
         if program != verdict.automaton:
             raise UserError("program must be the automaton of the proof: proof.automaton")
         return certify_budget(verdict, text, known_options(options).limits)
+    if isinstance(verdict, ServiceProof):
+        if program != verdict.service:
+            raise UserError("program must be the service of the proof: proof.service")
+        return certify_service(verdict, text)
     known = _known(program)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)

@@ -100,10 +100,10 @@ class Courses:
                 tapes += [(*tape, option) for option in reversed(range(choice.options))]
                 continue
             if course.probability.numerator:
-                found.append(self._outcome(course, handler))
+                found.append(self._outcome(course, handler, held))
         return found
 
-    def _outcome(self, course: _Course, handler: Handler) -> Outcome:
+    def _outcome(self, course: _Course, handler: Handler, before: Mapping[str, Held]) -> Outcome:
         state: list[core.Value | None] = []
         forms: list[LinearForm] = []
         for each in self._service.states:
@@ -116,7 +116,7 @@ class Courses:
                 forms.append(form)
                 continue
             constant = _constant(value)
-            if not admits(self._domains[each.name], constant):
+            if value is not before[each.name] and not admits(self._domains[each.name], constant):
                 raise NotPlain
             state.append(constant)
         reply: list[core.Value | None] = []

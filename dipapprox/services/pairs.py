@@ -185,6 +185,7 @@ class _Exploration:
         self.limits = limits
         self.graph = graph
         self.numbers: dict[Node, int] = {}
+        self.plain: dict[tuple[int, ...], tuple[Fraction | None, Outcome, Outcome]] = {}
         self.seen = [examiner.sees(system, call) for call in system.calls]
         service = system.service
         self.additive = tuple(
@@ -340,14 +341,13 @@ class _Exploration:
         left, our_states = self.system.moves(first, number)
         right, their_states = self.system.moves(second, number)
         visible = self.seen[number]
-        if (
-            len(left) == 1 == len(right)
-            and not differences
-            and (not visible or agree(left[0], right[0]))
-        ):
+        if len(left) == 1 == len(right) and not differences:
             # One outcome each: nearly all calls of services that are worked out cell by cell.
+            cost = self.plain_cost(left[0], right[0]) if visible else _FREE
+        else:
+            cost = None
+        if cost is not None:
             gain = gain_of(left[0].probability, right[0].probability, self.limits)
-            cost = self.costs(left[0], right[0], differences) if visible else _FREE
             target = self.number((our_states[0], their_states[0], ()))
             yield Edge(target, gain, cost, call, (left[0], right[0]), True)
             return
@@ -381,6 +381,18 @@ class _Exploration:
             for a, b in zip(one.forms, other.forms, strict=True)
         )
         return self.calm if alike else self.ends
+
+    def plain_cost(self, one: Outcome, other: Outcome) -> Fraction | None:
+        """Return what two replies cost without differences; None if they show other things.
+
+        Few outcomes differ in what they show, many in where they lead.
+        """
+        key = id(one.reply), id(one.published), id(other.reply), id(other.published)
+        known = self.plain.get(key)
+        if known is None:
+            cost = self.costs(one, other, ()) if agree(one, other) else None
+            known = self.plain[key] = cost, one, other  # whose ids are not given away
+        return known[0]
 
     def costs(self, one: Outcome, other: Outcome, differences: tuple[Fraction, ...]) -> Fraction:
         """Return what two published replies cost."""

@@ -61,7 +61,7 @@ def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
     Raises:
         LimitReached: If the time runs out.
     """
-    if p == q:
+    if p is q or p == q:
         return NO_GAIN
     return _known.find((p, q), lambda: _gain(p, q, limits))
 

@@ -66,6 +66,7 @@ class System:
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
+        self._forms: dict[int, tuple[Held, core.Value]] = {}
         self.states: list[State] = []
         self._used = [_used(service, handler) for handler in service.handlers]
         self.calls = tuple(self._calls())
@@ -121,15 +122,23 @@ class System:
             found = self._steps[key] = merged(self._outcomes(state, call))
         return tuple([_at(each, state, places) for each in found])
 
+    def _held(self, value: core.Value) -> Held:
+        """Return a value as courses hold it; equal numbers are mostly one object."""
+        known = self._forms.get(id(value))
+        if known is None:
+            held = value if isinstance(value, str) else LinearForm((), value)
+            known = self._forms[id(value)] = held, value  # whose id is not given away
+        return known[0]
+
     def _outcomes(self, state: State, call: Call) -> list[Outcome]:
         handler = self.service.handlers[call.handler]
         held: dict[str, Held] = {}
         for cell, value in zip(self.service.states, state, strict=True):
-            held[cell.name] = LinearForm.symbol(cell.name) if value is None else _held(value)
+            held[cell.name] = LinearForm.symbol(cell.name) if value is None else self._held(value)
         if call.is_data and self.any_data:
             held[handler.arguments[0].name] = LinearForm.symbol(handler.arguments[0].name)
         for argument, value in zip(handler.arguments, call.values, strict=False):
-            held[argument.name] = _held(value)
+            held[argument.name] = self._held(value)
         try:
             return self._courses.run(handler, held)
         except NotPlain:
@@ -144,10 +153,6 @@ def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
     for place in places:
         after[place] = outcome.state[place]
     return replace(outcome, state=tuple(after))
-
-
-def _held(value: core.Value) -> Held:
-    return value if isinstance(value, str) else LinearForm.constant_form(value)
 
 
 def merged(outcomes: Iterable[Outcome]) -> Step:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+import dipapprox
 from dipapprox.certificates.digest import digest
 from dipapprox.checking.check import check
 from dipapprox.checking.result import CheckResult, Outcome
@@ -140,6 +141,17 @@ def test_what_has_no_certificate_says_why(tmp_path: Path) -> None:
     out = tmp_path / "slots.json"
     assert run("prove", slots, "--certificate", str(out))[0] == 0
     assert not out.exists()
+
+
+def test_python_certifies_what_it_proves() -> None:
+    path = BUNDLED / "services" / "cache.dpg"
+    text = path.read_text(encoding="utf-8")
+    proof = dipapprox.prove(path, examiner=())
+    assert isinstance(proof, dipapprox.ServiceProof)
+    certificate = dipapprox.certify(proof.service, text, proof)
+    assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
+    with pytest.raises(UserError, match=r"proof\.service"):
+        dipapprox.certify(service_of(TWICE), text, proof)
 
 
 def test_the_command_writes_what_check_confirms(tmp_path: Path) -> None:

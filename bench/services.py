@@ -1,0 +1,70 @@
+"""Least budgets of services: the query server of Tschantz, Kaynar and Datta, for points of {-1, 1}.
+
+From the elaborated service to the bounds; the paper reports no run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bench.timing import NoAnswer, Patience, Timing, side_by_side
+from dipapprox.language.load import BUNDLED, read_program
+from dipapprox.language.services import elaborate_service
+from dipapprox.limits import Limits
+from dipapprox.services.pairs import Examiner
+from dipapprox.services.prove_service import find_loss
+
+_SLOTS = BUNDLED / "services" / "slots.dpg"
+_POOL = BUNDLED / "services" / "shared_pool.dpg"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCase:
+    """A server with t slots of v points, and most seconds that a proof is meant to take."""
+
+    slots: int
+    points: int
+    pool: bool = False
+    goal: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        memory = "one pool" if self.pool else "slots"
+        return f"{memory}, t = {self.slots}, v = {self.points}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBudget:
+    """What was measured of a service."""
+
+    case: ServiceCase
+    bounds: str
+    pairs: int
+    timing: Timing
+
+
+def servers() -> tuple[ServiceCase, ...]:
+    """Return what is measured."""
+    return (
+        *(ServiceCase(t, v) for t, v in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))),
+        *(ServiceCase(t, v, pool=True) for t, v in ((1, 1), (2, 1), (2, 2), (2, 3))),
+    )
+
+
+def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
+    """Measure a proof."""
+    path = _POOL if case.pool else _SLOTS
+    parameters = {"t": Fraction(case.slots), "v": Fraction(case.points)}
+    service = elaborate_service(read_program(path), parameters, path.stem)
+    loss = find_loss(service, Examiner(), Limits())
+    bounds = "none" if loss.unbounded else f"{loss.lower}" if loss.is_exact else "open"
+
+    def prove(cap: float) -> None:
+        found = find_loss(service, Examiner(), Limits(seconds=cap))
+        if found.reason:
+            raise NoAnswer(found.reason)
+
+    timing = side_by_side({case.name: prove}, patience)[case.name]
+    return ServedBudget(case, bounds, loss.pairs, timing)
