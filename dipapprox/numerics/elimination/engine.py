@@ -139,8 +139,13 @@ class Eliminated:
             else:
                 grid_events[place] = GridEvent(order, required)
         if differences:
-            ladder = placed_evaluator.Ladder(differences, bits + 1, self._tier, limits)
-            for place, answer in ladder.enclose().items():
+            ladder = placed_evaluator.Ladder(differences, excess, bits, self._tier, limits)
+            try:
+                answers = ladder.enclose()
+            except LimitReached as reached:
+                widest = max((events[place] for place in differences), key=_cycles)
+                raise LimitReached(reached.reason, widest) from reached
+            for place, answer in answers.items():
                 found[place] = lowered(answer, excess[place])
             if ladder.furthest is not None:
                 self._reach(ladder.furthest)

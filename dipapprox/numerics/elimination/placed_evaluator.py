@@ -120,7 +120,8 @@ class Ladder:
 
     Args:
         events: By position.
-        bits: Wanted width: at most 2**-bits.
+        excess: How much wider each enclosure is going to be made.
+        bits: Wanted width: then at most 2**-bits.
         tier: Which algebras may be used.
         limits: Asked throughout.
 
@@ -129,9 +130,15 @@ class Ladder:
     """
 
     def __init__(
-        self, events: Mapping[int, DifferenceEvent], bits: int, tier: Tier, limits: Limits
+        self,
+        events: Mapping[int, DifferenceEvent],
+        excess: Mapping[int, Fraction],
+        bits: int,
+        tier: Tier,
+        limits: Limits,
     ) -> None:
-        self._events, self._bits, self._tier, self._limits = events, bits, tier, limits
+        self._events, self._excess = events, excess
+        self._bits, self._tier, self._limits = bits, tier, limits
         self._table = FunctionTable()
         self.furthest: RefinementLevel | None = None
 
@@ -160,7 +167,7 @@ class Ladder:
             }
             before = {place: found[place] for place in hopeful}
         spared = leading_zeros(pending, found, self._bits)
-        for level in ball_levels(self._bits - spared, self._tier):
+        for level in ball_levels(self._bits + 1 - spared, self._tier):
             self._climb(level, dict(pending), pending, found)
         return found
 
@@ -189,7 +196,7 @@ class Ladder:
             best = found[place] = better(found.get(place), answer)
             if isinstance(answer, Enclosure):
                 self.furthest = level
-            if isinstance(best, Enclosure) and best.width <= wanted:
+            if isinstance(best, Enclosure) and best.width + self._excess[place] <= wanted:
                 del pending[place]
 
 
