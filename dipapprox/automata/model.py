@@ -99,11 +99,15 @@ class Automaton:
         variables: Names of the stored values; bit i of a mask is variable i.
         states: The states; the first one is initial.
         transitions: The transitions, those of one state in order of the text.
+        changes: The ends of the interval in which changes of inputs lie: costs are convex in them.
+            Structures, words and constructed runs are about 1 and -1, whatever these are; weights
+            and closed families bound all of them.
     """
 
     variables: tuple[str, ...]
     states: tuple[State, ...]
     transitions: tuple[Transition, ...]
+    changes: tuple[int, ...] = (1, -1)
 
     def leaving(self) -> tuple[tuple[int, ...], ...]:
         """Return, for each state, the indices of its transitions."""

@@ -21,7 +21,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from dipapprox.automata.model import Sample, members
+from dipapprox.automata.model import Automaton, Sample, Transition, members
 from dipapprox.automata.pins import Pins
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
@@ -151,7 +151,7 @@ class Prices:
         chosen[reached, column] = new
         rate = int(automaton.rate(transition) / self.unit)
         fresh = int(automaton.fresh_cost(transition) / self.unit)
-        changes = _changes(automaton.reads(transition), transition.output is Sample.COMPARED)
+        changes = _changes(automaton, transition)
         forbidden = self._forbidden(edge)
         prices = []
         for change in changes:
@@ -184,11 +184,13 @@ class Prices:
         return forbidden
 
 
-def _changes(reads: bool, shown: bool) -> tuple[int, ...]:
-    """Return the changes of an input to look at: a shown sample pays for both alike."""
-    if not reads:
+def _changes(automaton: Automaton, transition: Transition) -> tuple[int, ...]:
+    """Return the changes of an input to look at: a shown sample pays for both signs alike."""
+    if not automaton.reads(transition):
         return (0,)
-    return (1,) if shown else (1, -1)
+    if transition.output is Sample.COMPARED:
+        return tuple(change for change in automaton.changes if change)[:1]
+    return automaton.changes
 
 
 def _unit(graph: Unfolding) -> Fraction:

@@ -86,9 +86,14 @@ class Compiled:
     integers: bool
 
     @property
+    def is_one_way(self) -> bool:
+        """Whether inputs change in one direction only."""
+        return set(self.automaton.changes) != {1, -1}
+
+    @property
     def is_plain(self) -> bool:
         """Whether samples and inputs are those of the automaton."""
-        return not self.numbers and not self.integers and self.factor == 1
+        return not (self.numbers or self.integers or self.is_one_way) and self.factor == 1
 
 
 def compile_program(program: core.Program, limits: Limits) -> Compiled:
@@ -100,7 +105,24 @@ def compile_program(program: core.Program, limits: Limits) -> Compiled:
     """
     steps = explore(program, limits)
     radius, losses = _changes(program, steps)
-    return _Compiler(program, steps).run(radius, losses)
+    return _Compiler(program, steps).run(radius, _interval(program, steps), losses)
+
+
+def _interval(program: core.Program, steps: Steps) -> tuple[int, ...]:
+    """Return what means may change by, from the run that is likelier to the other one.
+
+    The automaton's first run is the one that is less likely, that of the second inputs of a pair.
+    """
+    adjacency = program.adjacency
+    if isinstance(adjacency, core.Within) and not any(n.reads < 0 for n in steps.noises):
+        match adjacency.norm:
+            case core.Norm.INCREASING:
+                return (0, -1)
+            case core.Norm.DECREASING:
+                return (0, 1)
+            case _:
+                pass
+    return (1, -1)
 
 
 def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
@@ -111,7 +133,7 @@ def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
             "adjacent inputs may differ by any amount: then no noise of this kind is enough",
             program.inputs[0].span if program.inputs else None, "write 'adjacent linf 1'",
         )  # fmt: skip
-    if adjacency.norm is not core.Norm.LINF:
+    if adjacency.norm is not core.Norm.LINF and _interval(program, steps) == (1, -1):
         losses.append(f"adjacency {adjacency.norm.value} is bounded by linf")
     bounded = [c for c in program.inputs if isinstance(c.domain, AllReals) and c.domain.bounds]
     if bounded:
@@ -140,7 +162,7 @@ class _Compiler:
         self._seen: list[Seen] = []
         self._variables = list(steps.places)
 
-    def run(self, factor: Fraction, losses: list[str]) -> Compiled:
+    def run(self, factor: Fraction, changes: tuple[int, ...], losses: list[str]) -> Compiled:
         steps = _merged(self._steps.steps)
         integers = any(noise.is_integer for noise in self._steps.noises)
         self._relate(steps)
@@ -157,7 +179,9 @@ class _Compiler:
             losses = [*losses, "integers are compared with several numbers"]
         if self._compare_without_input():
             losses = [*losses, "noise without input is compared again and again"]
-        automaton = Automaton(tuple(self._variables), tuple(self._states), tuple(self._transitions))
+        automaton = Automaton(
+            tuple(self._variables), tuple(self._states), tuple(self._transitions), changes
+        )
         check_determinism(automaton)
         if not tells_steps(automaton, self._seen):
             losses = [*losses, "steps that publish nothing are not told from others"]

@@ -93,7 +93,7 @@ class StreamProof(Result):
         reasons = [*self.compiled.losses]
         if self.analysis.reason is not None:
             reasons.append(self.analysis.reason)
-        return "; ".join(reasons) or "a number is compared, and several runs look alike"
+        return "; ".join(reasons) or "the run that was found has inputs that may not change so"
 
     @property
     def interrupted(self) -> bool:
@@ -281,7 +281,19 @@ def lower_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction:
         return Fraction(0)
     if isinstance(analysis.lower, WordBound) and (compiled.numbers or compiled.factor != 1):
         return Fraction(0)  # it is one for certain numbers, which are not the program's
+    if compiled.is_one_way and not _is_run_of(compiled, analysis):
+        return Fraction(0)
     return analysis.lower_bound * compiled.factor
+
+
+def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
+    """Whether the lower bound is a run whose inputs change as they may."""
+    allowed = {0, *compiled.automaton.changes}
+    match analysis.lower:
+        case RunBound(candidate=candidate):
+            return allowed.issuperset(candidate.changes)
+        case _:
+            return False
 
 
 def upper_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction | None:
@@ -297,6 +309,6 @@ def upper_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction |
 
 def is_unbounded(compiled: Compiled | None, analysis: Analysis | None) -> bool:
     """Whether it is proved that there is no budget."""
-    if compiled is None or analysis is None or compiled.losses:
+    if compiled is None or analysis is None or compiled.losses or compiled.is_one_way:
         return False
     return analysis.unbounded and compiled.factor > 0
