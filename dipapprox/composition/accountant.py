@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
 from dipapprox.composition.catalogue import (
@@ -39,7 +40,8 @@ from dipapprox.composition.grid import Step, all_knots, between, choose_knots
 from dipapprox.composition.lattice import first_step, refined
 from dipapprox.composition.losses import LossDistribution, Side, composed, power
 from dipapprox.composition.mechanisms import Mechanism
-from dipapprox.composition.reading import deltas, least_epsilon
+from dipapprox.composition.profile import Profile
+from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
 from dipapprox.limits import Limits
@@ -130,6 +132,8 @@ class Answer:
 _Reading = Callable[[LossDistribution, Step, Fraction], Sequence[Fraction | None]]
 """Of losses on a grid, all less by the last argument."""
 
+_Direct = Callable[[Profile], Sequence[tuple[Fraction | None, Fraction | None]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Composition:
@@ -177,7 +181,8 @@ class Composition:
 
         start = Bounds(_ZERO, None)
         accuracy = delta * min(width, Fraction(1))
-        return _Search(self, read, width, accuracy, delta, limits).run((start,))
+        direct = partial(epsilon_of, delta=delta, width=width)
+        return _Search(self, read, direct, width, accuracy, delta, limits).run((start,))
 
     def delta(self, budgets: Sequence[Fraction], width: Fraction, limits: Limits) -> Answer:
         """Enclose the least δ for which the composition is (ε, δ)-private, for every ε given.
@@ -198,7 +203,9 @@ class Composition:
             return [*deltas(losses, step, [budget + slip for budget in budgets])]
 
         start = tuple(Bounds(_ZERO, Fraction(1)) for _ in budgets)
-        return _Search(self, read, width, min(width, Fraction(1)), None, limits).run(start)
+        direct = partial(deltas_of, budgets=budgets)
+        accuracy = min(width, Fraction(1))
+        return _Search(self, read, direct, width, accuracy, None, limits).run(start)
 
     def dominating(
         self, step: Step, accuracy: Fraction, limits: Limits, *, added: bool = False
@@ -214,7 +221,7 @@ class Composition:
         Raises:
             LimitReached: If the limits are.
         """
-        search = _Search(self, lambda *_: [], Fraction(1), accuracy, None, limits)
+        search = _Search(self, lambda *_: [], lambda _: [], Fraction(1), accuracy, None, limits)
         (_, (losses, _)) = search.losses(step, added, ())
         return losses
 
@@ -230,6 +237,7 @@ class _Search:
     Args:
         composition: What is run.
         read: What is asked of its loss distribution: greater for greater H.
+        direct: The same of its profile, where it has one.
         width: Wanted.
         accuracy: How accurate δ must be for that, about.
         delta: The δ that matters; None if it is what is asked.
@@ -240,6 +248,7 @@ class _Search:
         self,
         composition: Composition,
         read: _Reading,
+        direct: _Direct,
         width: Fraction,
         accuracy: Fraction,
         delta: Fraction | None,
@@ -247,6 +256,7 @@ class _Search:
     ) -> None:
         self._runs = composition.runs
         self._read = read
+        self._direct = direct
         self._width = width
         self._accuracy = accuracy
         self._delta = delta
@@ -255,6 +265,7 @@ class _Search:
         self._attained = all(map(is_attained, self._mechanisms))
         self._first, self._exact = first_step(self._mechanisms)
         self._atoms = 0
+        self._single = len(self._runs) == 1 and not self._exact
 
     def run(self, start: tuple[Bounds, ...]) -> Answer:
         """Search, from what is known beforehand."""
@@ -290,10 +301,24 @@ class _Search:
 
     def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
+        if self._single:
+            found = self._alone(step, added)
+            if found is not None:
+                return found
+            self._single = False
         below, above = (
             self._read(losses, step, slip) for losses, slip in self.losses(step, added, known)
         )
         return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
+
+    def _alone(self, step: Step, added: bool) -> list[Bounds] | None:
+        """Bound what is asked where all runs have one profile; None if they have several."""
+        bits = _bits(self._accuracy) + 128
+        with precision(bits):
+            pieces = self._pieces(bits, step, added=added)
+            if len(pieces) > 1 or pieces[0].times > 1:
+                return None
+            return [Bounds(*each) for each in self._direct(pieces[0].profile)]
 
     def losses(
         self, step: Step, added: bool, known: Sequence[Bounds]
@@ -313,7 +338,7 @@ class _Search:
         single: dict[Side, list[tuple[LossDistribution, int]]] = {Side.BELOW: [], Side.ABOVE: []}
         working = bits + 2 * max(_bits(step.unit), 0) + 64
         with precision(working):
-            pieces = self._pieces(working, added)
+            pieces = self._pieces(working, step, added=added)
             number = sum(piece.times for piece in pieces if Side.BELOW in piece.sides)
             slip = self._slip(step, number)
             for piece in pieces:
@@ -344,15 +369,16 @@ class _Search:
             self._atoms = max(self._atoms, whole.atoms)
             yield whole, slip if side is Side.BELOW else _ZERO
 
-    def _pieces(self, bits: int, added: bool) -> list[Piece]:
+    def _pieces(self, bits: int, step: Step, *, added: bool) -> list[Piece]:
         if self._exact:  # all pairs are symmetric
             return [
                 Piece(profile_of(run.mechanism, bits), run.times, tuple(Side)) for run in self._runs
             ]
+        size = float(step.loss(2))
         return [
             piece
             for run in self._runs
-            for piece in pieces_of(run.mechanism, run.times, bits, added=added)
+            for piece in pieces_of(run.mechanism, run.times, bits, size, self._limits, added=added)
         ]
 
     def _slip(self, step: Step, pieces: int) -> Fraction:

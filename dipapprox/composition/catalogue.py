@@ -17,6 +17,7 @@ from typing import assert_never
 
 from flint import arb
 
+from dipapprox.composition.adaptive import MOST_STEPS, adaptive_profile, grid_size
 from dipapprox.composition.groups import group_sizes, grouped, is_finite
 from dipapprox.composition.losses import Side
 from dipapprox.composition.mechanisms import (
@@ -29,6 +30,7 @@ from dipapprox.composition.mechanisms import (
     ExponentialMechanism,
     Gaussian,
     Laplace,
+    Masses,
     Mechanism,
     RandomisedResponse,
     RenyiStatement,
@@ -51,6 +53,7 @@ from dipapprox.composition.profile import (
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import law_masses
 from dipapprox.numerics.precision import to_ball
@@ -111,18 +114,25 @@ class Piece:
     sides: tuple[Side, ...]
 
 
-def pieces_of(mechanism: Mechanism, times: int, bits: int, *, added: bool) -> list[Piece]:
+def pieces_of(
+    mechanism: Mechanism, times: int, bits: int, step: float, limits: Limits, *, added: bool
+) -> list[Piece]:
     """Return runs of a mechanism, in groups where it has few outcomes; see `profile_of`.
 
     Args:
         mechanism: What is run.
         times: How many runs, >= 1.
         bits: As for `profile_of`.
+        step: Of the grid that is used, about.
+        limits: What may be used.
         added: Whether the profile is that of the adding of a record.
 
     Raises:
         LimitReached: If there are too many atoms.
     """
+    adaptive = _adaptive(mechanism, times, step, limits, added=added)
+    if adaptive is not None:
+        return [Piece(adaptive, 1, tuple(Side))]
     parts: list[tuple[Mechanism, tuple[Side, ...]]] = [(mechanism, tuple(Side))]
     if _has_two(mechanism):
         # Groups of the two pairs are of different sizes.
@@ -143,6 +153,31 @@ def pieces_of(mechanism: Mechanism, times: int, bits: int, *, added: bool) -> li
                 profile = UpperOnlyProfile(profile)
             found.append(Piece(profile, count, sides))
     return found
+
+
+def _adaptive(
+    mechanism: Mechanism, times: int, step: float, limits: Limits, *, added: bool
+) -> Profile | None:
+    """The profile of runs one of whose worst pairs is chosen each time; None if it is not known."""
+    match mechanism:
+        case Subsampled(Between() as inner, rate):
+            share = to_ball(rate)
+        case Between() as inner:
+            share = arb(1)
+        case _:
+            return None
+    if not inner.worst or times > MOST_STEPS:
+        return None
+
+    def masses(pair: Masses) -> list[tuple[arb, arb]]:
+        both = [(_ball(p), _ball(q)) for p, q in pair]
+        sampled = [(share * p + (1 - share) * q, q) for p, q in both]
+        return [(q, p) for p, q in sampled] if added else sampled
+
+    size = grid_size(step, times)
+    return adaptive_profile(
+        [*map(masses, inner.worst)], [*map(masses, inner.chosen)], times, size, limits
+    )
 
 
 def _has_two(mechanism: Mechanism) -> bool:
@@ -194,7 +229,9 @@ def is_attained(mechanism: Mechanism) -> bool:
             return is_attained(inner)
         case Atoms():
             return mechanism.attained
-        case RenyiStatement() | ConcentratedStatement() | ExponentialMechanism() | Between():
+        case Between():
+            return mechanism.exact or bool(mechanism.worst)
+        case RenyiStatement() | ConcentratedStatement() | ExponentialMechanism():
             return False
         case _:
             return True

@@ -168,19 +168,23 @@ class ConcentratedStatement:
         _positive(self.rho, "rho")
 
 
+Masses = tuple[tuple[Enclosure, Enclosure], ...]
+"""(P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Atoms:
     """A pair (P, Q) with finitely many outcomes that dominates a mechanism.
 
     Attributes:
-        masses: (P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1.
+        masses: Of every outcome.
         symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
             pairs of a symmetric relation. If not, P is the output on the larger data set, and
             adjacency is add/remove.
         attained: Whether two adjacent data sets have this pair; else it is but an upper bound.
     """
 
-    masses: tuple[tuple[Enclosure, Enclosure], ...]
+    masses: Masses
     symmetric: bool = False
     attained: bool = True
     adjacency: Adjacency = Adjacency.ADD_REMOVE
@@ -201,11 +205,15 @@ class Atoms:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A mechanism that is known by two pairs, for a relation that is symmetric.
+    """A mechanism that is known by pairs, for a relation that is symmetric.
 
     Attributes:
         above: Dominates it, either way round.
         below: Is that of two adjacent data sets; the other way round it is so, too.
+        worst: Pairs, in either order, one of which is above any two adjacent data sets; none if
+            they are too many.
+        chosen: Pairs of adjacent data sets, in this order.
+        exact: Whether `above` is `below`, but for next to nothing.
 
     Raises:
         UserError: If the pairs are not of this kind, or are stated for different adjacencies.
@@ -213,6 +221,9 @@ class Between:
 
     above: Atoms
     below: Atoms
+    worst: tuple[Masses, ...] = ()
+    chosen: tuple[Masses, ...] = ()
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if not self.above.symmetric or not self.below.attained:
@@ -274,8 +285,11 @@ def stated_for(mechanism: Mechanism, adjacency: Adjacency) -> Mechanism:
     """
     match mechanism:
         case Between(above, below):
-            both = replace(above, adjacency=adjacency), replace(below, adjacency=adjacency)
-            return Between(*both)
+            return replace(
+                mechanism,
+                above=replace(above, adjacency=adjacency),
+                below=replace(below, adjacency=adjacency),
+            )
         case Subsampled(inner, rate):
             return Subsampled(stated_for(inner, adjacency), rate)
         case _:

@@ -17,6 +17,7 @@ from flint import arb
 
 from dipapprox.composition.grid import Step
 from dipapprox.composition.losses import LossDistribution, Side
+from dipapprox.composition.profile import Profile
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -25,6 +26,7 @@ from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 _GUARD_BITS = 32
 
 _ZERO = Fraction(0)
+_LARGEST_BUDGET = Fraction(2**14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,58 @@ def _value(sums: _Sums, losses: LossDistribution, step: Step, budget: Fraction) 
         other = to_ball(Fraction(sums.other, 1 << (losses.bits + _GUARD_BITS)))
         value = _enclosed(to_ball(Fraction(sums.mass, 1 << losses.bits)) - power * other)
     return value.upper if losses.side is Side.ABOVE else max(value.lower, _ZERO)
+
+
+def deltas_of(profile: Profile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    """Enclose H(e^ε) at every ε >= 0, of one profile, at the precision of the enclosing block."""
+    found = []
+    for budget in budgets:
+        alpha = to_ball(budget).exp()
+        point = profile.at(alpha)
+        lower, upper = to_enclosure(point.first - alpha * point.second), to_enclosure(point.bound)
+        low = _ZERO if isinstance(lower, NotEnclosed) else max(lower.lower, _ZERO)
+        high = Fraction(1) if isinstance(upper, NotEnclosed) else min(upper.upper, Fraction(1))
+        found.append((low, high))
+    return found
+
+
+def epsilon_of(
+    profile: Profile, delta: Fraction, width: Fraction
+) -> list[tuple[Fraction | None, Fraction | None]]:
+    """Enclose the least ε >= 0 with H(e^ε) <= δ, of one profile, by bisection.
+
+    Args:
+        profile: At the precision of the enclosing block.
+        delta: δ.
+        width: A twentieth of it is how far it goes.
+    """
+    most = Fraction(1)
+    while deltas_of(profile, [most])[0][1] > delta:
+        if most > _LARGEST_BUDGET:
+            return [(_below(profile, delta, most, width), None)]
+        most *= 2
+    low, high = _ZERO, most
+    while high - low > width / 20:
+        middle = (low + high) / 2
+        if deltas_of(profile, [middle])[0][1] <= delta:
+            high = middle
+        else:
+            low = middle
+    return [(_below(profile, delta, high, width), high)]
+
+
+def _below(profile: Profile, delta: Fraction, most: Fraction, width: Fraction) -> Fraction | None:
+    """An ε at which H is surely above δ, or 0; None if H is so for all, as its limit is."""
+    if profile.ends.infinite > to_ball(delta):
+        return None
+    low, high = _ZERO, most
+    while high - low > width / 20:
+        middle = (low + high) / 2
+        if deltas_of(profile, [middle])[0][0] > delta:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _enclosed(ball: arb) -> Enclosure:

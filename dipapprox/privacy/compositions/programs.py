@@ -22,6 +22,10 @@ cross; D is then looked at there, which may find further pairs. Where none is fo
 ratios are known exactly, the hull is D itself. How many places there are is a matter of cost, no
 bound depends on it.
 
+Many runs. Which pair comes next may be chosen by what came before, and so much more would be
+allowed if every run had the hull: of all pairs, if there are not too many, those are kept whose
+profiles are below no other one's (`composition.adaptive`). For a great many runs the hull serves.
+
 From below. The pair of those found whose losses, in many runs, add up to most: outputs of nearly
 one ratio are merged, as that is post-processing.
 """
@@ -30,15 +34,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import exp, inf, log
 
-from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
+import numpy as np
+
+from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import AllPairs, Pair
+from dipapprox.pairs.adjacency import AllPairs, Pair, select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
@@ -60,9 +67,19 @@ _VALUE_BITS = 200
 _ROW_BITS = 100
 """Asked of the probabilities of single pairs."""
 
+_UNIT = 2**110
+_MARGIN = 2**78
+"""Of whole numbers that stand for profiles, in units of 2^-(110 + 48)."""
+
+_MOST_PAIRS = 20_000
+_MOST_KEPT = 200
+_MOST_CHOSEN = 40
+"""Pairs that are compared, that are kept, and that are chosen from for a lower bound."""
+
 _LIKELY_DELTA = 1e-6
 """For which a pair is chosen."""
 
+_UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
 
 
@@ -101,7 +118,16 @@ def bounds_of_program(
     above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
     row = max(search.rows.values(), key=lambda each: _cost(each, times))
     below = Atoms(merged(row), adjacency=adjacency, symmetric=adjacency is Adjacency.SUBSTITUTION)
-    return Between(above, below)
+    pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
+    if len(pairs) > _MOST_PAIRS:
+        return Between(above, below)
+    rows = [search.row(pair) for pair in pairs]
+    kept = undominated(rows)
+    if len(kept) == 1:  # it is above all others, its own reverse among them
+        return Between(above, replace(below, masses=merged(kept[0][1])), exact=True)
+    worst = tuple(above for above, _ in kept)
+    dearest = sorted((row for _, row in kept), key=lambda each: _cost(each, times), reverse=True)
+    return Between(above, below, worst, tuple(map(merged, dearest[:_MOST_CHOSEN])))
 
 
 class _Search:
@@ -132,9 +158,9 @@ class _Search:
         for x, each in zip(new, found, strict=True):
             self._known[x] = each
             if each.pair is not None and each.pair not in self.rows:
-                self.rows[each.pair] = self._row(each.pair)
+                self.rows[each.pair] = self.row(each.pair)
 
-    def _row(self, pair: Pair) -> Row:
+    def row(self, pair: Pair) -> Row:
         first, second = self._maxima.source.distributions(pair, _ROW_BITS)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
             reason = first.reason if isinstance(first, NotEnclosed) else self._maxima.obstacle
@@ -165,7 +191,7 @@ class _Search:
         return Fraction(scaled.__ceil__(), 2**_VALUE_BITS)
 
 
-def hull(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[tuple[Enclosure, Enclosure], ...]:
+def hull(points: Sequence[tuple[Fraction, Fraction]]) -> Masses:
     """Return the atoms of the greatest profile of a symmetric relation that obeys upper bounds.
 
     Args:
@@ -177,11 +203,20 @@ def hull(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[tuple[Enclosure, 
         least = min(least, value)
         falling.append((x, least))
     turned = [(1 / x, 1 - 1 / x + value / x) for x, value in reversed(falling[1:])]
-    chain: list[tuple[Fraction, Fraction]] = [(_ZERO, _ONE)]
-    for x, y in (*turned, *falling):
+    return _atoms(_lower_hull([(_ZERO, _ONE), *turned, *falling]))
+
+
+def _lower_hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    chain: list[tuple[Fraction, Fraction]] = []
+    for x, y in points:
         while len(chain) > 1 and _slope(chain[-2], (x, y)) <= _slope(chain[-2], chain[-1]):
             chain.pop()
         chain.append((x, y))
+    return chain
+
+
+def _atoms(chain: Sequence[tuple[Fraction, Fraction]]) -> Masses:
+    """The masses whose profile is a chain of chords, from 0 on, and its last value beyond."""
     slopes = [_slope(one, two) for one, two in pairwise(chain)] + [_ZERO]
     found = []
     for (x, _), before, after in zip(chain[1:], slopes, slopes[1:], strict=False):
@@ -193,7 +228,45 @@ def hull(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[tuple[Enclosure, 
     return tuple((p, q) for p, q in found if p.upper or q.upper)
 
 
-def merged(row: Row) -> tuple[tuple[Enclosure, Enclosure], ...]:
+def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
+    """Return few pairs one of which is above each of many, with masses that are: none if too many.
+
+    For a pair F(α) = Σ (p - α q)₊ is looked at where it bends, and raised a little there. What is
+    less at all of these places is less everywhere: it is convex, and the chords between them, which
+    the masses stand for, are not. Numbers are whole.
+    """
+    width = max(len(row) for row in rows)
+    tops, bottoms = (np.zeros((len(rows), width), dtype=object) for _ in "pq")
+    for k, row in enumerate(rows):
+        for o, (p, q) in enumerate(row):
+            tops[k, o] = (p.upper * _UNIT).__ceil__() << _PLACE_BITS
+            bottoms[k, o] = (q.lower * _UNIT).__floor__()
+    left = list(range(len(rows)))
+    left.sort(key=lambda k: _cost(rows[k], 1), reverse=True)
+    found: list[tuple[Masses, Row]] = []
+    while left:
+        if len(found) == _MOST_KEPT:
+            return []
+        best = left[0]
+        alphas = sorted({_whole(p, q) for p, q in rows[best] if _middle(p) and _middle(q)})
+        limits = []
+        below = np.zeros(len(left), dtype=bool)
+        for alpha in (0, *alphas):
+            values = np.maximum(tops[left] - alpha * bottoms[left], 0).sum(axis=1)
+            limit = max(int(values[0]), _UNIT << _PLACE_BITS if not alpha else 0) + _MARGIN
+            limits.append(limit)
+            below = below | (values > limit)
+        points = [(_ZERO, Fraction(limits[0], _UNIT << _PLACE_BITS))]
+        for alpha, limit in zip(alphas, limits[1:], strict=True):
+            points.append(
+                (Fraction(alpha, 1 << _PLACE_BITS), Fraction(limit, _UNIT << _PLACE_BITS))
+            )
+        found.append((_atoms(_lower_hull(points)), rows[best]))
+        left = [k for k, above in zip(left, below, strict=True) if above]
+    return found
+
+
+def merged(row: Row) -> Masses:
     """Merge outputs of nearly one ratio, which loses next to nothing and is post-processing."""
     kept: list[tuple[float, Enclosure, Enclosure]] = []
     for p, q in sorted(row, key=lambda each: _loss(*each)):
@@ -230,6 +303,11 @@ def _ratios(row: Row) -> list[Fraction]:
     return [_rounded(each) for each in found if 1 < each < 2**1000]
 
 
+def _whole(p: Enclosure, q: Enclosure) -> int:
+    place: int = round(_middle(p) / _middle(q) * 2**_PLACE_BITS)
+    return max(place, 1)
+
+
 def _rounded(place: float) -> Fraction:
     return max(Fraction(round(place * 2**_PLACE_BITS), 2**_PLACE_BITS), _ONE)
 
@@ -258,9 +336,9 @@ def _crossing(one: Row, two: Row, x: float, y: float) -> float:
 def _cost(row: Row, times: int) -> float:
     """About what runs of a pair cost: Chernoff's bound of its losses."""
     losses = [(_middle(p), _loss(p, q)) for p, q in row if p.upper]
-    if any(loss == inf and p for p, loss in losses):
+    if any(loss == inf and p > _UNLIKELY for p, loss in losses):
         return inf
-    finite = [(p, loss) for p, loss in losses if p]
+    finite = [(p, loss) for p, loss in losses if p and loss < inf]
     most = max(loss for _, loss in finite)
 
     def bound(order: float) -> float:

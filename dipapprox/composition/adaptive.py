@@ -1,0 +1,332 @@
+"""Runs of a mechanism that has several worst pairs: which one is run next may depend on what came.
+
+Let the outputs on two data sets be those of any of the pairs (P_k, Q_k), in every run another one,
+chosen by whoever has seen all outputs so far. With t runs to go, and α = e^ε over the ratio P / Q
+of what came, the most that can be had of P(S) - α Q(S) is
+
+    H_0(α) = (1 - α)₊,      H_(t+1)(α) = max_k Σ_o p_o H_t(α q_o / p_o),                        (1)
+
+p_o where q_o = 0, and 0 where p_o = 0: what is best after an output depends on α q_o / p_o alone.
+H_T is the profile of T adaptive runs, exactly. Each H_t is convex, does not increase, H_t <= 1, and
+(1) grows with H_t. A pair whose own profile is below that of another one adds nothing to (1): the
+sum is E f(q/p) for a convex f, which a mixture of (1 - α x)₊ is, and a line.
+
+From above. H_t <= u_j at α_j = e^(j h). As α_j q/p lies at the same place between two of the α_j
+for all j, a chord between them has the same weights for all j. Beyond the last one, u does not
+increase; before the first one, it is 1.
+
+From below. At β_j = e^((j + 1/2) h) lines H_t(x) >= a_j - x b_j are known, those of one way to
+choose, which hold at all x. Of any pair, and of the line i(o) for each output,
+
+    H_(t+1)(α) >= Σ_o p_o (a_i(o) - α q_o / p_o b_i(o)) = Σ_o p_o a_i(o) - α Σ_o q_o b_i(o);
+
+the pair and the lines that are best are guessed.
+
+Rounding. All of these are sums of products of numbers >= 0 in doubles, of m terms: one step errs by
+a factor within 1 ± (m + 2) 2^-52, whatever the order, and T steps within 1 ± 2 T (m + 2) 2^-52, as
+long as that is below 1/2. What underflows is less than 2^-1022 each; u is kept above 2^-900, of
+which that is less than a share of 2^-100, and 2^-900 is taken from a and added to b at the end.
+Weights, masses of P and of Q are rounded to the side that is safe beforehand.
+
+Source of (1): dynamic programming; for the optimal composition of fixed pairs compare Murtagh,
+Vadhan, The complexity of computing the optimal composition of differential privacy, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, exp, floor, inf, log, sqrt
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dipapprox.composition.profile import Ends, Point
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits
+from dipapprox.numerics import rounding
+from dipapprox.numerics.precision import to_ball
+
+Doubles = NDArray[np.float64]
+
+Masses = Sequence[tuple[arb, arb]]
+"""(P mass, Q mass) of every outcome of a pair."""
+
+MOST_STEPS = 5_000
+"""Runs: more are not gone through one by one."""
+
+_LEAST = 2.0**-900
+_MOST_PLACES = 400_000
+_PATIENCE = 4
+"""Steps without being the best pair anywhere, after which one is left out from below."""
+
+_NEGLIGIBLE = 1e-20
+"""Masses beyond which a grid does not reach, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveProfile:
+    """The profile of adaptive runs on a grid, for either direction of a relation.
+
+    Attributes:
+        size: h, exactly.
+        reach: Places go from -reach to reach.
+        upper: u, in doubles.
+        first: a, in doubles.
+        second: b, in doubles.
+        doubt: By which factor doubles may err.
+    """
+
+    size: Fraction
+    reach: int
+    upper: Doubles
+    first: Doubles
+    second: Doubles
+    doubt: Fraction
+
+    @property
+    def ends(self) -> Ends:
+        """None is known."""
+        return Ends(arb(0), arb(0))
+
+    def at(self, alpha: arb) -> Point:
+        """Evaluate at α > 0."""
+        size, reach = float(self.size), self.reach
+        place = floor(float(alpha.log().mid()) / size)
+        line = min(max(place + reach, 0), 2 * reach)
+        above, below = to_ball(1 + self.doubt), to_ball(1 - self.doubt)
+        first = to_ball(Fraction(float(self.first[line]))) * below - to_ball(Fraction(_LEAST))
+        second = to_ball(Fraction(float(self.second[line]))) * above + to_ball(Fraction(_LEAST))
+        return Point(self._bound(alpha, place) * above, first, second)
+
+    def _bound(self, alpha: arb, place: int) -> arb:
+        """A ball whose upper end is at least u between two places."""
+        while not alpha >= (start := self._alpha(place)):
+            place -= 1
+        left, right = self._value(place), self._value(place + 1)
+        share = (alpha - start) / (self._alpha(place + 1) - start)
+        return left + share * (right - left) if share <= 1 else left
+
+    def _alpha(self, place: int) -> arb:
+        return to_ball(self.size * place).exp()
+
+    def _value(self, place: int) -> arb:
+        if place < -self.reach:
+            return arb(1)
+        return to_ball(Fraction(float(self.upper[min(place, self.reach) + self.reach])))
+
+
+def adaptive_profile(
+    above: Sequence[Masses], below: Sequence[Masses], times: int, size: Fraction, limits: Limits
+) -> AdaptiveProfile:
+    """Bound the profile of adaptive runs.
+
+    Args:
+        above: Pairs one of which is above every pair that may be run; by their profiles.
+        below: Pairs that may be run.
+        times: How many runs, >= 1, at most `MOST_STEPS`.
+        size: h.
+        limits: Asked at every step.
+
+    Raises:
+        LimitReached: If the limits are, or the grid is too fine.
+    """
+    h = float(size)
+    reach = ceil(_range(above, times) / h)
+    limits.check_atoms(2 * reach)
+    if reach > _MOST_PLACES or times > MOST_STEPS:
+        raise LimitReached("atom limit: the grid of adaptive runs is too fine")
+    kernels = [_Kernel.of(each, size) for each in above]
+    strategies = [_Strategy.of(each, size) for each in below]
+    places = np.arange(-reach, reach + 1)
+    upper = _start(size, reach)
+    middle = np.exp((places + 0.5) * h)
+    first = np.where(places < 0, 1.0, 0.0)
+    second = first.copy()
+    used: set[int] = set()
+    for step in range(times):
+        limits.check()
+        upper = _worst(kernels, upper)
+        first, second, chosen = _best(strategies, first, second, middle)
+        used |= chosen
+        if step % _PATIENCE == _PATIENCE - 1:
+            strategies = [each for k, each in enumerate(strategies) if k in used]
+            used = set()
+    terms = max(2 * len(each) + 4 for each in (*above, *below))
+    doubt = Fraction(2 * times * (terms + 2), 2**52) + Fraction(1, 2**52)
+    return AdaptiveProfile(size, reach, upper, first, second, doubt)
+
+
+def _start(size: Fraction, reach: int) -> Doubles:
+    """Return u for H_0."""
+    step = to_ball(-size).exp()
+    found, alpha = [], arb(1)
+    for _ in range(reach):
+        alpha *= step
+        found.append(rounding.above(_upper(1 - alpha)))
+    start: Doubles = np.array([*found[::-1], *[0.0] * (reach + 1)])
+    return np.maximum(start, _LEAST)
+
+
+def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
+    """Apply (1) to u."""
+    found = np.full_like(upper, _LEAST)
+    work = np.empty_like(upper)
+    for kernel in kernels:
+        np.maximum(found, kernel.applied(upper, work), out=found)
+    # H does not increase; roundings may.
+    falling: Doubles = np.maximum.accumulate(found[::-1])[::-1]
+    return np.minimum(falling, 1.0)
+
+
+def _best(
+    strategies: Sequence[_Strategy], first: Doubles, second: Doubles, middle: Doubles
+) -> tuple[Doubles, Doubles, set[int]]:
+    """Apply (1) to a and b, with the pair that looks best at every place; say which ones did."""
+    found, other = np.zeros_like(first), np.zeros_like(second)
+    most = np.zeros_like(first)
+    chosen = set()
+    for k, strategy in enumerate(strategies):
+        a, b = strategy.applied(first, second, middle)
+        value = a - middle * b
+        better = np.flatnonzero(value > most)
+        if len(better):
+            found[better], other[better], most[better] = a[better], b[better], value[better]
+            chosen.add(k)
+    return found, other, chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """Σ_o p_o u(α q_o / p_o): weights by how many places they are further, and what q lacks."""
+
+    weights: tuple[tuple[int, float], ...]
+    certain: float
+
+    @classmethod
+    def of(cls, masses: Masses, size: Fraction) -> _Kernel:
+        step = to_ball(size)
+        weights: dict[int, Fraction] = {}
+        certain = Fraction(0)
+        for p, q in masses:
+            most = _upper(p)
+            if not most:
+                continue
+            least = _lower(q)
+            ratio = to_ball(least / most).log() / step if least else None
+            if ratio is None:
+                certain += most
+                continue
+            place = _lower_of(ratio).__floor__()
+            share = ((to_ball(size) * (ratio - place)).exp() - 1) / (step.exp() - 1)
+            part = min(max(_lower_of(share), Fraction(0)), Fraction(1))
+            weights[place] = weights.get(place, Fraction(0)) + most * (1 - part)
+            weights[place + 1] = weights.get(place + 1, Fraction(0)) + most * part
+        given = sorted((place, rounding.above(weight)) for place, weight in weights.items())
+        return cls(tuple(given), rounding.above(certain))
+
+    def applied(self, upper: Doubles, work: Doubles) -> Doubles:
+        found = np.full_like(upper, self.certain)
+        size = len(upper)
+        for place, weight in self.weights:
+            by = min(max(place, -size), size)
+            start, end = max(-by, 0), size - max(by, 0)
+            product = np.multiply(upper[start + by : end + by], weight, out=work[start:end])
+            found[start:end] += product
+            found[:start] += weight
+            found[end:] += weight * upper[-1]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Strategy:
+    """Σ_o p_o a and Σ_o q_o b, with lines so many places further; and where q has nothing."""
+
+    parts: tuple[tuple[int, float, float], ...]
+    certain: float
+
+    @classmethod
+    def of(cls, masses: Masses, size: Fraction) -> _Strategy:
+        parts = []
+        certain = Fraction(0)
+        for p, q in masses:
+            least, most = _lower(p), _upper(q)
+            if not most:
+                certain += least
+            elif least > 0:
+                place = floor(_log(most / least) / float(size) - 0.5)
+                parts.append((place, rounding.below(least), rounding.above(most)))
+        return cls(tuple(parts), rounding.below(certain))
+
+    def applied(self, first: Doubles, second: Doubles, middle: Doubles) -> tuple[Doubles, Doubles]:
+        a, b = np.full_like(first, self.certain), np.zeros_like(second)
+        for place, p, q in self.parts:
+            x = middle * (q / p)
+            own_a, own_b = _shifted(first, second, place)
+            other_a, other_b = _shifted(first, second, place + 1)
+            better = other_a - x * other_b > own_a - x * own_b
+            own_a, own_b = np.where(better, other_a, own_a), np.where(better, other_b, own_b)
+            a += p * own_a
+            b += q * own_b
+        return a, b
+
+
+def _shifted(first: Doubles, second: Doubles, by: int) -> tuple[Doubles, Doubles]:
+    """The lines so many places further; the first and the last one beyond the ends."""
+    places = np.clip(np.arange(by, by + len(first)), 0, len(first) - 1)
+    return first[places], second[places]
+
+
+def _range(pairs: Sequence[Masses], times: int) -> float:
+    """About the loss that so many runs do not exceed, either way, by Chernoff's bound."""
+    most = 1.0
+    for masses in pairs:
+        for sign in (1, -1):
+            finite = [
+                (float(p.mid()) if sign > 0 else float(q.mid()), sign * _loss(p, q))
+                for p, q in masses
+            ]
+            finite = [(p, loss) for p, loss in finite if p > 0 and abs(loss) < inf]
+            top = max((loss for _, loss in finite), default=0.0)
+            bounds = [times * top]
+            for k in range(-8, 17):
+                order = 2.0 ** (k / 2)
+                moment = sum(p * exp(order * (loss - top)) for p, loss in finite)
+                bounds.append(times * (log(moment) / order + top) - log(_NEGLIGIBLE) / order)
+            most = max(most, min(bounds))
+    return most + 2
+
+
+def _loss(p: arb, q: arb) -> float:
+    first, second = float(p.mid()), float(q.mid())
+    if first <= 0:
+        return -inf
+    return log(first / second) if second > 0 else inf
+
+
+def _log(ratio: Fraction) -> float:
+    return log(ratio.numerator) - log(ratio.denominator)
+
+
+def _upper(ball: arb) -> Fraction:
+    return max(_exact(ball.upper()), Fraction(0))
+
+
+def _lower(ball: arb) -> Fraction:
+    return max(_exact(ball.lower()), Fraction(0))
+
+
+def _lower_of(ball: arb) -> Fraction:
+    return _exact(ball.lower())
+
+
+def _exact(point: arb) -> Fraction:
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def grid_size(step: float, times: int) -> Fraction:
+    """Return h for which all runs together err about as much as one on a grid of that step."""
+    return Fraction(max(1, round(2**42 * step / sqrt(times))), 2**40)

@@ -1,0 +1,130 @@
+"""Programs between pairs: hulls, pairs that are kept, and what many runs cost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox.composition.mechanisms import Adjacency
+from dipapprox.errors import UserError
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.hockey_stick import DOUBLE_BITS
+from dipapprox.privacy.compositions.programs import bounds_of_program, hull, merged, undominated
+from dipapprox.privacy.options import Options
+from tests.cli.conftest import COIN, SVT
+
+F = Fraction
+Exact = list[tuple[Fraction, Fraction]]
+
+
+def profile(masses: Exact, x: Fraction) -> Fraction:
+    return sum((max(p - x * q, F(0)) for p, q in masses), F(0))
+
+
+def lower(masses: tuple[tuple[Enclosure, Enclosure], ...]) -> Exact:
+    return [(p.lower, q.lower) for p, q in masses]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 20)).filter(any), min_size=1, max_size=5
+    ).filter(lambda pairs: all(map(sum, zip(*pairs, strict=True)))),
+    st.lists(st.fractions(1, 20, max_denominator=9), min_size=1, max_size=6),
+)
+def test_a_hull_is_a_pair_above_what_it_is_made_of(
+    counts: list[tuple[int, int]], places: list[Fraction]
+) -> None:
+    first, second = (sum(each) for each in zip(*counts, strict=True))
+    one = [(F(p, first), F(q, second)) for p, q in counts]
+    other = [(q, p) for p, q in one]
+    xs = sorted({F(1), *places})
+    points = [(x, max(profile(one, x), profile(other, x))) for x in xs]
+    found = lower(hull(points))
+    assert sum(p for p, _ in found) == sum(q for _, q in found) == 1
+    for x in {F(1, 30), F(1, 3), F(1), F(3, 2), F(50), *xs, *(1 / x for x in xs)}:
+        true = max(profile(one, x), profile(other, x))
+        assert true <= profile(found, x) <= 1
+        if x in xs:
+            assert profile(found, x) == true
+
+
+def enclosed(masses: Exact) -> list[tuple[Enclosure, Enclosure]]:
+    return [(Enclosure.exact(p), Enclosure.exact(q)) for p, q in masses]
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=4),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_kept_pairs_are_above_all_others(counts: list[list[tuple[int, int]]]) -> None:
+    rows = []
+    for pairs in counts:
+        first, second = (sum(each) for each in zip(*pairs, strict=True))
+        rows.append([(F(p, first), F(q, second)) for p, q in pairs])
+    kept = [lower(masses) for masses, _ in undominated([enclosed(row) for row in rows])]
+    assert 1 <= len(kept) <= len(rows)
+    places = [F(k, 12) for k in range(1, 40)]
+    for row in rows:
+        assert any(all(profile(row, x) <= profile(each, x) for x in places) for each in kept)
+
+
+def test_merging_loses_no_mass() -> None:
+    row = enclosed([(F(1, 4), F(1, 8)), (F(1, 2), F(1, 4)), (F(1, 4), F(5, 8)), (F(0), F(0))])
+    found = merged(row)
+    assert len(found) == 2
+    assert sum(p.lower for p, _ in found) == sum(q.lower for _, q in found) == 1
+
+
+def test_a_program_is_between_its_pairs() -> None:
+    program = dipapprox.parse(SVT)
+    found = bounds_of_program(
+        program, F(1, 2), Adjacency.ADD_REMOVE, 10, F(1, 2**DOUBLE_BITS), Options()
+    )
+    for budget in ("0", "1/20", "1/8", "1/5"):
+        true = dipapprox.profile(program, eps="1/2", eps_prv=budget).delta_enclosure
+        composed = dipapprox.compose([{"program": program, "eps": "1/2"}])
+        assert composed.delta(budget).delta_enclosure.meets(true)
+    assert found.worst and len(found.chosen) <= len(found.worst)
+
+
+def test_what_comes_before_tells_what_to_ask_next() -> None:
+    """One pair again and again gives less than the best adaptive choice, which gives less than
+    what every run alone would allow."""
+    program = dipapprox.parse(SVT)
+    composed = dipapprox.compose([{"program": program, "eps": "1/2", "times": 60}])
+    answer = composed.epsilon("1e-6", "0.01")
+    found = answer.eps_prv_enclosure
+    assert answer.reason is None and found is not None
+    assert found.lower is not None and found.upper is not None
+    assert found.upper - found.lower <= F(1, 100)
+    assert composed.verify(found.upper, "1e-6").answer is dipapprox.Answer.DP
+    assert composed.verify(found.lower - F(1, 50), "1e-6").answer is dipapprox.Answer.NOT_DP
+
+
+def test_samples_amplify() -> None:
+    program = dipapprox.parse(SVT)
+    run = {"program": program, "eps": "1/2", "times": 20}
+    whole, sampled = (
+        dipapprox.compose([{**run, **more}]).epsilon("1e-4", "0.01").eps_prv_enclosure
+        for more in ({}, {"subsample": "0.1"})
+    )
+    assert whole is not None and sampled is not None
+    assert whole.lower is not None and sampled.upper is not None
+    assert sampled.upper < whole.lower / 3
+
+
+def test_programs_that_tell_all() -> None:
+    program = dipapprox.parse(COIN)
+    answer = dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.01", "0.1")
+    found = answer.eps_prv_enclosure
+    assert found is not None and (found.lower is None or found.upper is None)
+    alone = dipapprox.parse(COIN.replace("{0, 1}\noutput", "{0}\noutput"))
+    with pytest.raises(UserError, match="no two different inputs are adjacent"):
+        dipapprox.compose([{"program": alone, "eps": 1}]).epsilon("0.01")
