@@ -2,7 +2,7 @@
 
 A source encloses events by methods, tried in the order that the options ask for:
 
-    choices, integers            closed forms; sums for the integers that have none
+    choices, integers            closed forms; sums for integers that are many or have none
     one comparison               closed forms of half-spaces
     sums of Laplace samples      exactly, where comparisons of sums are all there is
     comparisons, of sums too     elimination

@@ -7,7 +7,7 @@
              anything else:  one variable takes each of its values in turn, and again
           -> more bits while the enclosure is too wide
 
-Serves every discrete law, also in one event; discrete Laplace samples alone have closed forms,
+Serves every discrete law, also in one event; few discrete Laplace samples alone have closed forms,
 which are tried before (`exact`).
 """
 
