@@ -52,10 +52,13 @@ _SECONDS: tuple[tuple[str, float], ...] = (
     (Case("m_range_gauss", 10).name, 10.0),
     (Case("k_min_max_gauss", 4).name, 1.0),
     (Case("k_min_max_gauss", 12).name, 10.0),
-    *((Case("svt_gauss", n, all_pairs=True).name, s) for n, s in ((5, 0.1), (12, 1.0), (25, 3.0))),
+    *(
+        (Case("svt_gauss", n, all_pairs=True).name, s)
+        for n, s in ((5, 0.1), (12, 1.0), (25, 3.0), (100, 0.5))
+    ),
     *(
         (Case("noisy_max_gauss", n, all_pairs=True).name, s)
-        for n, s in ((5, 0.1), (10, 1.0), (30, 5.0))
+        for n, s in ((5, 0.1), (10, 1.0), (30, 5.0), (100, 3.0))
     ),
     (Case("top_k_gauss", 5, all_pairs=True).name, 0.3),
 )

@@ -117,7 +117,9 @@ FULL = Suite(
     ),
     alone={
         **{program: tuple(Case(program, n) for n in (5, 25, 100, 1000)) for program in SVT},
-        "svt_gauss, all pairs": tuple(Case("svt_gauss", n, all_pairs=True) for n in (5, 12, 25)),
+        "svt_gauss, all pairs": tuple(
+            Case("svt_gauss", n, all_pairs=True) for n in (5, 12, 25, 100)
+        ),
         "noisy_max_gauss, not merged": tuple(
             Case("noisy_max_gauss", n, merge=False) for n in (3, 4, 5)
         ),
@@ -128,7 +130,7 @@ FULL = Suite(
         },
         **{program: tuple(Case(program, n) for n in (5, 25, 100)) for program in NOISY},
         "noisy_max_gauss, all pairs": tuple(
-            Case("noisy_max_gauss", n, all_pairs=True) for n in (5, 10, 30)
+            Case("noisy_max_gauss", n, all_pairs=True) for n in (5, 10, 30, 100)
         ),
         "k_min_max_gauss": tuple(Case("k_min_max_gauss", n) for n in (3, 4, 8, 12)),
         "m_range_gauss": tuple(Case("m_range_gauss", n) for n in (1, 2, 3, 5, 10)),
