@@ -39,15 +39,14 @@ class Inputs:
 
     def block(self, inputs: Sequence[Input]) -> Block:
         """Number the values of inputs."""
-        flat = list(chain.from_iterable(inputs))
-        known = self._known
-        numbers = [known.get(id(value), -1) for value in flat]
-        if -1 in numbers:
-            numbers = [
-                self._number(value) if number < 0 else number
-                for value, number in zip(flat, numbers, strict=True)
-            ]
-        return np.array(numbers, np.int64).reshape(len(inputs), len(self._places))
+        size = len(inputs) * len(self._places)
+        known = self._known.__getitem__
+        try:
+            numbers = np.fromiter(map(known, map(id, chain.from_iterable(inputs))), np.int64, size)
+        except KeyError:  # values that are not the domains' own objects
+            flat = chain.from_iterable(inputs)
+            numbers = np.fromiter(map(self._number, flat), np.int64, size)
+        return numbers.reshape(len(inputs), len(self._places))
 
     def combinations(self, block: Block, places: Sequence[int]) -> Column:
         """Number the values that each input has at some places."""
