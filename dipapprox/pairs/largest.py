@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -46,6 +46,9 @@ _MOST_SETTLED = 5_000
 """Most doubtful terms of one output that are settled."""
 
 Codes = NDArray[np.uint16]
+
+_Sums = dict[bytes, tuple[frozenset[int], Integers]]
+"""By a table: cells, and for every state the sum of what the table says of their codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class _Layer:
         first: Codes of u's values; rows are cells in the order of the plan.
         weights: Of the stage.
         counters: Codes of the counters.
+        first_sums: Of codes in `first`, as far as they were needed; grows.
+        second_sums: Of codes in `second`.
     """
 
     first: Codes
@@ -99,6 +104,8 @@ class _Layer:
     spent: Integers
     lower: Numbers
     upper: Numbers
+    first_sums: _Sums = field(default_factory=dict)
+    second_sums: _Sums = field(default_factory=dict)
 
 
 def largest_delta(
@@ -197,14 +204,12 @@ def _terms(
     shape = len(layer.spent), len(steps)
     lower = np.repeat(layer.lower[:, None], shape[1], axis=1)
     upper = np.repeat(layer.upper[:, None], shape[1], axis=1)
-    known_first: _Parts = {}
-    known_second: _Parts = {}
     for each in stage.completed:
         limits.check()
         of = values[each.output]
         own = each.weights[stage.cell][None, :]
-        first = _sums(layer.first, before, each.weights, known_first)[:, None] + own
-        second = _sums(layer.second, before, each.weights, known_second)[:, None] + own
+        first = _sums(layer.first, before, each.weights, layer.first_sums)[:, None] + own
+        second = _sums(layer.second, before, each.weights, layer.second_sums)[:, None] + own
         u = np.searchsorted(of.codes, first)[:, steps.first]
         v = np.searchsorted(of.codes, second)[:, steps.second]
         least, most = of.bounds.least(u, v), of.bounds.most(u, v)
@@ -279,6 +284,11 @@ def _merged(
     def grown(codes: Codes, taken: Integers) -> Codes:
         return np.concatenate([codes[:, parent[low]], taken[step[low]].astype(np.uint16)[None, :]])
 
+    def carried(sums: _Sums) -> _Sums:
+        if len(sums) > _MOST_CARRIED:
+            return {}
+        return {table: (of, found[parent[low]]) for table, (of, found) in sums.items()}
+
     memory = _Memory(
         parent[low].astype(np.int32),
         step[low].astype(np.uint16),
@@ -293,6 +303,8 @@ def _merged(
         spent.ravel()[kept][low] if radius is not None else np.zeros(len(low), dtype=np.int64),
         lower[low],
         upper[high],
+        carried(layer.first_sums),
+        carried(layer.second_sums),
     )
     return following, memory
 
@@ -306,14 +318,14 @@ def _best(groups: Integers, sums: Numbers) -> NDArray[np.intp]:
     return order[ends]
 
 
-_Parts = dict[bytes, tuple[frozenset[int], Integers]]
-"""By a table: cells, and for every state the sum of what the table says of their codes."""
-
 _FEW_CELLS = 4
 """So many are added up anew."""
 
+_MOST_CARRIED = 8
+"""Most sums that are taken over to the next stage."""
 
-def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Parts) -> Integers:
+
+def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Sums) -> Integers:
     """Add up the weights of the codes in every state.
 
     Args:
