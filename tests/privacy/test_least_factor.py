@@ -35,7 +35,7 @@ def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) 
     return best
 
 
-@settings(deadline=None, max_examples=180)
+@settings(deadline=None, max_examples=120)
 @given(WEIGHTS, st.data(), DELTAS)
 def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fraction) -> None:
     size = len(first)
@@ -54,7 +54,7 @@ def test_exact_distributions(first: list[int], data: st.DataObject, delta: Fract
         assert divergence(exact_p, exact_q, Factor(before, before)).lower > delta
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=80)
 @given(WEIGHTS, st.data(), DELTAS)
 def test_enclosures_contain_the_exact_solution(
     first: list[int], data: st.DataObject, delta: Fraction

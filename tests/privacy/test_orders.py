@@ -44,7 +44,7 @@ def result(order: int | str, lower: Fraction | None, upper: Fraction | None) -> 
         max_size=6,
     )
 )
-@settings(deadline=None, max_examples=36)
+@settings(deadline=None, max_examples=24)
 def test_clipping_keeps_the_truth_and_only_narrows(
     drawn: list[tuple[Fraction, Fraction, Fraction | None]],
 ) -> None:
