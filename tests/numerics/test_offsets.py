@@ -20,9 +20,10 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.certain_bounds import without_certain
 from dipapprox.numerics.elimination.differences import tight
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.linear import LinearForm
@@ -128,6 +129,32 @@ def test_the_two_largest_of_equal_samples(law: Distribution, size: int) -> None:
     event = Event((law,) * size, (below(1, 0), below(0, 1, 1000), *others))
     assert Q(1, size * (size - 1)) in enclose(event)
     assert Q(1, size * (size - 1)) in enclose(event, 80)
+
+
+@pytest.mark.parametrize("law", [gauss(0), laplace(0)])
+@pytest.mark.parametrize("far", [4, 9, 14, 30, 70, 1000])
+def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
+    law: Distribution, far: int
+) -> None:
+    """Whatever the precision drops, more precision lies inside."""
+    event = Event((law,) * 4, (below(1, 0), below(0, 1, far), below(2, 1), below(3, 1)))
+    order = order_event(event)
+    assert isinstance(order, DifferenceEvent)
+    precise = enclose(event, 200)
+    for bits in (10, 40, 90):
+        kept, excess = without_certain(order, bits)
+        assert excess <= Q(1, 2**bits)
+        assert isinstance(kept, DifferenceEvent) == (not excess)
+        assert precise.meets(enclose(event, bits))
+
+
+def test_bounds_that_connect_are_kept() -> None:
+    order = order_event(
+        Event((gauss(0), gauss(0), gauss(0)), (below(0, 1, 900), below(1, 0, 1), below(2, 1)))
+    )
+    assert isinstance(order, DifferenceEvent)
+    kept, excess = without_certain(order, 40)
+    assert excess and isinstance(kept, OrderEvent) and len(kept.edges) == 2
 
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0)])

@@ -10,14 +10,26 @@ So v[a] <- v[a] - 1000, which takes a value out of the race, costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox import graphs
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.event import Event
 from dipapprox.numerics.algebras.grid import cutoff_interval
-from dipapprox.numerics.elimination.order_event import Bound, DifferenceEvent, OrderEvent, Sample
+from dipapprox.numerics.elimination.order_event import (
+    Bound,
+    DifferenceEvent,
+    OrderEvent,
+    Sample,
+    order_event,
+)
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.semantics.linear import LinearForm
 
 _GUARD_BITS = 4
+
+_ONE = Fraction(1)
 
 
 def without_certain(
@@ -36,10 +48,23 @@ def without_certain(
         i, j, w = bound
         if ranges[i][1] <= ranges[j][0] + w and _connected(len(ranges), left - {bound}):
             left.remove(bound)
-    excess = (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
-    if any(w for _, _, w in left):
-        return DifferenceEvent(event.samples, frozenset(left)), excess
-    return OrderEvent(event.samples, frozenset((i, j) for i, j, _ in left)), excess
+    if len(left) == len(event.bounds):
+        return event, Fraction(0)
+    return _shifted(event.samples, left), (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
+
+
+def _shifted(samples: Sequence[Sample], bounds: Iterable[Bound]) -> OrderEvent | DifferenceEvent:
+    """Shift samples again: fewer bounds may make an order."""
+    guards = [LinearForm.of({i: _ONE, j: -_ONE}, -w) for i, j, w in sorted(bounds)]
+    for k, sample in enumerate(samples):
+        if sample.lower is not None:
+            guards.append(LinearForm.of({k: -_ONE}, sample.lower))
+        if sample.upper is not None:
+            guards.append(LinearForm.of({k: _ONE}, -sample.upper))
+    order = order_event(Event(tuple([sample.law for sample in samples]), tuple(guards)))
+    if isinstance(order, NotEnclosed):
+        raise BrokenInvariant("differences are no differences any more")
+    return order
 
 
 def lowered(found: Enclosure | NotEnclosed, excess: Fraction) -> Enclosure | NotEnclosed:
