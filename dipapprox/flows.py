@@ -1,4 +1,7 @@
-"""Maximal flows with whole capacities, exactly: capacities may be any Python integers."""
+"""Maximal flows with whole capacities, exactly: capacities may be any Python integers.
+
+igraph computes flows in doubles, and takes longer to load than most of these to compute.
+"""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ values are live at once, some are pinned (`pins.py`), and what is found is an up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
 import numpy as np
+import numpy.typing as npt
 
 from dipapprox.automata.pins import Pins, pin
 from dipapprox.automata.unfolding import Unfolding
@@ -229,5 +229,6 @@ class _Search:
             prices.unit, live, pins, tuple(members), tuple(made.values()), self.best * prices.unit
         )
 
-    def _entries(self, row: Sequence[int]) -> tuple[int | None, ...]:
-        return tuple(None if entry >= self.prices.infinite else int(entry) for entry in row)
+    def _entries(self, row: npt.NDArray[np.int64]) -> tuple[int | None, ...]:
+        infinite = self.prices.infinite
+        return tuple([None if entry >= infinite else entry for entry in row.tolist()])
