@@ -38,6 +38,9 @@ MOST_LIVE = 12
 _LEFT_FREE = 4
 """Live variables at one node that are not pinned where there are more."""
 
+_MANY, _BATCH = 16, 64
+"""Pairs that are compared with others all at once: more than the first, at most the second."""
+
 MOST_ENTRIES = 5_000_000
 """Entries of all vectors that a search may make: 40 MB."""
 
@@ -169,15 +172,21 @@ class _Search:
             after = self.prices.after(stack, step)
             values = self.prices.normalise(after)
             target = graph.edges[step.edge].target
+            origins = [(key, step.edge, change) for key in keys for change in step.changes]
+            pairs, costs = after.reshape((-1, *after.shape[2:])), values.reshape(-1)
+            dearest = int(costs.argmax())
+            if costs[dearest] > self.prices.cap:
+                self.origins.append((target, *origins[dearest]))
+                self.dearest = len(self.origins) - 1
+                return False
             # The largest first: most others are within them.
-            order = np.argsort(-after.sum(axis=(2, 3)), axis=None)
-            for row, column in zip(*np.unravel_index(order, values.shape), strict=True):
-                origin = keys[row], step.edge, step.changes[column]
-                if values[row, column] > self.prices.cap:
-                    self.origins.append((target, *origin))
-                    self.dearest = len(self.origins) - 1
-                    return False
-                self._add(target, after[row, column], int(values[row, column]), origin)
+            order = np.argsort(-pairs.sum(axis=(1, 2)))
+            for begin in range(0, len(order), _BATCH):
+                batch = order[begin : begin + _BATCH]
+                if len(batch) > _MANY:
+                    batch = batch[~self.fronts[target].within(pairs[batch])]
+                for row in batch:
+                    self._add(target, pairs[row], int(costs[row]), origins[row])
         return True
 
     def _add(self, node: int, vectors: Vectors, value: int, origin: tuple[int, int, int]) -> None:

@@ -210,31 +210,54 @@ def fits(graph: Unfolding, cap: Fraction) -> bool:
 
 
 class Front:
-    """Vectors of one node none of which is within another."""
+    """Vectors of one node none of which is within another.
+
+    They lie side by side, entry by entry: levels, indices, vectors. Bounds have a very large number
+    for ∞, which anything is within.
+    """
 
     def __init__(self, infinite: int) -> None:
         self._infinite = infinite
         self._rows: npt.NDArray[np.int64] | None = None
+        self._bounds: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._keys: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def add(self, vectors: Vectors, key: int) -> bool:
         """Add vectors unless they are within some that are there; drop those within them."""
+        row = vectors[:, :, None]
+        bound = np.where(row >= self._infinite, _LARGEST, row)
         if self._rows is None:
-            self._rows = vectors[None].copy()
-            self._keys = np.array([key])
+            self._rows, self._bounds, self._keys = row.copy(), bound, np.array([key])
             return True
-        rows = self._rows
-        gaps = vectors[None] - rows
-        # Anything is within an infinite entry.
-        gaps[rows >= self._infinite] = -_LARGEST
-        if (gaps.max(axis=2).sum(axis=1) <= 0).any():
+        gaps = np.maximum.reduce(row - self._bounds, axis=1)
+        if (gaps[0] + gaps[1] <= 0).any():
             return False
-        gaps = rows - vectors[None]
-        gaps[:, vectors >= self._infinite] = -_LARGEST
-        kept = gaps.max(axis=2).sum(axis=1) > 0
-        self._rows = np.concatenate((rows[kept], vectors[None]))
-        self._keys = np.append(self._keys[kept], key)
+        gaps = np.maximum.reduce(self._rows - bound, axis=1)
+        kept = gaps[0] + gaps[1] > 0
+        if not kept.all():
+            self._rows, self._bounds = self._rows[:, :, kept], self._bounds[:, :, kept]
+            self._keys = self._keys[kept]
+        self._rows = np.concatenate((self._rows, row), axis=2)
+        self._bounds = np.concatenate((self._bounds, bound), axis=2)
+        self._keys = np.append(self._keys, key)
         return True
+
+    def within(self, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which of some pairs, shape (pairs, 2, 2^live), are within vectors that are there.
+
+        Entry by entry, all pairs against all vectors: for many pairs.
+        """
+        if self._rows is None:
+            return np.zeros(len(pairs), dtype=np.bool_)
+        total = np.zeros((len(pairs), self._rows.shape[2]), dtype=np.int64)
+        for level in (0, 1):
+            gaps = np.full_like(total, -_LARGEST)
+            for index in range(pairs.shape[2]):
+                gap = pairs[:, level, index, None] - self._bounds[level, index]
+                np.maximum(gaps, gap, out=gaps)
+            total += gaps
+        found: npt.NDArray[np.bool_] = np.any(total <= 0, axis=1)
+        return found
 
     @property
     def keys(self) -> list[int]:
