@@ -346,7 +346,9 @@ class _Search:
         cover, edges, _ = path
         events = self.events_from(cover, edges)
         events.append(Event(found.call, found.call, found.reply))
-        filled, _ = with_best_replies(events, self.values, self.limits)
+        filled, runs = with_best_replies(events, self.values, self.limits)
+        if not runs.first or runs.second:
+            raise Inexpressible("whether a reply is possible in one run only depends on its noise")
         return Trace(filled)
 
     def vanishing_trace(self) -> Trace | None:

@@ -14,6 +14,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exact.signs.supremum import Infinity, limit_at_zero
+from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 
@@ -67,8 +68,11 @@ def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
 
 
 def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
-    # Common factors of the denominators cancel; what is left is > 0 where p and q make sense.
+    # Common factors of the denominators cancel. What is left of q has one sign, as q >= 0 and no
+    # denominator vanishes; it is made > 0, off the isolated eps where q may be 0.
     above, below = _without_common(p, q)
+    if _sign(below, limits) < 0:
+        above, below = -above, -below
     exact = _exponent(above, below)
     if exact is not None:
         return Gain(exact, exact, exact, exact, Fraction(1))
@@ -117,6 +121,14 @@ def _without_common(
         elif power < 0:
             below = below * factor**-power
     return above, below
+
+
+def _sign(function: ExponentialPolynomial, limits: Limits) -> int:
+    """Return the sign of a function that has one sign, and vanishes at isolated eps only."""
+    eps = Fraction(1)
+    while not (sign := sign_at(function, eps, limits)):
+        eps = eps / 2
+    return sign
 
 
 def _exponent(above: ExponentialPolynomial, below: ExponentialPolynomial) -> Fraction | None:

@@ -200,6 +200,11 @@ def general_outcomes(
         Inexpressible: If probabilities have no closed form, or replies no bounds.
         LimitReached: If a limit is reached.
     """
+    for statement in statements_in(handler.body):
+        if isinstance(statement, core.Draw) and statement.family.is_gaussian:
+            line = "" if statement.span is None else f"line {statement.span.line}: "
+            what = "Gaussian noise has no finite pure budget: 'unroll' calls, and ask 'profile'"
+            raise Inexpressible(f"{line}{what}")
     program = handler_program(service, handler, state, call)
     states = execute(program, True, limits)
     check_choices(states.laws, ALL_EPSILONS, limits)

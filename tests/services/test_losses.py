@@ -185,3 +185,27 @@ def test_unclamped_noise_of_either_kind() -> None:
     proof = proof_of(whole)
     assert proof.is_exact
     assert proof.upper == Fraction(3, 2)
+
+
+def test_gaussian_noise_has_no_budget_and_says_what_to_ask() -> None:
+    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+    gauss = "z <- Gauss(n, 1 / eps)\nif z > 0 then reply <- 1 else reply <- 0 end"
+    proof = proof_of((HEAD + DATA + ONCE).replace(noise, gauss))
+    assert proof.answer is Answer.UNKNOWN
+    assert proof.reason is not None
+    assert "'profile'" in proof.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1) else reply <- 0 end", Answer.NOT_DP),
+        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
+         "else reply <- clamp(DLap(0, 2/eps), 0, 1) end", Answer.DP),
+        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
+         "else reply <- clamp(DLap(0, 1/eps), 1, 1) end", Answer.NOT_DP),
+    ],
+)  # fmt: skip
+def test_noise_of_different_kinds(answer: str, verdict: Answer) -> None:
+    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+    assert proof_of((HEAD + DATA + ONCE).replace(noise, answer)).answer is verdict
