@@ -25,11 +25,11 @@ from dipapprox.language.symbols import (
     SELECTIONS,
 )
 
-DECLARATIONS = ("param", "input", "output", "state", "adjacent")
+DECLARATIONS = ("param", "input", "output", "adjacent")
 WORD_OPERATORS = ("and", "or", "not", "in")
 CONSTANTS = ("true", "false", "bool")
-STREAM_DECLARATIONS = r"\b(?:stream|publishes)\b(?=\s+[\w{(-])"
-STREAM_STATEMENTS = r"\b(?:read(?=\s+[A-Za-z_])|publish(?=\s+[\w(-])|forever(?=\s+do\b))"
+SOFT_DECLARATIONS = r"\b(?:(?:stream|state)(?=\s+[A-Za-z_])|publishes(?=\s+[\w{(-]))"
+SOFT_STATEMENTS = r"\b(?:(?:read|on)(?=\s+[A-Za-z_])|publish(?=\s+[\w(-])|forever(?=\s+do\b))"
 REALS = r"(?<=\bin )(?:real|int)\b"
 NORMS = ("all", *(norm.value for norm in Norm))
 
@@ -59,8 +59,8 @@ class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (_PHRASES[0], bygroups(Keyword, Text.Whitespace, Keyword)),
             (_PHRASES[1], bygroups(Keyword, Text.Whitespace, Keyword)),
             (words(DECLARATIONS, suffix=r"\b"), Keyword.Declaration),
-            (STREAM_DECLARATIONS, Keyword.Declaration),
-            (STREAM_STATEMENTS, Keyword),
+            (SOFT_DECLARATIONS, Keyword.Declaration),
+            (SOFT_STATEMENTS, Keyword),
             (REALS, Keyword.Constant),
             (words(WORD_OPERATORS, suffix=r"\b"), Operator.Word),
             (words(CONSTANTS, suffix=r"\b"), Keyword.Constant),
@@ -82,8 +82,8 @@ def textmate_grammar() -> dict[str, object]:
         ("comment.line.number-sign", r"#.*$"),
         *(("keyword.control", rf"\b{phrase}") for phrase in _PHRASES),
         ("storage.type", _any_of(DECLARATIONS)),
-        ("storage.type", STREAM_DECLARATIONS),
-        ("keyword.control", STREAM_STATEMENTS),
+        ("storage.type", SOFT_DECLARATIONS),
+        ("keyword.control", SOFT_STATEMENTS),
         ("constant.language", REALS),
         ("keyword.operator.word", _any_of(WORD_OPERATORS)),
         ("constant.language", _any_of(CONSTANTS)),

@@ -40,13 +40,11 @@ KEYWORDS = frozenset(
         "false",
         "bool",
         "choose",
-        "state",
-        "on",
     ]
 )
 
-STREAM_WORDS = frozenset(["stream", "publishes", "read", "forever", "publish", "real"])
-"""Keywords where they begin a statement of a stream, or a domain; names everywhere else."""
+SOFT_WORDS = frozenset(["stream", "publishes", "read", "forever", "publish", "real", "state", "on"])
+"""Keywords in their places only (`soft_words.py`); names everywhere else."""
 
 _FOREIGN = {
     "==": ("EQ", "="),
@@ -80,7 +78,7 @@ class _Rules:
         "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
         "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
         "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN",
-        *sorted(word.upper() for word in KEYWORDS | STREAM_WORDS),
+        *sorted(word.upper() for word in KEYWORDS | SOFT_WORDS),
     )  # fmt: skip
 
     t_ignore = " \t\r\f"

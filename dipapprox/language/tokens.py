@@ -12,7 +12,7 @@ from typing import Any
 
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.lexer import make_lexer
-from dipapprox.language.stream_words import mark_words
+from dipapprox.language.soft_words import mark_words
 from dipapprox.source import SourceFile, Span
 
 MOST_TOKENS = 100_000

@@ -7,12 +7,12 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dipapprox.language import ast
-from dipapprox.language.lexer import KEYWORDS, STREAM_WORDS
+from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 
 names = st.one_of(
     st.sampled_from(["q", "out", "r", "max", "argmax", "Gauss", "eps", "all", "top", "N"]),
     st.from_regex(r"[A-Za-z_][A-Za-z_0-9]{0,8}", fullmatch=True).filter(
-        lambda name: name not in KEYWORDS | STREAM_WORDS
+        lambda name: name not in KEYWORDS | SOFT_WORDS
     ),
 )
 

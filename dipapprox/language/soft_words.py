@@ -1,4 +1,4 @@
-"""Words of streams: keywords in their places, names everywhere else.
+"""Words of streams and services: keywords in their places, names everywhere else.
 
     read q          a statement                  out <- read      a named value
     in real 0..1    a domain                     real <- q[1]     a variable
@@ -19,7 +19,7 @@ _OPERATORS = frozenset(["RANGE", "PLUS", "TIMES", "DIVIDE", "CARET", "COMMA", "R
 
 
 def mark_words(tokens: list[Any]) -> None:
-    """Give the words of streams among raw tokens the types of keywords, where they are some."""
+    """Give such words among raw tokens the types of keywords, where they are some."""
     for k, token in enumerate(tokens):
         if token.type == "NAME" and token.value in _PLACES:
             before = tokens[k - 1].type if k else "NEWLINE"
@@ -47,6 +47,8 @@ def _is_domain(before: str, after: str) -> bool:
 _PLACES = {
     "stream": _names_next,
     "read": _names_next,
+    "state": _names_next,
+    "on": _names_next,
     "publish": _begins,
     "publishes": _begins,
     "forever": _opens,
