@@ -194,14 +194,13 @@ class _Steps:
         """Whether pinned values, and that the sample is shown, leave a choice open."""
         if move.shows == INSAMPLE and choice == level:
             return False
-        held = {x: int(shift >= level) for x, shift in before.pinned.items()}
-        if any(held.get(x, 1) < choice for x in move.at_least):
+        pinned = before.pinned
+        if choice and any(pinned[x] < level for x in move.at_least if x in pinned):
             return False
-        if any(held.get(x, 0) > choice for x in move.less):
+        if not choice and any(pinned[x] >= level for x in move.less if x in pinned):
             return False
-        return all(
-            choice == int(shift >= level) for x, shift in after.pinned.items() if x in move.stored
-        )
+        stored = [after.pinned[x] for x in move.stored if x in after.pinned]
+        return all(choice == int(shift >= level) for shift in stored)
 
     def _price(self, move: Move, change: int, level: int, choice: int) -> int:
         rate = int(self.machine.rate(move) / self.unit)
