@@ -57,6 +57,8 @@ _PURE_BITS = 128
 _SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2**26))
 """Of claimed deltas: how narrow the interval is to be, one after the other."""
 
+_WIDTHS = tuple(Fraction(1, 2**k) for k in (4, 10, 16, 22))
+
 _MOST_EXACT_RUNS = 64
 _EXPORT_ACCURACY = Fraction(1, 10**12)
 
@@ -160,8 +162,10 @@ class Composed:
         elif not delta:
             return self._verify_pure(begun, eps_prv)
         else:
-            for share in _SHARES:
-                found, reason = self._delta(eps_prv, delta * share)
+            # What is far off is told by intervals that are far wider than the claimed delta.
+            wide = [width for width in _WIDTHS if width > delta]
+            for width in (*wide, *(delta * share for share in _SHARES)):
+                found, reason = self._delta(eps_prv, width)
                 known = known.intersect(_unit(found))
                 if reason is not None or _verdict(known, delta) is not Answer.UNKNOWN:
                     break
