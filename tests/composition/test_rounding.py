@@ -1,0 +1,54 @@
+"""A rounding to the wrong side, in one place, is told by ten thousand runs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.composition import accountant, losses
+from dipapprox.composition.losses import LossDistribution, Side
+from dipapprox.composition.mechanisms import RandomisedResponse
+from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import Limits
+
+TIMES = 10_000
+
+
+def least_delta() -> Fraction:
+    """The total variation of ten thousand answers that are true with 51/100."""
+    total, likely, unlikely = 0, 51**TIMES, 49**TIMES
+    for k in range(TIMES // 2):
+        total += likely - unlikely
+        likely = likely * (TIMES - k) * 49 // ((k + 1) * 51)
+        unlikely = unlikely * (TIMES - k) * 51 // ((k + 1) * 49)
+    return Fraction(total, 100**TIMES)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    composed = losses.composed
+
+    def rounded_down(
+        first: LossDistribution, second: LossDistribution, cut: int, limits: Limits
+    ) -> LossDistribution:
+        if first.side is Side.BELOW:
+            return composed(first, second, cut, limits)
+        product = first.values * second.values // (1 << first.bits)
+        start = first.start + second.start
+        return losses.loss_distribution(start, product, 0, first.bits, Side.ABOVE, 0)
+
+    if broken:
+        monkeypatch.setattr(losses, "composed", rounded_down)
+        monkeypatch.setattr(accountant, "composed", rounded_down)
+    run = accountant.Run(RandomisedResponse(Fraction(51, 100)), TIMES)
+    composition = accountant.Composition((run,))
+    true = least_delta()
+    try:
+        answer = composition.delta([Fraction(0)], Fraction(1, 10**12), Limits())
+    except BrokenInvariant:
+        assert broken
+        return
+    (bounds,) = answer.bounds
+    assert bounds.lower is not None and bounds.upper is not None and bounds.lower <= true
+    assert (bounds.upper < true) == broken
