@@ -8,6 +8,7 @@ So programs that use them as names stay what they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 _BEFORE_STATEMENTS = frozenset(["NEWLINE", "SEP", "THEN", "DO", "ELSE"])
@@ -18,14 +19,29 @@ _NEVER_AFTER_WORD = frozenset(
 _OPERATORS = frozenset(["RANGE", "PLUS", "TIMES", "DIVIDE", "CARET", "COMMA", "RBRACE"])
 
 
-def mark_words(tokens: list[Any]) -> None:
-    """Give such words among raw tokens the types of keywords, where they are some."""
-    for k, token in enumerate(tokens):
-        if token.type == "NAME" and token.value in _PLACES:
-            before = tokens[k - 1].type if k else "NEWLINE"
-            after = tokens[k + 1].type if k + 1 < len(tokens) else "NEWLINE"
-            if _PLACES[token.value](before, after):
-                token.type = token.value.upper()
+def with_keywords(tokens: Iterable[Any]) -> Iterator[Any]:
+    """Give such words among raw tokens the types of keywords, where they are some.
+
+    One token is read ahead: who stops early has not read the rest.
+    """
+    before = "NEWLINE"
+    waiting: Any = None
+    for token in tokens:
+        if waiting is not None:
+            before = _decide(waiting, before, token.type)
+            yield waiting
+        waiting = token
+    if waiting is not None:
+        _decide(waiting, before, "NEWLINE")
+        yield waiting
+
+
+def _decide(token: Any, before: str, after: str) -> str:
+    """Make a word a keyword if its place says so; return the token's type."""
+    if token.type == "NAME" and token.value in _PLACES and _PLACES[token.value](before, after):
+        token.type = token.value.upper()
+    kind: str = token.type
+    return kind
 
 
 def _begins(before: str, after: str) -> bool:

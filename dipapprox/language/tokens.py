@@ -7,12 +7,12 @@ are enforced here, before any tree exists: what passes is shallow enough for rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.lexer import make_lexer
-from dipapprox.language.soft_words import mark_words
+from dipapprox.language.soft_words import with_keywords
 from dipapprox.source import SourceFile, Span
 
 MOST_TOKENS = 100_000
@@ -127,7 +127,7 @@ class _Structure:
     def read(self) -> list[Any]:
         """Return the tokens; what is wrong with the structure goes to `problems`."""
         separator: Any = None
-        for token in self._raw():
+        for token in with_keywords(self._raw()):
             if token.type in ("SEP", "NEWLINE"):
                 # A written ';' wins over the line breaks round it.
                 if separator is None or token.type == "SEP":
@@ -145,15 +145,12 @@ class _Structure:
                 self._report(opener, f"'{opener.value}' is never closed", self._end_hint())
         return self.out
 
-    def _raw(self) -> list[Any]:
-        """Return the tokens as they are spelled."""
+    def _raw(self) -> Iterator[Any]:
+        """Yield the tokens as they are spelled."""
         lexer = make_lexer(self.source, self.problems)
-        tokens = []
         while (token := lexer.token()) is not None:
             token.endlexpos = lexer.lexpos
-            tokens.append(token)
-        mark_words(tokens)
-        return tokens
+            yield token
 
     def _end_hint(self) -> str:
         chained = any(

@@ -94,7 +94,7 @@ def test_no_budget(path: str, words: str) -> None:
     [
         ("exponential_mechanism", "line 18: finite noise depends on inputs, which may be any"),
         ("literature/randomised_response", "line 13: finite noise depends on inputs"),
-        ("literature/truncated_geometric", "line 14: inputs are compared without noise"),
+        ("literature/truncated_geometric", "line 19: inputs are compared without noise"),
         ("random_stopping", "the input 'good[1]' has named values"),
     ],
 )
