@@ -255,9 +255,9 @@ class _Strategy:
             least, most = _lower(p), _upper(q)
             if not most:
                 certain += least
-            elif least > 0:
+            elif (own := rounding.below(least)) > 0:  # what is too small for doubles is left out
                 place = floor(_log(most / least) / float(size) - 0.5)
-                parts.append((place, rounding.below(least), rounding.above(most)))
+                parts.append((place, own, rounding.above(most)))
         return cls(tuple(parts), rounding.below(certain))
 
     def applied(self, first: Doubles, second: Doubles, middle: Doubles) -> tuple[Doubles, Doubles]:

@@ -40,8 +40,8 @@ def group_sizes(outcomes: int, times: int) -> list[tuple[int, int]]:
     Returns:
         (runs in a group, how many such groups), …
     """
-    size = 1
-    if outcomes <= _MOST_OUTCOMES:
+    size = times if outcomes < 2 else 1
+    if 2 <= outcomes <= _MOST_OUTCOMES:
         low, high = 1, times
         while low < high:
             middle = (low + high + 1) // 2

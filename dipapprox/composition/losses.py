@@ -134,7 +134,10 @@ def composed(
     one, two = first.total, second.total
     infinite = first.infinite * two + (one - first.infinite) * second.infinite
     product = first.values**2 if first is second else first.values * second.values
-    masses = -(-product // (1 << bits)) if side is Side.ABOVE else product // (1 << bits)
+    if side is Side.ABOVE:
+        # Coefficients are >= 0 before they are divided: flint rounds negative ones towards 0.
+        product += fmpz_poly([(1 << bits) - 1] * product.length())
+    masses = product // (1 << bits)
     infinite = rounded(infinite, bits, side)
     return loss_distribution(first.start + second.start, masses, infinite, bits, side, cut)
 

@@ -252,6 +252,8 @@ class _Rounds:
                     if place is None:
                         message = f"an entry of '{name}' that depends on more than the round"
                         raise self._wrong(message, node.span, self._only(name))
+                    if place.slope == 0 and variable is not None and name in self._outputs:
+                        raise self._one_value(f"{name}[{place.start}]", node.span)
                     return ast.Name(self._cell(name, place, node), span=node.span)
                 case ast.Name(name) if name in self._scalars and variable is not None:
                     if name in self._outputs:

@@ -413,7 +413,7 @@ class _Exploration:
 
         Raises:
             Untracked: If samples whose means are not known would have to be spelled out.
-            Inexpressible: If they have too many values.
+            Inexpressible: If they have too many values, or one of them has no match.
         """
         ours, theirs = by_reply(left), by_reply(right)
         if ours.keys() != theirs.keys() and any(each.published for each in (*left, *right)):
@@ -423,6 +423,8 @@ class _Exploration:
             )
             ours, theirs = by_reply(left), by_reply(right)
         for label, outcomes in ours.items():
+            if label not in theirs:
+                raise Inexpressible("a reply that one run may give and the other cannot")
             yield outcomes, theirs[label]
 
 

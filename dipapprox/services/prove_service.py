@@ -195,6 +195,8 @@ class _Search:
         for top in tops[:_MOST_TOPS]:
             events = self.events_from(top, self.along(top, values))
             filled, runs = with_best_replies(events, self.values, self.limits)
+            if not runs.first:  # other replies would have led here
+                continue
             gain = runs.gain()
             if known.trace is None or (gain is not None and gain.lower > known.lower):
                 lower = Fraction(0) if gain is None else max(gain.lower, Fraction(0))

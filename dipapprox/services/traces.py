@@ -199,7 +199,8 @@ def _best_reply(reply: Reply, event: Event, runs: Runs, system: System) -> Reply
         means = {p.mean.constant for p in shown if p.cell == place}
         ends = {Fraction(e) for p in shown if p.cell == place for e in p.ends or ()}
         numbers = ends or means
-        candidates.append((min(numbers), max(numbers)))
+        # Without numbers the calls before do not lead here: such a trace shows nothing.
+        candidates.append((min(numbers), max(numbers)) if numbers else (None,))
     best, most = reply, None
     for chosen in dict.fromkeys(product(*candidates)):
         after = runs.copy()

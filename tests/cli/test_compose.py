@@ -136,3 +136,14 @@ def test_wrong_pipelines(
     (files / "wrong.toml").write_text(text, encoding="utf-8")
     assert run("compose", "wrong.toml", "--delta", "0.1") == (2, "")
     assert message in capsys.readouterr().err
+
+
+def test_adjacency_in_one_order_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        "input q in {0, 1}\noutput x in {0, 1}\nadjacent increasing 1\nx <- 0\n"
+        "v <- Lap(q, 1 / eps)\nif v > 2 then x <- 1 end\n"
+    )
+    (files / "rising.dpg").write_text(text, encoding="utf-8")
+    for question in (("--delta", "0.01"), ("--eps-prv", "1/4", "--delta", "0")):
+        assert run("compose", "rising.dpg", "--eps", "1", "--times", "3", *question)[0] == 2
+        assert "adjacent in one order only" in capsys.readouterr().err

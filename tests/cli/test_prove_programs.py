@@ -134,3 +134,38 @@ def test_other_commands_take_some_rounds(capsys: pytest.CaptureFixture[str]) -> 
     numeric = str(BUNDLED / "streams" / "numeric_sparse_stream.dpg")
     assert run("decide", numeric, "--rounds", "2", "--values", "0..1")[0] == 2
     assert "a number of noise is published" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (  # both cost: 2ε, of which only the sample's was counted
+            "stream q in real\npublishes {none}\nadjacent linf 1\nforever do\nread q\n"
+            "r <- Lap(q, 1 / eps)\npublish Lap(q, 1 / eps)\npublish r\nexit\nend\n",
+            "a sample is published after noise",
+        ),
+        (  # ties of the integers tell something, whatever is drawn last
+            "stream q in real\npublishes {same, other}\nadjacent linf 1\nread q\n"
+            "x <- DLap(q, 1 / eps)\nread q\ny <- DLap(q, 1 / eps)\nforever do\n"
+            "z <- Lap(0, 1 / eps)\npublish z\n"
+            "if x = y then publish same else publish other end\nexit\nend\n",
+            "integer noise beside real noise",
+        ),
+    ],
+)
+def test_streams_that_no_theorem_covers_are_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        dipapprox.prove(dipapprox.parse(text))
+
+
+def test_an_output_that_all_rounds_share_is_refused(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "param N = 3\ninput q[N] in real\noutput out[1] in {0, 1}\nadjacent linf 1\n"
+        "out[1] <- 0\nfor i in 1..N do\nr <- Lap(q[i], 1 / eps)\n"
+        "if r >= 0 then out[1] <- 1 end\nend\n"
+    )
+    (files / "shared.dpg").write_text(text, encoding="utf-8")
+    assert run("prove", "shared.dpg", "--for-all", "N")[0] == 2
+    assert "'out[1]' is one value for the whole run" in capsys.readouterr().err

@@ -199,3 +199,12 @@ def test_steps_so_wide_that_nothing_is_left_of_the_other_masses() -> None:
                 assert deltas(losses, wide, [found])[0] <= delta + F(1, 10**9)
         empty = loss_distribution(0, fmpz_poly([0, 0, 0]), 1, 3, side)
         assert least_epsilon(empty, wide, F(1, 4)) == 0
+
+
+def test_masses_below_a_unit_are_rounded_up() -> None:
+    """A product of one unit by one unit is less than a unit: from above it is one, not none."""
+    tiny = LossDistribution(0, fmpz_poly([1]), 0, 10, Side.ABOVE)
+    assert composed(tiny, tiny, 0, Limits()).values == fmpz_poly([1])
+    uneven = LossDistribution(0, fmpz_poly([5, 0, 1]), 0, 10, Side.ABOVE)
+    other = LossDistribution(0, fmpz_poly([1024]), 0, 10, Side.ABOVE)
+    assert composed(uneven, other, 0, Limits()).values == fmpz_poly([5, 0, 1])

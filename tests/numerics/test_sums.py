@@ -159,3 +159,20 @@ def test_what_no_rule_reduces_is_handed_over() -> None:
     event = Event((law,) * 4, tuple(LinearForm.of(each) for each in sums))
     found = sum_event(event, 40)
     assert isinstance(found, NotEnclosed) and "3 samples" in found.reason
+
+
+@pytest.mark.parametrize("distance", [4, 10, 80])
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_sums_on_the_way_may_lie_far_away(distance: int, order: tuple[int, ...]) -> None:
+    """x + y + z is on either side of 0, however far x and x + y are from it."""
+    means = (-2 * distance, distance, distance)
+    samples = tuple(Distribution(Family.GAUSSIAN, Q(means[k]), Q(1)) for k in order)
+    signs = [1 if k == 0 else -1 for k in order]  # x <= 0, y >= 0, z >= 0
+    bounds = [LinearForm.of({place: Q(sign)}) for place, sign in enumerate(signs)]
+    sides = [
+        enclosed(Event(samples, (*bounds, LinearForm.of(dict.fromkeys(range(3), Q(sign))))), 30)
+        for sign in (1, -1)
+    ]
+    both, whole = sides[0] + sides[1], enclosed(Event(samples, tuple(bounds)), 30)
+    assert both.lower <= whole.upper and whole.lower <= both.upper
+    assert both.upper - both.lower < Q(1, 2**28)

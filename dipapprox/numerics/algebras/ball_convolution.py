@@ -40,7 +40,11 @@ def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> 
     Returns:
         h on these panels; polynomials of about twice the degree.
     """
-    degrees = [max((p.polynomial.length() for p in each if p), default=0) for each in (left, right)]
+    # A piece without coefficients has its radius.
+    degrees = [
+        max((max(p.polynomial.length(), 1) for p in each if p is not None), default=0)
+        for each in (left, right)
+    ]
     if not all(degrees):
         return [None] * len(wanted)
     room = sum(degrees)
@@ -72,7 +76,7 @@ def _long(panels: Panels, room: int, side: int) -> arb_poly:
     place = arb_poly([-side, 2 * side])
     coefficients: list[arb] = []
     for piece in panels:
-        own = piece.polynomial(place).coeffs() if piece else []
+        own = [] if piece is None else piece.polynomial(place).coeffs()
         coefficients += [c * factorial(a) for a, c in enumerate(own)]
         coefficients += [_ZERO] * (room - len(own))
     return arb_poly(coefficients)

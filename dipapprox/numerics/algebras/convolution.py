@@ -26,7 +26,9 @@ reflection of the nodes. The interpolation error I is at most (1 + Λ) 2 M_r r^(
 largest node value, as its coefficients in Legendre's basis are Σ_i (2m + 1) / 2 w_i P_m(x_i) v_i
 and |P_m| <= 1. The error of the summand is at most
 
-    I_f S_g + (S_f + I_f) I_g + E_f Σ_a |(A_j q)_a| + E_g Σ_b |(p' A_j)_b|   (the same with B_j).
+    I_f S_g + (S_f + I_f) I_g + E_f Σ_a |(A_j q)_a| + E_g Σ_b |(p' A_j)_b| + E_f E_g Σ |A_j|
+
+(the same with B_j), for p and q as they are computed.
 
 Where θ is on E_r the segments from 0 and 1 to it, and so all arguments in (1), are inside E_r by
 convexity; |θ| + |1 - θ| <= a, the sum of the distances to the foci, so that |h_m| gets at most
@@ -105,7 +107,7 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
     error = folded(sup_f, kernel.table_error + products * kernel.sup)
     error += folded(growth_g * sums, kernel.sup)
     error += folded(truncated_f, kernel.sup) + folded(sup_f + truncated_f, kernel.truncated)
-    error += folded(growth_g, kernel.error)
+    error += folded(growth_g + error_f * matrices.norm, kernel.error)
     grown = error_f + sums * sup_f if len(kernel.table) else error_f
     error += np.max([folded(grown, factors) for factors in kernel.growth], axis=0)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -25,7 +25,7 @@ from typing import assert_never
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
@@ -230,7 +230,7 @@ def _density_of_sum(
     table: FunctionTable,
 ) -> Factors:
     """Convolve the densities of some parts, those of samples without bounds last."""
-    order = sorted(parts, key=lambda part: (_ease(event.elements[part]), part))
+    order = event.order_of(parts)
     factors = densities[order[0]]
     for part in order[1:]:
         law = event.elements[part].law
@@ -238,13 +238,6 @@ def _density_of_sum(
         right = densities[part] if law is None else law
         factors = ((table.number(Convolved(factors, right, *bounds)), 1),)
     return factors
-
-
-def _ease(element: Element) -> int:
-    """What is smooth and known everywhere comes last."""
-    if element.law is None:
-        return 0
-    return 2 if element.law.family is Family.GAUSSIAN else 1
 
 
 def _integrated(

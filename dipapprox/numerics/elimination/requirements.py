@@ -23,7 +23,8 @@ class GridRequirements:
         laws: Of their samples.
         points: Constants that samples are compared with, and offsets of comparisons.
         samples: The most samples and sums that one of them has.
-        sums: The laws of the samples in each sum; with any, panels have one width.
+        sums: The laws of the samples in each sum, and in each on the way there; with any, panels
+            have one width.
         moved: Whether laws that differ by a shift stand for one sample at several places: then all
             have to lose the same tails.
     """
@@ -54,7 +55,8 @@ class GridRequirements:
                 laws = frozenset(source for source in sources if isinstance(source, Distribution))
                 bounds = {bound for each in elements for bound in (each.lower, each.upper)}
                 points = frozenset(bound for bound in bounds if bound is not None)
-                return cls(laws, points, len(elements), order.sums())
+                sums = order.partial_sums()
+                return cls(laws, points, len(elements) + len(sums), frozenset(sums))
             case _:
                 assert_never(order)
 

@@ -81,16 +81,35 @@ class SumEvent:
         """A bound on what other deviations change."""
         return Fraction(self.errors, 2**self.digits)
 
-    def sums(self) -> frozenset[tuple[Distribution, ...]]:
-        """The laws of the samples in each sum, in some order that equal sums share."""
+    def order_of(self, parts: Sequence[int]) -> list[int]:
+        """Return the parts of a sum in the order in which they are added up."""
+        return sorted(parts, key=lambda part: (_ease(self.elements[part]), part))
+
+    def partial_sums(self) -> list[tuple[Distribution, ...]]:
+        """The laws of the samples in each sum on the way to each sum, sorted.
+
+        Every one of them is a function on the grid: what it has beyond is lost.
+        """
         laws: list[tuple[Distribution, ...]] = []
+        found: list[tuple[Distribution, ...]] = []
         for element in self.elements:
             if isinstance(element.source, Distribution):
                 laws.append((element.source,))
-            else:
-                inner = [law for part in element.source for law in laws[part]]
-                laws.append(tuple(sorted(inner, key=law_order)))
-        return frozenset(each for each in laws if len(each) > 1)
+                continue
+            reached: tuple[Distribution, ...] = ()
+            for part in self.order_of(element.source):
+                reached = tuple(sorted((*reached, *laws[part]), key=law_order))
+                if part != self.order_of(element.source)[0]:
+                    found.append(reached)
+            laws.append(reached)
+        return found
+
+
+def _ease(element: Element) -> int:
+    """What is smooth and known everywhere comes last."""
+    if element.law is None:
+        return 0
+    return 2 if element.law.family is Family.GAUSSIAN else 1
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:

@@ -24,7 +24,13 @@ from dipapprox.composition.accountant import Answer as Found
 from dipapprox.composition.accountant import Composition, Run
 from dipapprox.composition.grid import Step
 from dipapprox.composition.losses import LossDistribution
-from dipapprox.composition.mechanisms import ApproximateStatement, Between, Mechanism, Subsampled
+from dipapprox.composition.mechanisms import (
+    ApproximateStatement,
+    Atoms,
+    Between,
+    Mechanism,
+    Subsampled,
+)
 from dipapprox.composition.pure import exact_delta, pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
@@ -33,7 +39,7 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import bounds_of_program
+from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, CurvePoint
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
@@ -235,8 +241,11 @@ class Composed:
         """Bound the greatest loss of one run; infinite where noise or a statement has none."""
         inner = run.what
         if not isinstance(inner, ProgramAt):
+            if isinstance(inner, Atoms | Between):
+                return Extended(Fraction(0), None)  # what is known of them may be bounds only
             found = _pure_loss(inner if run.rate is None else Subsampled(inner, run.rate))
             return INFINITE if found is None else found
+        require_symmetric(inner.program)
         pairs, options = AllPairs(), self._options
         answer = profile(inner.program, inner.eps, AtDelta(Fraction(0), width), pairs, options)
         if not isinstance(answer, LeastEpsPrv):

@@ -45,7 +45,7 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import AllPairs, Pair, select_pairs
+from dipapprox.pairs.adjacency import AllPairs, Pair, is_symmetric, select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
@@ -83,6 +83,19 @@ _UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
 
 
+def require_symmetric(program: Program) -> None:
+    """Check that the reverse of every adjacent pair is adjacent, too.
+
+    Raises:
+        UserError: If it is not.
+    """
+    if not is_symmetric(program, AllPairs()):
+        raise UserError(
+            f"'{program.name}': inputs are adjacent in one order only",
+            "compositions are of programs with adjacency in both orders: 'adjacent linf 1'",
+        )
+
+
 @sound_arithmetic()
 def bounds_of_program(
     program: Program,
@@ -95,7 +108,7 @@ def bounds_of_program(
     """Bound all adjacent pairs of a program at one eps.
 
     Args:
-        program: With a symmetric adjacency, as all of the language are.
+        program: With a symmetric adjacency.
         eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         times: How often it is to be run: for that a pair is chosen.
@@ -103,9 +116,11 @@ def bounds_of_program(
         options: How to compute.
 
     Raises:
-        UserError: If the adjacency does not suit the inputs, or no two inputs are adjacent.
+        UserError: If the adjacency does not suit the inputs or holds in one order only, or no two
+            inputs are adjacent.
         LimitReached: If a limit of `options` is reached.
     """
+    require_symmetric(program)
     states = execute(program, options.merge, options.limits)
     source = open_probabilities(states, eps, options)
     ladder = precisions(options.precision, options.max_precision)
@@ -256,11 +271,11 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
             limit = max(int(values[0]), _UNIT << _PLACE_BITS if not alpha else 0) + _MARGIN
             limits.append(limit)
             below = below | (values > limit)
-        points = [(_ZERO, Fraction(limits[0], _UNIT << _PLACE_BITS))]
+        # No profile exceeds 1, which is its value at 0: masses are those of distributions.
+        points = [(_ZERO, _ONE)]
         for alpha, limit in zip(alphas, limits[1:], strict=True):
-            points.append(
-                (Fraction(alpha, 1 << _PLACE_BITS), Fraction(limit, _UNIT << _PLACE_BITS))
-            )
+            height = min(Fraction(limit, _UNIT << _PLACE_BITS), _ONE)
+            points.append((Fraction(alpha, 1 << _PLACE_BITS), height))
         found.append((_atoms(_lower_hull(points)), rows[best]))
         left = [k for k, above in zip(left, below, strict=True) if above]
     return found

@@ -42,6 +42,7 @@ from dipapprox.proofs.streams.steps import (
     samples_in,
 )
 from dipapprox.proofs.streams.visible import END
+from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Span
 
@@ -117,6 +118,7 @@ class _Exploration:
         self._asked, self._added = asked, asked.added
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(program.body)
+        self._integers = _integers(self._prelude, self._rounds.body)
         self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = Liveness(self._rounds)
         self._limits = limits
@@ -214,7 +216,7 @@ class _Exploration:
             number: Of the point that it comes from; None before the first one.
         """
         noise = None if number is None else self._found.noises[number]
-        is_integer = bool(noise and noise.statement and noise.statement.family.is_discrete)
+        is_integer = self._integers
         turns = 0
         rounds = int(noise is not None and noise.statement is None and path.in_rounds)
         while True:
@@ -373,6 +375,26 @@ class _Exploration:
                 "write the input as the mean",
             )  # fmt: skip
         return value.scaled(factor)
+
+
+def _integers(*blocks: core.Block) -> bool:
+    """Whether all samples are integers.
+
+    What compares them is decided for all of them: between integers ties and gaps matter, between
+    real samples they do not.
+
+    Raises:
+        SourceError: If some are and some are not.
+    """
+    draws = [s for block in blocks for s in statements_in(block) if isinstance(s, core.Draw)]
+    kinds = {draw.family.is_discrete for draw in draws}
+    if len(kinds) > 1:
+        other = next(draw for draw in draws if draw.family.is_discrete)
+        raise refusal(
+            "integer noise beside real noise: with any number of rounds all noise is of one kind",
+            other.span,
+        )
+    return True in kinds
 
 
 def _next_of(path: Path) -> core.Statement | None:

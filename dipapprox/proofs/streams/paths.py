@@ -127,6 +127,12 @@ class Path:
                     span,
                     "publish it at once, before the next draw",
                 )
+            if self.shown.fresh is not None:
+                raise refusal(
+                    "a sample is published after noise that is drawn for what is published",
+                    span,
+                    "publish the sample first, or in a round of its own",
+                )
             return replace(self, shown=replace(self.shown, sample=True))
         text = value if isinstance(value, str) else str(value.constant)
         symbols = (*self.shown.symbols, text)
