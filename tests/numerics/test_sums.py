@@ -15,9 +15,10 @@ from dipapprox.exact.methods import LaplaceSums
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
-from dipapprox.numerics.elimination.sum_event import SumEvent, root_below, sum_event
+from dipapprox.numerics.elimination.sum_event import root_below, sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.nested.engine import Nested

@@ -24,6 +24,7 @@ from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.differences import eliminate_differences
+from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import (
     FunctionTable,
@@ -33,7 +34,7 @@ from dipapprox.numerics.elimination.plan import (
     eliminate_sums,
 )
 from dipapprox.numerics.elimination.requirements import GridRequirements, Order
-from dipapprox.numerics.elimination.sum_event import SumEvent, sum_event
+from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.elimination.value import ShiftingEvaluation
 from dipapprox.numerics.enclosure import NotEnclosed
 

@@ -92,7 +92,8 @@ def _refinement(where: Sequence[Place], rule: Rule) -> _Refinement:
     # Python divides integers with one rounding.
     center = np.array([place.center / place.width for place in where])
     half = np.array([place.half / place.width for place in where])
-    fresh = np.flatnonzero((half < 1.0) & (beyond == 0))
+    same = np.array([place.is_same for place in where], np.bool_)  # a quotient may round to 1
+    fresh = np.flatnonzero(~same & (beyond == 0))
     points = center[fresh, None] + half[fresh, None] * rule.nodes
     points = np.clip(points, -1.0, 1.0)
     points[np.abs(points) < 2.0**-60] = 0.0
@@ -132,7 +133,7 @@ class SampledIntegral:
         layers[nodes:-1] = whole[nodes:-1][how.majorants, np.arange(len(how.panels))]
         values, error = self._inside(how)
         layers[:nodes, how.fresh] = values
-        after, after_error = self._accumulated()
+        after, after_error, _ = self._accumulated()
         end = -1 if self._from_left else 0
         for side, total, missing in (
             (1 if self._from_left else -1, after[end], after_error[end]),
@@ -144,8 +145,8 @@ class SampledIntegral:
         layers[-1, how.fresh] = 1 + error * SAFE / layers[nodes, how.fresh]
         return Sampled(layers, self.integral.roundings, self.integral.least)
 
-    def _accumulated(self) -> tuple[Array, Array]:
-        """The integral from the end up to and with each panel; bounds of the errors."""
+    def _accumulated(self) -> tuple[Array, Array, Array]:
+        """The integral from the end up to and with each panel; error bounds; each panel's own."""
         order = slice(None) if self._from_left else slice(None, None, -1)
         function, rule = self._function, self._rule
         errors = panel_errors(function, rule)
@@ -153,7 +154,7 @@ class SampledIntegral:
         total = rule.from_left[:, -1] @ function.layers[: len(rule.nodes)] * self._half
         error = self._half * (2 * errors.values + sampling + errors.rounding + _TINY)
         error += (len(total) + 4) * UNIT_ROUNDOFF * np.abs(total)
-        return np.cumsum(total[order])[order], np.cumsum(error[order])[order]
+        return np.cumsum(total[order])[order], np.cumsum(error[order])[order], total
 
     def _inside(self, how: _Refinement) -> tuple[Array, Array]:
         """Values in parts of old panels, shape (n, fresh); bounds of the errors, (fresh,)."""
@@ -165,9 +166,8 @@ class SampledIntegral:
         if not self._from_left:
             matrix, norm, spread = rule.from_left[:, -1] - matrix, norm + 2, spread + 2
         inside = np.einsum("pjk,kp->jp", matrix, samples) * half
-        after, after_error = self._accumulated()
-        total = rule.from_left[:, -1] @ samples * half
-        before = after[panels] - total
+        after, after_error, totals = self._accumulated()
+        before = after[panels] - totals[panels]  # the very numbers that were added up
         values = inside + before
         near = rule.partial_error / (2 + rule.norm) * SAFE
         distance = sampling_error(self._function, near[:, None], errors.kappa)[panels]

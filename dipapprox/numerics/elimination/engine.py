@@ -24,6 +24,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.elimination.certain_bounds import lowered, without_certain
+from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
 from dipapprox.numerics.elimination.plan import (
@@ -50,7 +51,7 @@ from dipapprox.numerics.elimination.requirements import (
     is_small,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
-from dipapprox.numerics.elimination.sum_event import SumEvent, sum_event
+from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 

@@ -28,8 +28,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.elements import Element, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
-from dipapprox.numerics.elimination.sum_event import Element, SumEvent
 from dipapprox.numerics.enclosure import NotEnclosed
 
 

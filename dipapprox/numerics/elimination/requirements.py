@@ -9,8 +9,8 @@ from typing import assert_never
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
+from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
-from dipapprox.numerics.elimination.sum_event import SumEvent
 
 Order = OrderEvent | DifferenceEvent | SumEvent | Star
 

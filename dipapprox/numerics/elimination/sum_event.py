@@ -24,92 +24,13 @@ from fractions import Fraction
 from math import isqrt
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import Distribution, Family, law_order
+from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.numerics.densities import KINKED
+from dipapprox.numerics.elimination.elements import Element, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A random variable between two constants (None: none), and what it is compared with.
-
-    Attributes:
-        source: Its law, or the elements whose sum it is.
-        lower: Least value.
-        upper: Greatest value.
-        below: Elements that are at most it, in no other comparison.
-        above: Elements that are at least it, likewise.
-    """
-
-    source: Distribution | tuple[int, ...]
-    lower: Fraction | None
-    upper: Fraction | None
-    below: tuple[int, ...]
-    above: tuple[int, ...]
-
-    @property
-    def law(self) -> Distribution | None:
-        """The law of a sample that is bounded and compared nowhere."""
-        if self.below or self.above or not (self.lower is self.upper is None):
-            return None
-        return self.source if isinstance(self.source, Distribution) else None
-
-
-@dataclass(frozen=True, slots=True)
-class SumEvent:
-    """Elements within their bounds and comparisons, and an order of some of them.
-
-    Attributes:
-        elements: All independent but for sums; each after those that it is made of.
-        roots: Elements that are part of no other.
-        edges: (i, j): root i < root j.
-        errors: The probability differs from the event's by less than errors * 2**-digits.
-        digits: How exact deviations are.
-    """
-
-    elements: tuple[Element, ...]
-    roots: tuple[int, ...]
-    edges: frozenset[Edge]
-    errors: int
-    digits: int
-
-    @property
-    def error(self) -> Fraction:
-        """A bound on what other deviations change."""
-        return Fraction(self.errors, 2**self.digits)
-
-    def order_of(self, parts: Sequence[int]) -> list[int]:
-        """Return the parts of a sum in the order in which they are added up."""
-        return sorted(parts, key=lambda part: (_ease(self.elements[part]), part))
-
-    def partial_sums(self) -> list[tuple[Distribution, ...]]:
-        """The laws of the samples in each sum on the way to each sum, sorted.
-
-        Every one of them is a function on the grid: what it has beyond is lost.
-        """
-        laws: list[tuple[Distribution, ...]] = []
-        found: list[tuple[Distribution, ...]] = []
-        for element in self.elements:
-            if isinstance(element.source, Distribution):
-                laws.append((element.source,))
-                continue
-            reached: tuple[Distribution, ...] = ()
-            for part in self.order_of(element.source):
-                reached = tuple(sorted((*reached, *laws[part]), key=law_order))
-                if part != self.order_of(element.source)[0]:
-                    found.append(reached)
-            laws.append(reached)
-        return found
-
-
-def _ease(element: Element) -> int:
-    """What is smooth and known everywhere comes last."""
-    if element.law is None:
-        return 0
-    return 2 if element.law.family is Family.GAUSSIAN else 1
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
