@@ -173,7 +173,7 @@ SIGNS = {
 }
 
 
-@settings(deadline=None, max_examples=90)
+@settings(deadline=None, max_examples=49)
 @given(lines, st.sampled_from(list(Relation)), lines, st.sampled_from(list(Relation)))
 def test_cases_of_integers_are_disjoint_and_true_to_ties(
     line: Line, relation: Relation, other: Line, second: Relation
@@ -205,7 +205,7 @@ def pmf(law: Distribution, x: int) -> float:
     return (1 - q) / (1 + q) * q ** abs(x - int(law.mean))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(
     st.lists(
         st.builds(integers, st.integers(-2, 2), st.sampled_from([HALF, ONE])),

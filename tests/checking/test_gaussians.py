@@ -40,7 +40,7 @@ def event(laws: tuple[Distribution, ...], lines: list[Line]) -> Event:
     return Event(laws, tuple(LinearForm.of(dict(x.terms), x.constant) for x in lines))
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(st.tuples(normal, normal, normal), st.data())
 def test_half_spaces_are_as_in_closed_form(
     laws: tuple[Distribution, ...], data: st.DataObject
@@ -55,7 +55,7 @@ def test_half_spaces_are_as_in_closed_form(
     )
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(st.tuples(normal, normal, normal), st.data())
 def test_wedges_are_those_of_quadrature(
     laws: tuple[Distribution, ...], data: st.DataObject
@@ -79,7 +79,7 @@ def test_wedges_are_those_of_quadrature(
     assert low <= 1 <= high and high - low < Q(1, 2**45)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(st.tuples(*[normal] * 5), st.data())
 def test_fewer_samples_have_the_probability_of_all(
     laws: tuple[Distribution, ...], data: st.DataObject

@@ -57,7 +57,7 @@ def drawn_lines(data: st.DataObject, size: int, count: int) -> list[Line]:
     return lines
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(st.tuples(laws, laws, laws), st.data())
 def test_halves_of_space_add_up_and_agree_with_quadrature(
     samples: tuple[Distribution, ...], data: st.DataObject
@@ -74,7 +74,7 @@ def test_halves_of_space_add_up_and_agree_with_quadrature(
     assert isinstance(numerical, Enclosure) and numerical.meets(enclosed(samples, (first,)))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(st.tuples(laws, laws, laws), st.sampled_from([Q(0), ONE, Q(-5, 2)]))
 def test_trees_are_integrated_as_before(samples: tuple[Distribution, ...], shift: Fraction) -> None:
     lines = [less(0, 1, shift), less(2, 1), Line(-shift, ((1, ONE),))]

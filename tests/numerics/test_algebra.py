@@ -70,7 +70,7 @@ def chain(algebra: Algebra, law: Distribution, count: int) -> Enclosure:
 
 
 @given(st.lists(laws, min_size=1, max_size=4), st.lists(rationals, max_size=3))
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=13)
 def test_grid_covers_the_laws_and_knows_what_it_loses(
     samples: list[Distribution], points: list[Fraction]
 ) -> None:
@@ -112,7 +112,7 @@ def test_grid_refuses_a_cut_that_is_not_a_boundary() -> None:
 
 @both
 @given(law=laws)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_density_integrates_to_one_up_to_the_tails(
     make: Callable[[Grid], Algebra], law: Distribution
 ) -> None:
@@ -124,7 +124,7 @@ def test_density_integrates_to_one_up_to_the_tails(
 
 @both
 @given(x=laws, y=laws)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_one_of_two_samples_is_smaller(
     make: Callable[[Grid], Algebra], x: Distribution, y: Distribution
 ) -> None:
@@ -209,7 +209,7 @@ def test_means_and_scales_far_apart(make: Callable[[Grid], Algebra]) -> None:
 
 @both
 @given(law=laws, cuts=st.tuples(rationals, rationals))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_restriction_splits_the_total(
     make: Callable[[Grid], Algebra], law: Distribution, cuts: tuple[Fraction, Fraction]
 ) -> None:

@@ -57,7 +57,7 @@ def gaussian_orders(draw: st.DrawFn) -> Event:
 
 
 @given(event=gaussian_orders())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_scipy_agrees_on_up_to_eight_gaussians(event: Event) -> None:
     """The guards are jointly Gaussian; scipy integrates their density by quasi-Monte-Carlo."""
     forms = np.zeros((len(event.guards), len(event.samples)))

@@ -139,7 +139,7 @@ def _interval(sample: int, low: Fraction, high: Fraction) -> tuple[LinearForm, L
 # --- laws -------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=13)
 @given(st.integers(0, 10**6))
 def test_halves_add_up(seed: int) -> None:
     """Whatever cuts a polyhedron in two; cuts through the origin and through vertices as well."""
@@ -163,7 +163,7 @@ def _rank(event: Event) -> int:
     return int(np.linalg.matrix_rank(np.array(rows)))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(st.integers(0, 10**6), st.integers(5, 200), st.integers(5, 200))
 def test_more_bits_meet_fewer(seed: int, bits: int, more: int) -> None:
     chance = random.Random(seed)
@@ -259,7 +259,7 @@ def test_plain_integration_is_near(seed: int) -> None:
         assert abs(by_slices(reduced, 700) - float(enclosed(reduced).lower)) < 1e-4
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=33)
 @given(
     st.lists(st.floats(1e-3, 50), min_size=1, max_size=2),
     st.floats(0, 3),
@@ -282,7 +282,7 @@ def test_integrands_are_bounded_on_the_strip(
     assert abs(sum(weights) * erfc(radius / sqrt(2)) / radius * step) <= bound * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=13)
 @given(st.lists(st.floats(1e-3, 9), min_size=1, max_size=2), st.floats(0, 3), st.data())
 def test_edge_integrals(insets: list[float], more: float, data: st.DataObject) -> None:
     """Against scipy, with ends at infinity, and against themselves in two pieces."""
@@ -343,7 +343,7 @@ def test_halves_add_up_in_rank_four() -> None:
     assert (below + above).meets(box) and abs(float(box.lower) - product) < 2**-11
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=33)
 @given(
     st.lists(st.tuples(st.floats(-3, 3), st.floats(0.01, 4), st.floats(0.01, 4)), min_size=2),
     st.floats(0, 3),

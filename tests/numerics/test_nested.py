@@ -159,7 +159,7 @@ scales = st.fractions(Fraction(1, 4), 4, max_denominator=4)
 
 
 @given(st.lists(st.tuples(means, scales), min_size=2, max_size=4), st.data())
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=8)
 def test_gaussian_order_events_agree_with_scipy(
     parameters: list[tuple[Fraction, Fraction]], data: st.DataObject
 ) -> None:
@@ -179,7 +179,7 @@ def test_gaussian_order_events_agree_with_scipy(
 @given(
     st.sampled_from(list(STANDARD_LAWS)), st.lists(st.tuples(means, scales), min_size=2, max_size=3)
 )
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_all_orders_together_have_probability_one(
     family: Family, parameters: list[tuple[Fraction, Fraction]]
 ) -> None:
@@ -198,7 +198,7 @@ def test_all_orders_together_have_probability_one(
     st.fractions(Fraction(1, 8), 8, max_denominator=8),
     means,
 )
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_shifts_units_and_reflections_change_nothing(
     family: Family,
     parameters: list[tuple[Fraction, Fraction]],

@@ -65,7 +65,7 @@ def by_definition(u: Input, v: Input, adjacency: Adjacency) -> bool:
 
 
 @given(cells(), ADJACENCIES)
-@settings(deadline=None, max_examples=90)
+@settings(deadline=None, max_examples=49)
 def test_stream_is_the_definition(inputs: tuple[Cell, ...], adjacency: Adjacency) -> None:
     every = list(product(*(c.domain for c in inputs)))
     expected = {(u, v) for u in every for v in every if by_definition(u, v, adjacency)}

@@ -37,7 +37,7 @@ ADJACENCIES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=33)
 @given(st.lists(DOMAINS, min_size=1, max_size=4), ADJACENCIES, st.sampled_from([None, 10**6]))
 def test_every_pair_comes_once(
     domains: list[list[Fraction]], adjacency: Everyone | Within, total: int | None
@@ -52,7 +52,7 @@ def test_every_pair_comes_once(
     assert found[: len(first)] == first
 
 
-@settings(deadline=None, max_examples=18)
+@settings(deadline=None, max_examples=9)
 @given(st.lists(NAMED, min_size=1, max_size=3), st.integers(0, 3))
 def test_names_are_changed_too(domains: list[list[str]], count: int) -> None:
     cells = tuple(Cell(f"q[{k}]", "q", k, tuple(each)) for k, each in enumerate(domains, 1))

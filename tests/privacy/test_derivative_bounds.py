@@ -49,7 +49,7 @@ def value(bounds: Bounds) -> np.ndarray:
     st.fractions(Fraction(1, 50), Fraction(2), max_denominator=50),
     st.fractions(0, 1, max_denominator=10),
 )
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_probabilities_stay_in_their_tubes(
     name: str, lower: Fraction, width: Fraction, place: Fraction
 ) -> None:
@@ -66,7 +66,7 @@ def test_probabilities_stay_in_their_tubes(
     st.fractions(Fraction(1, 20), Fraction(3), max_denominator=40),
     st.fractions(Fraction(1, 4), Fraction(1), max_denominator=8),
 )
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_first_and_second_differences_obey_the_rates(
     name: str, lower: Fraction, width: Fraction
 ) -> None:
@@ -175,7 +175,7 @@ def test_roots_from_above(square: Fraction) -> None:
     st.fractions(Fraction(1, 10), 4, max_denominator=20),
     st.fractions(0, 1, max_denominator=20),
 )
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_scaled_probabilities_stay_below_inside_the_cell(
     at_lower: Fraction, at_upper: Fraction, place: Fraction
 ) -> None:
@@ -197,7 +197,7 @@ def test_scaled_probabilities_stay_below_inside_the_cell(
     st.floats(0, 1),
     st.floats(0, 1),
 )
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=66)
 def test_affine_bounds_stay_below_the_proved_bound(
     values: list[float], share: float, place: float
 ) -> None:

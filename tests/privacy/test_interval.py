@@ -132,7 +132,7 @@ def test_a_claim_that_fails_only_in_the_middle() -> None:
     st.fractions(Fraction(1, 20), Fraction(1), max_denominator=20),
     st.lists(st.fractions(0, 1, max_denominator=30), min_size=2, max_size=3),
 )
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_intervals_agree_with_their_points(
     name: str, budget: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
 ) -> None:

@@ -425,7 +425,7 @@ PARTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=36)
+@settings(deadline=None, max_examples=19)
 @given(PARTS, st.fractions(0, 20), st.integers(0, 6))
 def test_atoms_enclose_the_sum_over_all_outputs(
     parts: Sequence[tuple[list[int], list[int], int]], x: Fraction, spread: int

@@ -41,7 +41,7 @@ def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) 
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=48, deadline=None)
+@settings(max_examples=26, deadline=None)
 @given(program=programs(), seed=st.integers(0, 2**32))
 def test_states_partition_and_agree_with_the_interpreter(
     merge: bool, program: core.Program, seed: int
@@ -49,7 +49,7 @@ def test_states_partition_and_agree_with_the_interpreter(
     check_partition(program, merge, seed, 3)
 
 
-@settings(max_examples=48, deadline=None)
+@settings(max_examples=26, deadline=None)
 @given(program=programs(orders_only=True), seed=st.integers(0, 2**32))
 def test_merged_orders_partition_and_agree_with_the_interpreter(
     program: core.Program, seed: int
@@ -58,7 +58,7 @@ def test_merged_orders_partition_and_agree_with_the_interpreter(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(program=programs(integers=True), seed=st.integers(0, 2**32))
 def test_states_of_integers_partition_ties_included(
     merge: bool, program: core.Program, seed: int
@@ -67,7 +67,7 @@ def test_states_of_integers_partition_ties_included(
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(program=programs(choices=True), seed=st.integers(0, 2**32))
 def test_states_with_choices_and_loops_have_the_right_probabilities(
     merge: bool, program: core.Program, seed: int

@@ -166,7 +166,7 @@ def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(program=programs(), seed=st.integers(0, 2**32))
 def test_faults_in_unreachable_parts_of_conditions_change_nothing(
     merge: bool, program: core.Program, seed: int
@@ -189,7 +189,7 @@ def _with_unreachable_reads(block: core.Block) -> Iterator[core.Statement]:
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=33, deadline=None)
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
 def test_programs_without_complaint_never_fail(
     merge: bool, program: core.Program, seed: int
@@ -203,7 +203,7 @@ def test_programs_without_complaint_never_fail(
         run(program, input, Noise(generator))
 
 
-@settings(max_examples=36, deadline=None)
+@settings(max_examples=19, deadline=None)
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
 def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> None:
     generator = Random(seed)

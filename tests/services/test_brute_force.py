@@ -65,7 +65,7 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
         yield from gains(system, after, left - 1, True)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=11, deadline=None)
 @given(services())
 def test_no_three_calls_lose_more(text: str) -> None:
     compare(text, 3)
@@ -96,7 +96,7 @@ def compare(text: str, longest: int) -> None:
             assert most == loss.upper
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     services(), st.lists(st.sampled_from(["data 0", "data 1", "ask", "ask"]), max_size=3), st.data()
 )
