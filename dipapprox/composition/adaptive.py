@@ -156,6 +156,8 @@ def adaptive_profile(
             used = set()
     terms = max(2 * len(each) + 4 for each in (*above, *below))
     doubt = Fraction(2 * times * (terms + 2), 2**52) + Fraction(1, 2**52)
+    if doubt >= Fraction(1, 2):
+        raise LimitReached("too many runs or outcomes for doubles")
     return AdaptiveProfile(size, reach, upper, first, second, doubt)
 
 

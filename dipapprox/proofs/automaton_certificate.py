@@ -155,7 +155,7 @@ def _nodes(graph: Unfolding, family: ClosedFamily) -> Iterator[Node]:
         edges = [graph.edges[index] for index in leaving]
         yield Node(
             free=tuple([names[x] for x in family.live[node]]),
-            pinned={names[x]: shift for x, shift in family.pins[node]},  # type: ignore[misc]
+            pinned={names[x]: shift for x, shift in family.pins[node]},  # type: ignore[misc]  # whole
             steps=tuple([(edge.transition, edge.target) for edge in edges]),
         )
 
@@ -189,7 +189,7 @@ def _run(automaton: Automaton, candidate: Candidate) -> RecordedRun:
         transition = automaton.transitions[index]
         shown = is_real(transition.output) and automaton.reads(transition)
         needed = change if shown else int(gained[1] > 0) - int(gained[0] < 0)
-        steps.append(RunStep(index, needed, *gained))  # type: ignore[arg-type]
+        steps.append(RunStep(index, needed, *gained))  # type: ignore[arg-type]  # two gains
     return RecordedRun(steps=tuple(steps), flow=tuple(flow))
 
 
@@ -223,4 +223,4 @@ def _structure(structure: Structure) -> RecordedStructure:
         if cycle.start < cycle.end:
             parts.append(Part(steps=structure.run[cycle.start : cycle.end], repeated=True))
         position = cycle.end
-    return RecordedStructure(kind=structure.code, parts=tuple(parts))  # type: ignore[arg-type]
+    return RecordedStructure(kind=structure.code, parts=tuple(parts))  # type: ignore[arg-type]  # LC, LP, …

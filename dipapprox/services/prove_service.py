@@ -362,7 +362,7 @@ class _Search:
             if edge.gain.is_unbounded
         ]
         for node, edge in places[:_MOST_JUMPS]:
-            path = self.path_to(lambda each, wanted=node: each == wanted)  # type: ignore[misc]
+            path = self.path_to(lambda each, wanted=node: each == wanted)  # type: ignore[misc]  # bound early
             if path is None:
                 continue
             cover, edges, _ = path
