@@ -18,6 +18,13 @@ from typing import assert_never
 from flint import arb
 
 from dipapprox.composition.adaptive import MOST_STEPS, adaptive_profile, grid_size
+from dipapprox.composition.closed_profiles import (
+    BoundedRangeProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    RenyiProfile,
+)
+from dipapprox.composition.discrete_profiles import DiscreteProfile, discrete_profile
 from dipapprox.composition.groups import group_sizes, grouped, is_finite
 from dipapprox.composition.losses import Side
 from dipapprox.composition.mechanisms import (
@@ -32,23 +39,18 @@ from dipapprox.composition.mechanisms import (
     Laplace,
     Masses,
     Mechanism,
+    Profiled,
     RandomisedResponse,
     RenyiStatement,
     Subsampled,
 )
 from dipapprox.composition.profile import (
     BetweenProfile,
-    BoundedRangeProfile,
-    DiscreteProfile,
     Ends,
-    GaussianProfile,
-    LaplaceProfile,
     Profile,
-    RenyiProfile,
     ReversedProfile,
     SubsampledProfile,
     UpperOnlyProfile,
-    discrete_profile,
 )
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
@@ -93,6 +95,9 @@ def profile_of(mechanism: Mechanism, bits: int) -> Profile:
             return found if mechanism.attained else UpperOnlyProfile(found)
         case Between(above, below):
             return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
+        case Profiled(at_bits):
+            own = at_bits(bits)
+            return own if mechanism.attained else UpperOnlyProfile(own)
         case Subsampled(inner, rate):
             return SubsampledProfile(profile_of(inner, bits), to_ball(rate))
         case _:
@@ -227,7 +232,7 @@ def is_attained(mechanism: Mechanism) -> bool:
     match mechanism:
         case Subsampled(inner):
             return is_attained(inner)
-        case Atoms():
+        case Atoms() | Profiled():
             return mechanism.attained
         case Between():
             return mechanism.exact or bool(mechanism.worst)
@@ -242,7 +247,7 @@ def is_symmetric(mechanism: Mechanism) -> bool:
     match mechanism:
         case Subsampled(inner, rate):
             return rate == 1 and is_symmetric(inner)
-        case Atoms():
+        case Atoms() | Profiled():
             return mechanism.symmetric
         case _:
             return True

@@ -18,7 +18,7 @@ from math import comb
 
 from flint import arb
 
-from dipapprox.composition.profile import DiscreteProfile, discrete_profile
+from dipapprox.composition.discrete_profiles import DiscreteProfile, discrete_profile
 
 MOST_LOSSES = 4_096
 """Of a group."""

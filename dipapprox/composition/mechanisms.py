@@ -12,10 +12,12 @@ with a record more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.composition.profile import Profile
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.numerics.enclosure import Enclosure
@@ -168,6 +170,38 @@ class ConcentratedStatement:
         _positive(self.rho, "rho")
 
 
+def _suits(adjacency: Adjacency, *, symmetric: bool) -> None:
+    if not symmetric and adjacency is Adjacency.SUBSTITUTION:
+        raise UserError(
+            "a pair for substitution adjacency must be symmetric: neither data set is the "
+            "larger one",
+            "use a pair that also dominates its reversal, as the profile of a mechanism does",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A pair (P, Q) that dominates a mechanism and is known by its profile alone.
+
+    Attributes:
+        at_bits: Makes the profile of (P, Q) for a working precision: it is called, and the profile
+            is used, in a block of that precision. Raises LimitReached if it cannot.
+        symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
+            pairs of a symmetric relation. If not, P is the output on the larger data set, and
+            adjacency is add/remove.
+        attained: Whether the lines of the profile are of pairs that the mechanism has; else they
+            are not used, and it is but an upper bound.
+    """
+
+    at_bits: Callable[[int], Profile]
+    symmetric: bool = False
+    attained: bool = True
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _suits(self.adjacency, symmetric=self.symmetric)
+
+
 Masses = tuple[tuple[Enclosure, Enclosure], ...]
 """(P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1."""
 
@@ -195,12 +229,7 @@ class Atoms:
             high = sum(each[k].upper for each in self.masses)
             if not low <= 1 <= high or any(each[k].upper < 0 for each in self.masses):
                 raise UserError(f"the masses of {name} are no distribution")
-        if not self.symmetric and self.adjacency is Adjacency.SUBSTITUTION:
-            raise UserError(
-                "a pair for substitution adjacency must be symmetric: neither data set is the "
-                "larger one",
-                "use a pair that also dominates its reversal, as the profile of a mechanism does",
-            )
+        _suits(self.adjacency, symmetric=self.symmetric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +301,7 @@ Mechanism = (
     | ConcentratedStatement
     | Atoms
     | Between
+    | Profiled
     | Subsampled
 )
 """What can be run and composed."""

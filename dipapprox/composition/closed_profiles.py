@@ -1,0 +1,184 @@
+"""Profiles of closed form: noise of Gauss and Laplace, bounded ranges, Rényi divergences.
+
+Sources: Balle, Wang, Improving the Gaussian mechanism for differential privacy, 2018; Dong, Durfee,
+Rogers, Optimal differential privacy composition for exponential mechanisms, 2020; Canonne, Kamath,
+Steinke, The discrete Gaussian for differential privacy, 2020 (Rényi bounds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+
+from flint import arb
+
+from dipapprox.composition.profile import NO_ENDS, Ends, Point, trivial, up_to
+from dipapprox.data_classes import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianProfile:
+    """N(m, 1) against N(0, 1): best sets are x > ln(α)/m + m/2.
+
+    Attributes:
+        shift: m > 0.
+    """
+
+    shift: arb
+
+    @property
+    def ends(self) -> Ends:
+        """None."""
+        return NO_ENDS
+
+    def at(self, alpha: arb) -> Point:
+        """Evaluate at α > 0."""
+        root = arb(2).sqrt()
+        place = alpha.log() / (self.shift * root)
+        half = self.shift / (2 * root)
+        first, second = (place - half).erfc() / 2, (place + half).erfc() / 2
+        return Point(first - alpha * second, first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceProfile:
+    """Laplace laws of scale 1 about 0 and m: for |ln α| < m, best sets are x < (m - ln α) / 2.
+
+    Attributes:
+        shift: m > 0.
+    """
+
+    shift: arb
+
+    @property
+    def ends(self) -> Ends:
+        """None."""
+        return NO_ENDS
+
+    def at(self, alpha: arb) -> Point:
+        """Evaluate at α > 0."""
+        most = self.shift.exp()
+        if _at_least(alpha, most):
+            return _point(alpha, arb(0), arb(0), most)
+        if _at_least(1 / most, alpha):
+            return _point(alpha, arb(1), arb(1), 1 / most)
+        half = (-self.shift / 2).exp() / 2
+        threshold = most if alpha > 1 else 1 / most
+        if alpha.overlaps(threshold):
+            # The set is best at α if that is in range, else at the threshold.
+            alpha_or_threshold = alpha.union(threshold)
+            root = alpha_or_threshold.sqrt()
+            return _point(alpha, 1 - half * root, half / root, threshold)
+        root = alpha.sqrt()
+        return _point(alpha, 1 - half * root, half / root, alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRangeProfile:
+    """All pairs whose losses lie in an interval of length ε that contains 0.
+
+    With E = e^ε, the extreme pairs have losses t and t - ε, and Q mass (E - T) / (T (E - 1)) at the
+    upper one, T = e^t; so H(α) = max_T (E - T) (T - α) / (T (E - 1)), which is largest where T² is
+    E α: H(α) = (√E - √α)² / (E - 1) for 1/E <= α <= E. The pair that is shown to be had is the
+    one with t = ε/2, its own reversal.
+
+    Attributes:
+        range: ε > 0.
+    """
+
+    range: arb
+
+    @property
+    def ends(self) -> Ends:
+        """None."""
+        return NO_ENDS
+
+    def at(self, alpha: arb) -> Point:
+        """Evaluate at α > 0."""
+        top = self.range.exp()
+        root = top.sqrt()
+        chance = root / (1 + root)
+        if _at_least(alpha, root):
+            line = (arb(0), arb(0))
+        elif _at_least(1 / root, alpha):
+            line = (arb(1), arb(1))
+        else:
+            line = (chance, 1 - chance)
+        if _at_least(alpha, top):
+            bound = _point(alpha, arb(0), arb(0), top).bound
+        elif _at_least(1 / top, alpha):
+            bound = _point(alpha, arb(1), arb(1), 1 / top).bound
+        else:
+            bound = (root - alpha.sqrt()) ** 2 / (top - 1)
+        return Point(bound, *line)
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiProfile:
+    """What Rényi divergences allow, for both directions; for order λ and y = Q/P,
+
+        H(α) = E_P (1 - α y)₊ <= max_y (1 - α y) y^(λ-1) E_P y^(1-λ)
+                              <= (1 - 1/λ)^(λ-1) / λ α^(1-λ) e^((λ-1) divergence).
+
+    Every order gives a bound; which one is used is guessed. No pair is known to attain them.
+
+    Attributes:
+        orders: (λ > 1, divergence), …; empty for zCDP.
+        rho: Of zCDP, where divergence = rho λ for every λ.
+    """
+
+    orders: Sequence[tuple[arb, arb]]
+    rho: arb
+
+    @property
+    def ends(self) -> Ends:
+        """None is known."""
+        return NO_ENDS
+
+    def at(self, alpha: arb) -> Point:
+        """Evaluate at α > 0."""
+        bounds = [arb(1), self._markov(alpha), 1 - alpha + alpha * self._markov(1 / alpha)]
+        return Point(min(bounds, key=lambda each: each.upper()), *trivial(alpha))
+
+    def _markov(self, alpha: arb) -> arb:
+        place = float(alpha.log().mid())
+        if self.orders:
+            order, divergence = min(
+                self.orders, key=lambda each: _exponent(float(each[0]), float(each[1]), place)
+            )
+        else:
+            order = arb(_best_order(float(self.rho), place))
+            divergence = self.rho * order
+        less = order - 1
+        return ((1 - 1 / order) / alpha * divergence.exp()) ** less / order
+
+
+def _exponent(order: float, divergence: float, place: float) -> float:
+    less = order - 1
+    return less * (divergence - place + log(less / order)) - log(order)
+
+
+def _best_order(rho: float, place: float) -> float:
+    """About the order, a short binary fraction, that bounds most tightly; by golden sections."""
+    low, high = -20.0, 40.0  # of ln(order - 1)
+    for _ in range(60):
+        one, two = low + 0.382 * (high - low), low + 0.618 * (high - low)
+        first, second = 1 + exp(one), 1 + exp(two)
+        if _exponent(first, rho * first, place) < _exponent(second, rho * second, place):
+            high = two
+        else:
+            low = one
+    return 1 + max(round(exp(low) * 2**20), 1) / 2**20
+
+
+def _at_least(left: arb, right: arb) -> bool:
+    """Whether left >= right, or nearly: what balls leave open is taken either way."""
+    return bool(left.mid() >= right.mid())
+
+
+def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> Point:
+    """A point whose set is best at α, or at a threshold that balls do not tell from it."""
+    bound = first - alpha * second
+    if threshold is not alpha and alpha.overlaps(threshold):
+        bound += up_to(2 * (alpha.rad() + threshold.rad()))
+    return Point(bound, first, second)
