@@ -14,11 +14,12 @@ record more, in all runs. So the removal pairs are composed, and the addition pa
 is the greater of the two. A direction whose upper end is below the other one's lower end is not
 looked at again. Where all pairs are symmetric, one composition is enough.
 
-What the numbers are of. Upper ends hold for all mechanisms that are as they are described,
-chosen adaptively or not. Lower ends are attained: by noise about two numbers at the full distance,
-or by the worst mechanism that a statement allows, run independently; where no pair is known that
-attains a profile (Rényi, zCDP, profiles of several pairs) the mechanism is taken to reveal nothing
-from below, and the interval stays wide.
+What the numbers are of. Upper ends hold for all mechanisms that are as they are described, chosen
+adaptively or not, in any order; but runs of mechanisms with several worst pairs come in the order
+in which they are listed. Lower ends are attained: by noise about two numbers at the full distance,
+by the worst mechanism that a statement allows, run independently, and after all these by several
+worst pairs, chosen adaptively. Where no pair is known that attains a profile (Rényi, zCDP) the
+mechanism is taken to reveal nothing from below, and the interval stays wide.
 """
 
 from __future__ import annotations
@@ -28,18 +29,12 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
-from dipapprox.composition.catalogue import (
-    Piece,
-    is_attained,
-    is_symmetric,
-    pieces_of,
-    profile_of,
-)
+from dipapprox.composition.catalogue import is_attained, is_symmetric, profile_of
 from dipapprox.composition.discretise import from_above, from_below
 from dipapprox.composition.grid import Step, all_knots, between, choose_knots
 from dipapprox.composition.lattice import first_step, refined
 from dipapprox.composition.losses import LossDistribution, Side, composed, power
-from dipapprox.composition.mechanisms import Mechanism
+from dipapprox.composition.pieces import Piece, Run, pieces_of
 from dipapprox.composition.profile import Profile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.data_classes import dataclass
@@ -48,7 +43,6 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision
 
 _ZERO = Fraction(0)
-_MOST_RUNS = 10**9
 
 _LEAST_GAIN = 0.1
 _MOST_IDLE = 4
@@ -59,24 +53,6 @@ _FINER = Fraction(4)
 
 _NO_PAIR = "the interval gets no narrower: no pair is known that attains the upper end"
 _NO_GAIN = "the interval gets no narrower on finer grids"
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A mechanism that is run a number of times on the same data.
-
-    Raises:
-        UserError: If the number is out of range.
-    """
-
-    mechanism: Mechanism
-    times: int = 1
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.times, int) or not 1 <= self.times <= _MOST_RUNS:
-            raise UserError(
-                f"times must be a whole number from 1 to {_MOST_RUNS}, got {self.times}"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +113,7 @@ _Direct = Callable[[Profile], Sequence[tuple[Fraction | None, Fraction | None]]]
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Runs on the same data, one after the other; order does not matter.
+    """Runs on the same data; their order matters between mechanisms with several worst pairs.
 
     Raises:
         UserError: If there are none, or they are stated for different adjacencies.
@@ -265,7 +241,7 @@ class _Search:
         self._attained = all(map(is_attained, self._mechanisms))
         self._first, self._exact = first_step(self._mechanisms)
         self._atoms = 0
-        self._single = len(self._runs) == 1 and not self._exact
+        self._single = not self._exact
 
     def run(self, start: tuple[Bounds, ...]) -> Answer:
         """Search, from what is known beforehand."""
@@ -371,15 +347,8 @@ class _Search:
 
     def _pieces(self, bits: int, step: Step, *, added: bool) -> list[Piece]:
         if self._exact:  # all pairs are symmetric
-            return [
-                Piece(profile_of(run.mechanism, bits), run.times, tuple(Side)) for run in self._runs
-            ]
-        size = float(step.loss(2))
-        return [
-            piece
-            for run in self._runs
-            for piece in pieces_of(run.mechanism, run.times, bits, size, self._limits, added=added)
-        ]
+            return [Piece(profile_of(run.mechanism, bits), run.times) for run in self._runs]
+        return pieces_of(self._runs, bits, float(step.loss(2)), self._limits, added=added)
 
     def _slip(self, step: Step, pieces: int) -> Fraction:
         """By how much losses from below may be less than on the grid, for all pieces together.

@@ -1,4 +1,4 @@
-"""Runs of a mechanism that has several worst pairs: which one is run next may depend on what came.
+"""Runs of mechanisms with several worst pairs: which one is run next may depend on what came.
 
 Let the outputs on two data sets be those of any of the pairs (P_k, Q_k), in every run another one,
 chosen by whoever has seen all outputs so far. With t runs to go, and α = e^ε over the ratio P / Q
@@ -10,6 +10,15 @@ p_o where q_o = 0, and 0 where p_o = 0: what is best after an output depends on 
 H_T is the profile of T adaptive runs, exactly. Each H_t is convex, does not increase, H_t <= 1, and
 (1) grows with H_t. A pair whose own profile is below that of another one adds nothing to (1): the
 sum is E f(q/p) for a convex f, which a mixture of (1 - α x)₊ is, and a line.
+
+Several mechanisms, in a given order, have one recursion, each its own pairs in its own runs. Their
+profiles must not be composed one by one: that would choose the pair of a run by what comes later.
+A run F with one worst pair is (1) with one pair, and linear. So for a maximum A over pairs
+
+    A F H <= F A H,                                                                            (2)
+
+and wherever F comes among runs A, its composition with the whole of H_T is above; it is attained
+where F comes first.
 
 From above. H_t <= u_j at α_j = e^(j h). As α_j q/p lies at the same place between two of the α_j
 for all j, a chord between them has the same weights for all j. Beyond the last one, u does not
@@ -118,15 +127,26 @@ class AdaptiveProfile:
         return to_ball(Fraction(float(self.upper[min(place, self.reach) + self.reach])))
 
 
-def adaptive_profile(
-    above: Sequence[Masses], below: Sequence[Masses], times: int, size: Fraction, limits: Limits
-) -> AdaptiveProfile:
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Runs of one mechanism, one after the other.
+
+    Attributes:
+        above: Pairs one of which is above every pair that may be run; by their profiles.
+        below: Pairs that may be run.
+        times: How many runs, >= 1.
+    """
+
+    above: Sequence[Masses]
+    below: Sequence[Masses]
+    times: int
+
+
+def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) -> AdaptiveProfile:
     """Bound the profile of adaptive runs.
 
     Args:
-        above: Pairs one of which is above every pair that may be run; by their profiles.
-        below: Pairs that may be run.
-        times: How many runs, >= 1, at most `MOST_STEPS`.
+        stages: In the order in which they are run, of at most `MOST_STEPS` runs.
         size: h.
         limits: Asked at every step.
 
@@ -134,30 +154,32 @@ def adaptive_profile(
         LimitReached: If the limits are, or the grid is too fine.
     """
     h = float(size)
-    reach = ceil(_range(above, times) / h)
+    times = sum(stage.times for stage in stages)
+    reach = ceil(_range(stages) / h)
     limits.check_atoms(2 * reach)
     if reach > _MOST_PLACES or times > MOST_STEPS:
         raise LimitReached("atom limit: the grid of adaptive runs is too fine")
-    kernels = [_Kernel.of(each, size) for each in above]
-    strategies = [_Strategy.of(each, size) for each in below]
+    terms = max(2 * len(each) + 4 for stage in stages for each in (*stage.above, *stage.below))
+    doubt = Fraction(2 * times * (terms + 2), 2**52) + Fraction(1, 2**52)
+    if doubt >= Fraction(1, 2):
+        raise LimitReached("too many runs or outcomes for doubles")
     places = np.arange(-reach, reach + 1)
     upper = _start(size, reach)
     middle = np.exp((places + 0.5) * h)
     first = np.where(places < 0, 1.0, 0.0)
     second = first.copy()
-    used: set[int] = set()
-    for step in range(times):
-        limits.check()
-        upper = _worst(kernels, upper)
-        first, second, chosen = _best(strategies, first, second, middle)
-        used |= chosen
-        if step % _PATIENCE == _PATIENCE - 1:
-            strategies = [each for k, each in enumerate(strategies) if k in used]
-            used = set()
-    terms = max(2 * len(each) + 4 for each in (*above, *below))
-    doubt = Fraction(2 * times * (terms + 2), 2**52) + Fraction(1, 2**52)
-    if doubt >= Fraction(1, 2):
-        raise LimitReached("too many runs or outcomes for doubles")
+    for stage in reversed(stages):
+        kernels = [_Kernel.of(each, size) for each in stage.above]
+        strategies = [_Strategy.of(each, size) for each in stage.below]
+        used: set[int] = set()
+        for step in range(stage.times):
+            limits.check()
+            upper = _worst(kernels, upper)
+            first, second, chosen = _best(strategies, first, second, middle)
+            used |= chosen
+            if step % _PATIENCE == _PATIENCE - 1:
+                strategies = [each for k, each in enumerate(strategies) if k in used]
+                used = set()
     return AdaptiveProfile(size, reach, upper, first, second, doubt)
 
 
@@ -281,24 +303,33 @@ def _shifted(first: Doubles, second: Doubles, by: int) -> tuple[Doubles, Doubles
     return first[places], second[places]
 
 
-def _range(pairs: Sequence[Masses], times: int) -> float:
-    """About the loss that so many runs do not exceed, either way, by Chernoff's bound."""
+def _range(stages: Sequence[Stage]) -> float:
+    """About the loss that all runs do not exceed, either way, by Chernoff's bound."""
     most = 1.0
+    for sign in (1, -1):
+        found = []
+        for k in range(-8, 17):
+            order = 2.0 ** (k / 2)
+            costs = (stage.times * _rate(stage.above, order, sign) for stage in stages)
+            found.append(sum(costs) - log(_NEGLIGIBLE) / order)
+        most = max(most, min(found))
+    greatest = sum(stage.times * _rate(stage.above, inf, 1) for stage in stages)
+    return max(min(most, greatest), 1.0) + 2
+
+
+def _rate(pairs: Sequence[Masses], order: float, sign: int) -> float:
+    """About the greatest Rényi divergence of a pair, of finite losses; for order inf either way."""
+    found = 0.0
     for masses in pairs:
-        for sign in (1, -1):
-            finite = [
-                (float(p.mid()) if sign > 0 else float(q.mid()), sign * _loss(p, q))
-                for p, q in masses
-            ]
-            finite = [(p, loss) for p, loss in finite if p > 0 and abs(loss) < inf]
-            top = max((loss for _, loss in finite), default=0.0)
-            bounds = [times * top]
-            for k in range(-8, 17):
-                order = 2.0 ** (k / 2)
-                moment = sum(p * exp(order * (loss - top)) for p, loss in finite)
-                bounds.append(times * (log(moment) / order + top) - log(_NEGLIGIBLE) / order)
-            most = max(most, min(bounds))
-    return most + 2
+        losses = [(_loss(p, q), float((p if sign > 0 else q).mid())) for p, q in masses]
+        finite = [(sign * loss, p) for loss, p in losses if p > 0 and abs(loss) < inf]
+        if order == inf:
+            found = max(found, *(abs(loss) for loss, _ in finite), 0.0)
+        elif finite:
+            top = max(loss for loss, _ in finite)
+            moment = sum(p * exp(order * (loss - top)) for loss, p in finite)
+            found = max(found, log(moment) / order + top)
+    return found
 
 
 def _loss(p: arb, q: arb) -> float:

@@ -17,7 +17,6 @@ from typing import assert_never
 
 from flint import arb
 
-from dipapprox.composition.adaptive import MOST_STEPS, adaptive_profile, grid_size
 from dipapprox.composition.closed_profiles import (
     BoundedRangeProfile,
     GaussianProfile,
@@ -25,8 +24,6 @@ from dipapprox.composition.closed_profiles import (
     RenyiProfile,
 )
 from dipapprox.composition.discrete_profiles import DiscreteProfile, discrete_profile
-from dipapprox.composition.groups import group_sizes, grouped, is_finite
-from dipapprox.composition.losses import Side
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -37,7 +34,6 @@ from dipapprox.composition.mechanisms import (
     ExponentialMechanism,
     Gaussian,
     Laplace,
-    Masses,
     Mechanism,
     Profiled,
     RandomisedResponse,
@@ -48,14 +44,11 @@ from dipapprox.composition.profile import (
     BetweenProfile,
     Ends,
     Profile,
-    ReversedProfile,
     SubsampledProfile,
     UpperOnlyProfile,
 )
-from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import law_masses
 from dipapprox.numerics.precision import to_ball
@@ -85,13 +78,13 @@ def profile_of(mechanism: Mechanism, bits: int) -> Profile:
         case ExponentialMechanism(eps):
             return BoundedRangeProfile(to_ball(eps))
         case RandomisedResponse() | ApproximateStatement():
-            return discrete_profile(_outcomes_of(mechanism) or [], arb(0))
+            return discrete_profile(outcomes_of(mechanism) or [], arb(0))
         case RenyiStatement(orders):
             return RenyiProfile([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
         case ConcentratedStatement(rho):
             return RenyiProfile((), to_ball(rho))
         case Atoms():
-            found = discrete_profile(_outcomes_of(mechanism) or [], arb(0))
+            found = discrete_profile(outcomes_of(mechanism) or [], arb(0))
             return found if mechanism.attained else UpperOnlyProfile(found)
         case Between(above, below):
             return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
@@ -104,104 +97,8 @@ def profile_of(mechanism: Mechanism, bits: int) -> Profile:
             assert_never(mechanism)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Runs with one profile.
-
-    Attributes:
-        profile: Of each.
-        times: How many.
-        sides: From where the profile bounds the runs.
-    """
-
-    profile: Profile
-    times: int
-    sides: tuple[Side, ...]
-
-
-def pieces_of(
-    mechanism: Mechanism, times: int, bits: int, step: float, limits: Limits, *, added: bool
-) -> list[Piece]:
-    """Return runs of a mechanism, in groups where it has few outcomes; see `profile_of`.
-
-    Args:
-        mechanism: What is run.
-        times: How many runs, >= 1.
-        bits: As for `profile_of`.
-        step: Of the grid that is used, about.
-        limits: What may be used.
-        added: Whether the profile is that of the adding of a record.
-
-    Raises:
-        LimitReached: If there are too many atoms.
-    """
-    adaptive = _adaptive(mechanism, times, step, limits, added=added)
-    if adaptive is not None:
-        return [Piece(adaptive, 1, tuple(Side))]
-    parts: list[tuple[Mechanism, tuple[Side, ...]]] = [(mechanism, tuple(Side))]
-    if _has_two(mechanism):
-        # Groups of the two pairs are of different sizes.
-        parts = [(_only(mechanism, side), (side,)) for side in Side]
-    found = []
-    profile: Profile
-    for each, sides in parts:
-        masses = _outcomes_of(each)
-        if masses is None:
-            profile = profile_of(each, bits)
-            found.append(Piece(ReversedProfile(profile) if added else profile, times, sides))
-            continue
-        if added:
-            masses = [(q, p) for p, q in masses]
-        for size, count in group_sizes(sum(is_finite(p, q) for p, q in masses), times):
-            profile = grouped(masses, arb(0), size)
-            if not is_attained(each):
-                profile = UpperOnlyProfile(profile)
-            found.append(Piece(profile, count, sides))
-    return found
-
-
-def _adaptive(
-    mechanism: Mechanism, times: int, step: float, limits: Limits, *, added: bool
-) -> Profile | None:
-    """The profile of runs one of whose worst pairs is chosen each time; None if it is not known."""
-    match mechanism:
-        case Subsampled(Between() as inner, rate):
-            share = to_ball(rate)
-        case Between() as inner:
-            share = arb(1)
-        case _:
-            return None
-    if not inner.worst or times > MOST_STEPS:
-        return None
-
-    def masses(pair: Masses) -> list[tuple[arb, arb]]:
-        both = [(_ball(p), _ball(q)) for p, q in pair]
-        sampled = [(share * p + (1 - share) * q, q) for p, q in both]
-        return [(q, p) for p, q in sampled] if added else sampled
-
-    size = grid_size(step, times)
-    return adaptive_profile(
-        [*map(masses, inner.worst)], [*map(masses, inner.chosen)], times, size, limits
-    )
-
-
-def _has_two(mechanism: Mechanism) -> bool:
-    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
-    return isinstance(inner, Between)
-
-
-def _only(mechanism: Mechanism, side: Side) -> Mechanism:
-    match mechanism:
-        case Between(above, below):
-            return above if side is Side.ABOVE else below
-        case Subsampled(inner, rate):
-            return Subsampled(_only(inner, side), rate)
-        case _:
-            return mechanism
-
-
-def _outcomes_of(mechanism: Mechanism) -> list[tuple[arb, arb]] | None:
-    """The masses of P and of Q of a pair with few outcomes; None for others."""
+def outcomes_of(mechanism: Mechanism) -> list[tuple[arb, arb]] | None:
+    """Return the masses of P and of Q of a pair with few outcomes; None for others."""
     match mechanism:
         case RandomisedResponse(probability, values):
             other = (1 - probability) / (values - 1)
@@ -216,9 +113,9 @@ def _outcomes_of(mechanism: Mechanism) -> list[tuple[arb, arb]] | None:
             inner = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
             return [*inner, *ends]
         case Atoms(masses):
-            return [(_ball(p), _ball(q)) for p, q in masses]
+            return [(ball_of(p), ball_of(q)) for p, q in masses]
         case Subsampled(inner, rate):
-            pairs_or_none = _outcomes_of(inner)
+            pairs_or_none = outcomes_of(inner)
             if pairs_or_none is None:
                 return None
             share = to_ball(rate)
@@ -253,7 +150,8 @@ def is_symmetric(mechanism: Mechanism) -> bool:
             return True
 
 
-def _ball(mass: Enclosure) -> arb:
+def ball_of(mass: Enclosure) -> arb:
+    """Return a ball around an enclosure."""
     return to_ball(mass.lower).union(to_ball(mass.upper)) if mass.width else to_ball(mass.lower)
 
 
@@ -277,7 +175,7 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, bits: int) -> DiscreteProfil
     if isinstance(law, NotEnclosed) or len(law.values) + shift > MOST_ATOMS:
         raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
     unit = Fraction(1, 2**bits)
-    doubt = _ball(Enclosure(Fraction(0), law.missing * unit))
+    doubt = ball_of(Enclosure(Fraction(0), law.missing * unit))
     first = second = doubt
     places, firsts, seconds = [], [arb(0)], [arb(0)]
     spread = arb(0)

@@ -189,7 +189,7 @@ class Profiled:
         symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
             pairs of a symmetric relation. If not, P is the output on the larger data set, and
             adjacency is add/remove.
-        attained: Whether the lines of the profile are of pairs that the mechanism has; else they
+        attained: Whether the lines of the profile are of a pair that the mechanism has; else they
             are not used, and it is but an upper bound.
     """
 

@@ -19,8 +19,11 @@ asked
 - a thousand times or more: α close together, ascending or by bisection;
 - for a `bound` as narrow as the precision allows. Where it is not, bounds of compositions stay
   true and get wide. Where no more is known, 1 is a bound, and `trivial` a line;
-- for a line of *one* set and *one* pair: which set is guessed at the middle of α, and both masses
-  are of that same set. A set that is nearly best costs nearly nothing (below).
+- for a line of *one* set, guessed at the middle of α, and both masses are of that same set. A set
+  that is nearly best costs nearly nothing (below);
+- for lines of *one* pair, at all α: of the greatest of several profiles the lines are those of one
+  of them, chosen beforehand (`BetweenProfile`), or none. A mechanism that has each of two pairs
+  need not have one that is as bad as both, and products would claim that it does.
 
 To be run it is put into a mechanism: `mechanisms.Profiled`, if there is no closer one. If α < 1 is
 not known of itself, (1) tells it, with `ReversedProfile` about the profile of (Q, P).
@@ -59,7 +62,7 @@ class Point:
 
     Attributes:
         bound: A ball whose upper end is at least H(α).
-        first: A ball around P(S), for one set S and a pair that the mechanism has.
+        first: A ball around P(S), for one set S, of a pair (P, Q) that the mechanism has.
         second: A ball around Q(S): H(x) >= first - x second, at every x.
     """
 

@@ -10,10 +10,12 @@ from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution
 from scipy import optimize, special
 
-from dipapprox.composition.accountant import Answer, Composition, Run
+from dipapprox.composition.accountant import Answer, Composition
 from dipapprox.composition.mechanisms import (
+    Adjacency,
     ApproximateStatement,
     Atoms,
+    Between,
     ConcentratedStatement,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -24,10 +26,13 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
+from dipapprox.composition.pieces import Run
 from dipapprox.composition.pure import exact_delta
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.compositions.programs import hull
+from tests.composition.test_adaptive import truth
 
 F = Fraction
 DELTA = F(1, 10**5)
@@ -162,6 +167,39 @@ def test_order_and_grouping_do_not_matter() -> None:
     assert ends(cost((one, 14), (two, 9), width="0.02"))[1] > whole[0]
     low, high = ends(cost((one, 12), (two, 9), (ApproximateStatement(F(0)), 1000), width="0.02"))
     assert low <= whole[1] and whole[0] <= high
+
+
+def test_several_worst_pairs_are_chosen_by_what_came_before() -> None:
+    """Entries of one mechanism are one; what is chosen depends on noise that comes first, but never
+    on what comes later."""
+    pairs = (((F(1, 2), F(1, 4)), (F(1, 2), F(3, 4))), ((F(9, 10), F(7, 10)), (F(1, 10), F(3, 10))))
+    masses = tuple(
+        tuple((Enclosure.exact(p), Enclosure.exact(q)) for p, q in each) for each in pairs
+    )
+    turned = tuple(tuple((q, p) for p, q in each) for each in masses)
+    places = sorted({F(1), F(2), F(3), F(9, 7), F(5, 2), F(10, 3)})
+    both = (*pairs, *(tuple((q, p) for p, q in each) for each in pairs))
+    points = [(x, max(sum(max(p - x * q, F(0)) for p, q in each) for each in both)) for x in places]
+    program = Between(
+        Atoms(hull(points), symmetric=True, attained=False),
+        Atoms(masses[0]),
+        (*masses, *turned),
+        (*masses, *turned),
+    )
+    response = RandomisedResponse(F(3, 5), adjacency=Adjacency.ADD_REMOVE)
+    coin = (((F(3, 5), F(2, 5)), (F(2, 5), F(3, 5))),)
+    truths = truth((both,) * 4, F(2)), truth((coin, both, both), F(2))
+    for true, *entries in (
+        (truths[0], (program, 4)),
+        (truths[0], (program, 1), (program, 1), (program, 2)),
+        (truths[1], (program, 2), (response, 1)),
+        (truths[1], (program, 1), (response, 1), (program, 1)),
+    ):
+        composition = Composition(tuple(Run(*entry) for entry in entries))
+        budget = F("0.693147180559945")
+        (bounds,) = composition.delta([budget], F(1, 100), Limits()).bounds
+        assert bounds.lower is not None and bounds.upper is not None
+        assert bounds.lower - F(1, 10**14) <= true <= bounds.upper <= bounds.lower + F(1, 100)
 
 
 def test_a_narrower_interval_meets_the_wider_one() -> None:

@@ -6,8 +6,9 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from flint import arb
 
-from dipapprox.composition.adaptive import adaptive_profile, grid_size
+from dipapprox.composition.adaptive import Stage, adaptive_profile, grid_size
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -19,19 +20,36 @@ RIGHT: Pair = ((F(9, 10), F(7, 10)), (F(1, 10), F(3, 10)))
 LOST: Pair = ((F(1, 100), F(0)), (F(99, 100), F(9, 10)), (F(0), F(1, 10)))
 
 
-def truth(pairs: tuple[Pair, ...], times: int, alpha: Fraction) -> Fraction:
-    """The most of P(S) - α Q(S), by trying all that may be chosen."""
+def truth(runs: tuple[tuple[Pair, ...], ...], alpha: Fraction) -> Fraction:
+    """The most of P(S) - α Q(S), by trying all that may be chosen in every run."""
 
     @cache
-    def best(left: int, x: Fraction) -> Fraction:
-        if not left:
+    def best(done: int, x: Fraction) -> Fraction:
+        if done == len(runs):
             return max(1 - x, F(0))
         return max(
-            sum(p if not q else p * best(left - 1, x * q / p) for p, q in pair if p)
-            for pair in pairs
+            sum(p if not q else p * best(done + 1, x * q / p) for p, q in pair if p)
+            for pair in runs[done]
         )
 
-    return best(times, alpha)
+    return best(0, alpha)
+
+
+def stage(pairs: tuple[Pair, ...], times: int) -> Stage:
+    masses = [[(to_ball(p), to_ball(q)) for p, q in pair] for pair in pairs]
+    return Stage(masses, masses, times)
+
+
+def holds(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
+    found = adaptive_profile(stages, grid_size(2**-7, len(runs)), Limits())
+    for alpha in (F(1, 3), F(1), F(11, 10), F(3, 2), F(2), F(7, 2), F(40)):
+        true = truth(runs, alpha)
+        point = found.at(to_ball(alpha))
+        lower = point.first - to_ball(alpha) * point.second
+        assert float(lower.lower()) <= true + F(1, 10**30)
+        assert true <= F(float(point.bound.upper())) + F(1, 10**15)
+        assert point.bound.upper() >= to_ball(true).lower()
+        assert float(point.bound.upper()) - max(float(lower.lower()), 0) < 1e-2
 
 
 @pytest.mark.parametrize("times", [1, 2, 5])
@@ -40,33 +58,55 @@ def truth(pairs: tuple[Pair, ...], times: int, alpha: Fraction) -> Fraction:
 )
 def test_the_interval_holds_the_best_strategy(pairs: tuple[Pair, ...], times: int) -> None:
     with precision(128):
-        masses = [[(to_ball(p), to_ball(q)) for p, q in pair] for pair in pairs]
-        found = adaptive_profile(masses, masses, times, grid_size(2**-7, times), Limits())
-        for alpha in (F(1, 3), F(1), F(11, 10), F(3, 2), F(2), F(7, 2), F(40)):
-            true = truth(pairs, times, alpha)
-            point = found.at(to_ball(alpha))
-            lower = point.first - to_ball(alpha) * point.second
-            assert float(lower.lower()) <= true + F(1, 10**30)
-            assert true <= F(float(point.bound.upper())) + F(1, 10**15)
-            assert point.bound.upper() >= to_ball(true).lower()
-            assert float(point.bound.upper()) - max(float(lower.lower()), 0) < 1e-2
+        holds([stage(pairs, times)], (pairs,) * times)
+
+
+def test_each_run_has_its_own_pairs() -> None:
+    """In the order given, which is of consequence."""
+    one, two = (LEFT, RIGHT), (RIGHT, LOST)
+    with precision(128):
+        for runs in ((one, one, two), (two, one, one), (one, two, one)):
+            holds([stage(pairs, 1) for pairs in runs], runs)
+    assert truth((one, two, one), F(11, 10)) != truth((two, one, one), F(11, 10))
 
 
 def test_choosing_pays() -> None:
     """What came before tells which pair is the better one."""
     pairs = (LEFT, RIGHT)
-    fixed = max(truth((pair,), 4, F(2)) for pair in pairs)
-    assert truth(pairs, 4, F(2)) > fixed
+    fixed = max(truth(((pair,),) * 4, F(2)) for pair in pairs)
+    assert truth((pairs,) * 4, F(2)) > fixed
     with precision(128):
-        masses = [[(to_ball(p), to_ball(q)) for p, q in pair] for pair in pairs]
-        found = adaptive_profile(masses, masses, 4, grid_size(2**-9, 4), Limits()).at(to_ball(F(2)))
+        runs = [stage(pairs, 4)]
+        found = adaptive_profile(runs, grid_size(2**-9, 4), Limits()).at(to_ball(F(2)))
         assert found.first - 2 * found.second > to_ball(fixed)
 
 
 def test_limits_are_asked() -> None:
     with precision(64):
-        masses = [[(to_ball(p), to_ball(q)) for p, q in LEFT]]
+        runs = [stage((LEFT,), 3)]
         with pytest.raises(LimitReached, match="time limit"):
-            adaptive_profile(masses, masses, 3, F(1, 100), Limits(seconds=0, started=0.0))
+            adaptive_profile(runs, F(1, 100), Limits(seconds=0, started=0.0))
         with pytest.raises(LimitReached, match="too fine"):
-            adaptive_profile(masses, masses, 3, F(1, 10**9), Limits(atoms=10**12))
+            adaptive_profile(runs, F(1, 10**9), Limits(atoms=10**12))
+
+
+class Endless(list[tuple[arb, arb]]):
+    """Masses that are said to be too many for sums in doubles to be trusted."""
+
+    def __len__(self) -> int:
+        return 2**50
+
+
+def test_more_terms_than_doubles_can_add_up_are_refused() -> None:
+    with precision(64):
+        masses = Endless((to_ball(p), to_ball(q)) for p, q in LEFT)
+        with pytest.raises(LimitReached, match="too many runs or outcomes for doubles"):
+            adaptive_profile([Stage([masses], [masses], 1)], F(1, 100), Limits())
+
+
+def test_masses_that_are_no_doubles_are_left_out() -> None:
+    """From below; from above they count as the least double."""
+    tiny = F(1, 2**1200)
+    pair = ((tiny, F(1, 2)), (1 - tiny, F(1, 2)))
+    with precision(2000):
+        holds([stage((pair, RIGHT), 2)], ((pair, RIGHT),) * 2)

@@ -19,6 +19,7 @@ PAIRS = [
     [(F(1, 2), F(1, 3)), (F(1, 4), F(1, 3)), (F(1, 4), F(0)), (F(0), F(1, 3))],
     [(F(3, 5), F(1, 5)), (F(3, 10), F(2, 5)), (F(1, 10), F(2, 5))],
     [(F(1), F(1))],
+    [(F(1), F(0)), (F(0), F(1))],
 ]
 
 
@@ -38,7 +39,7 @@ def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
             assert line.overlaps(to_ball(true))
 
 
-@given(st.integers(1, 20), st.integers(1, 10**6))
+@given(st.integers(0, 20), st.integers(1, 10**6))
 def test_groups_are_all_runs_and_not_too_large(outcomes: int, times: int) -> None:
     sizes = group_sizes(outcomes, times)
     assert sum(size * count for size, count in sizes) == times and len(sizes) <= 2

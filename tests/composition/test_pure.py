@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.composition.accountant import Composition, Run
+from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -21,6 +21,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
+from dipapprox.composition.pieces import Run
 from dipapprox.composition.pure import exact_delta, geometric_delta, pure_epsilon
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits

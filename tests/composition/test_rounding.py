@@ -9,6 +9,7 @@ import pytest
 from dipapprox.composition import accountant, losses
 from dipapprox.composition.losses import LossDistribution, Side
 from dipapprox.composition.mechanisms import RandomisedResponse
+from dipapprox.composition.pieces import Run
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
@@ -41,7 +42,7 @@ def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.Monk
     if broken:
         monkeypatch.setattr(losses, "composed", rounded_down)
         monkeypatch.setattr(accountant, "composed", rounded_down)
-    run = accountant.Run(RandomisedResponse(Fraction(51, 100)), TIMES)
+    run = Run(RandomisedResponse(Fraction(51, 100)), TIMES)
     composition = accountant.Composition((run,))
     true = least_delta()
     try:

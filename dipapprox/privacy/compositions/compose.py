@@ -21,7 +21,7 @@ from fractions import Fraction
 from math import exp, fsum, log
 
 from dipapprox.composition.accountant import Answer as Found
-from dipapprox.composition.accountant import Composition, Run
+from dipapprox.composition.accountant import Composition
 from dipapprox.composition.grid import Step
 from dipapprox.composition.losses import LossDistribution
 from dipapprox.composition.mechanisms import (
@@ -31,6 +31,7 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
+from dipapprox.composition.pieces import Run
 from dipapprox.composition.pure import exact_delta, pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
@@ -80,7 +81,7 @@ class Composed:
     def __init__(self, pipeline: Pipeline, options: Options | None = None) -> None:
         self.pipeline = pipeline
         self._options = Options() if options is None else options
-        self._programs: dict[int, tuple[Fraction, Between]] = {}
+        self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Between]] = {}
 
     @sound_arithmetic()
     def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
@@ -277,16 +278,12 @@ class Composed:
     def _composition(self, accuracy: Fraction) -> Composition:
         share = accuracy / (64 * self.pipeline.times)
         runs = self.pipeline.runs
-        return Composition(
-            tuple(
-                Run(self._mechanism(place, run, share), run.times) for place, run in enumerate(runs)
-            )
-        )
+        return Composition(tuple(Run(self._mechanism(run, share), run.times) for run in runs))
 
-    def _mechanism(self, place: int, run: PipelineRun, accuracy: Fraction) -> Mechanism:
+    def _mechanism(self, run: PipelineRun, accuracy: Fraction) -> Mechanism:
         inner = run.what
         if isinstance(inner, ProgramAt):
-            known = self._programs.get(place)
+            known = self._programs.get((inner, run.times))
             if known is None or known[0] > accuracy:
                 bounds = bounds_of_program(
                     inner.program,
@@ -296,7 +293,7 @@ class Composed:
                     accuracy,
                     self._options,
                 )
-                known = self._programs[place] = accuracy, bounds
+                known = self._programs[inner, run.times] = accuracy, bounds
             inner = known[1]
         return inner if run.rate is None else Subsampled(inner, run.rate)
 

@@ -11,9 +11,12 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import optimize, special
 
 import dipapprox
+from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.compositions.compose import Composed
+from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.pipelines import CATALOGUE
@@ -98,6 +101,16 @@ def test_a_program_is_what_it_computes() -> None:
     assert found is not None and same is not None
     assert found.lower is not None and found.upper is not None and same.lower is not None
     assert found.upper >= same.lower
+
+
+def test_pairs_that_may_be_bounds_only_have_no_greatest_loss() -> None:
+    """A mechanism that is below a pair may be far below it at δ = 0."""
+    masses = tuple((Enclosure.exact(F(a, 4)), Enclosure.exact(F(4 - a, 4))) for a in (3, 1))
+    pair = Atoms(masses, symmetric=True, attained=False)
+    for known in (pair, Between(pair, Atoms(masses))):
+        run = PipelineRun(known, "something", 2)
+        found = Composed(Pipeline((run,), Adjacency.ADD_REMOVE)).epsilon(0).eps_prv_enclosure
+        assert found is not None and found.lower == 0 and found.upper is None
 
 
 def test_curves_hold_between_their_points() -> None:
