@@ -96,6 +96,7 @@ def _atoms_of(mechanism: Mechanism) -> Step | None:
 
 _MOST_TRIED = 4_096
 _MOST_ATOMS = 8
+_SHORT = 10**9
 
 
 def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> Step:
@@ -111,7 +112,7 @@ def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> Step:
         steps = (loss * count / longest for loss in sharp)
         return max(abs(each - round(each)) for each in steps)
 
-    return Step(Fraction(longest) / min(counts, key=distance))
+    return Step(Fraction(longest).limit_denominator(_SHORT) / min(counts, key=distance))
 
 
 def _sharp(mechanism: Mechanism) -> list[float]:
