@@ -223,6 +223,8 @@ def _rounds(loop: core.While, state: _State, eps: Fraction, limits: Limits) -> I
 
 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:
+    if program.real_outputs:
+        raise Stuck("an output that may be any real number")
     values: list[core.Value] = []
     for cell in program.outputs:
         value: Datum | core.Value | None = store.get(cell.name)

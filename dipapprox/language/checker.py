@@ -49,7 +49,7 @@ class _Checker:
         self.in_service = in_service
         self.diagnosis = Diagnosis()
         self.symbols = collect_symbols(program, self.diagnosis)
-        infer_kinds(program, self.symbols)
+        infer_kinds(program, self.symbols, real_outputs=not in_service)
         self.expressions = ExpressionChecker(self.symbols, self.diagnosis)
         self.streams = StreamChecker(self.symbols, self.expressions, self.diagnosis, program)
 
@@ -208,7 +208,17 @@ class _Checker:
     def _fits(self, target: ast.Target, symbol: Symbol, value: ast.Expression, kind: Kind) -> None:
         """Check that a variable can hold a value."""
         name = f"'{target.name}'"
-        if symbol.role in _FINITE and kind & Kind.RANDOM and not symbol.unbounded:
+        if symbol.is_real_output and not self.in_service and kind & (Kind.NAMED | Kind.INTEGER):
+            integer = Kind.INTEGER in kind
+            self._error(
+                "type error",
+                f"output {name} is real, but a {kind.describe()} is assigned",
+                value.span,
+                "declare a finite domain, and 'clamp' the integer to it"
+                if integer
+                else "assign a number",
+            )
+        elif symbol.role in _FINITE and kind & Kind.RANDOM and not symbol.unbounded:
             self._error(
                 "type error",
                 f"{symbol.role.value} {name} is finite, but a {kind.describe()} is assigned",

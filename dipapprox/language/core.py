@@ -259,6 +259,8 @@ class Program:
     Attributes:
         parameters: The exact values it was elaborated with.
         declared: The domains that the text declares of inputs that were given wider ones.
+        outputs: The output cells with finitely many values.
+        real_outputs: The output cells that hold any real number: a form over samples and inputs.
         discretises: Whether it uses `disc`, which in the core is like any other branch.
         rounds: What follows the body, round after round; None for an ordinary program.
     """
@@ -272,3 +274,4 @@ class Program:
     declared: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, hash=False)
     discretises: bool = False
     rounds: Rounds | None = None
+    real_outputs: tuple[Cell, ...] = ()

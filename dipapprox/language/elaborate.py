@@ -66,16 +66,19 @@ def elaborate(
             padding=cells.padding,
             parameter=for_all,
         )
+    outputs = [cell for v in declarations.outputs for cell in v.cells()]
+    reals = tuple(cell for cell in outputs if isinstance(cell.domain, AllReals))
     return core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),
         inputs=tuple(cell for v in declarations.inputs for cell in v.cells()),
-        outputs=tuple(cell for v in declarations.outputs for cell in v.cells()),
+        outputs=tuple(cell for cell in outputs if not isinstance(cell.domain, AllReals)),
         body=body,
         adjacency=declarations.adjacency,
         declared=declarations.declared,
         discretises=calls.discretises,
         rounds=rounds,
+        real_outputs=reals,
     )
 
 
@@ -286,10 +289,20 @@ class _Unrolling:
 
     def _store(self, place: Place, target: ast.Target | None, value: ast.Expression) -> None:
         """Emit place <- value; `target` is how the program wrote the place, if it did."""
-        if isinstance(value, ast.Computed) and _may_target(place, target, value):
+        if (
+            isinstance(value, ast.Computed)
+            and _may_target(place, target, value)
+            and not self._is_published_at_last(target, value)
+        ):
             self.calls.compute(value, place, target)
         else:
             self.emitter.store(place, self.expressions.value(value), target, value.span)
+
+    def _is_published_at_last(self, target: ast.Target | None, value: ast.Computed) -> bool:
+        """Whether a selection for a real output needs a variable: noise is published once."""
+        if target is None or not isinstance(value, ast.Call) or value.name not in SELECTIONS:
+            return False
+        return self.expressions.symbols[target.name].is_real_output
 
     def _truth(self, statement: ast.Assign) -> None:
         """x, y, … <- condition."""

@@ -27,8 +27,16 @@ def kind_of(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
     return own.settled()
 
 
-def infer_kinds(program: ast.Program, symbols: dict[str, Symbol]) -> None:
-    """Set the kinds of the local variables; those of inputs and outputs are their domains'."""
+def infer_kinds(
+    program: ast.Program, symbols: dict[str, Symbol], real_outputs: bool = False
+) -> None:
+    """Set the kinds of the local variables; those of inputs and outputs are their domains'.
+
+    Args:
+        program: As parsed.
+        symbols: What its names stand for; changed.
+        real_outputs: Whether outputs that may be any real number are like local variables.
+    """
     flows: dict[str, list[tuple[str, Kind]]] = defaultdict(list)
     pending: list[str] = [s.name for s in symbols.values() if s.kind]
     for statement in statements_of(program.body):
@@ -37,7 +45,7 @@ def infer_kinds(program: ast.Program, symbols: dict[str, Symbol]) -> None:
         own, sources = _sources(statement.value)
         for target in statement.targets:
             symbol = symbols[target.name]
-            if symbol.role is not Role.LOCAL:
+            if symbol.role is not Role.LOCAL and not (real_outputs and symbol.is_real_output):
                 continue
             for name, mask in sources:
                 flows[name].append((target.name, mask))

@@ -78,12 +78,14 @@ class StreamChecker:
 
     def _domains_of_outputs(self, program: ast.Program) -> None:
         for declaration in program.declarations:
-            if isinstance(declaration, ast.Output) and isinstance(declaration.domain[0], ast.Reals):
-                self._error(
-                    "an output has finitely many values",
-                    declaration.span,
-                    "compare the number and assign a value of the domain in each branch",
-                )
+            match declaration:
+                case ast.Output(domain=(ast.Reals(bounds),)) if bounds is not None:
+                    self._error(
+                        "a real output has no bounds", bounds.span,
+                        "write 'real': noise goes beyond all bounds",
+                    )  # fmt: skip
+                case _:
+                    pass
 
     def statement(self, statement: ast.Read | ast.Publish) -> None:
         """Check that a stream is read, and that what is published can be."""

@@ -78,6 +78,11 @@ class Symbol:
     kind: Kind = Kind.NOTHING
     unbounded: bool = False  # whether its domain is `int` or `real`
 
+    @property
+    def is_real_output(self) -> bool:
+        """Whether it is an output that may be any number."""
+        return self.role is Role.OUTPUT and self.unbounded
+
 
 def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Symbol]:
     """Collect parameters, inputs, outputs, named values and assigned variables.

@@ -20,6 +20,7 @@ from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inp
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS
 from dipapprox.questions.question import Question, argument
+from dipapprox.semantics.execution import refusal_of_reals
 from dipapprox.services.service_proof import ServiceProof, prove_service
 
 Proof = AutomatonProof | RealProof | StreamProof | ServiceProof
@@ -65,6 +66,8 @@ class Prove(Question):
             return prove_service(program, self.budget, self.examiner, options.limits)
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops, options.limits)
+        if program.real_outputs:
+            raise refusal_of_reals(program)
         if program.rounds is not None:
             return prove_rounds(program, self.budget, options.limits)
         if self.reals:

@@ -29,7 +29,7 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
-from dipapprox.semantics.liveness import NOTHING_LIVE, Liveness
+from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.loops import endless, situation
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.splitting import Splitter, split_on_input
@@ -267,7 +267,7 @@ class Chains:
     def _key(self, loop: core.While, node: _Node) -> object:
         """Equal for equal situations. Forgets the cells that are not live."""
         if isinstance(node, ChainEnd):
-            live = NOTHING_LIVE if node.by_exit else self._live.after[id(loop)]
+            live = self._live.at_end if node.by_exit else self._live.after[id(loop)]
             place: tuple[int, ...] = (node.by_exit,)
             state = node.state
         else:

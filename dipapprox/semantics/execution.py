@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import assert_never
 
-from dipapprox.errors import LimitReached, SourceError
+from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.chains import Chain, Chains
@@ -43,7 +43,9 @@ from dipapprox.semantics.stores import Store
 from dipapprox.source import Diagnostic
 
 
-def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
+def execute(
+    program: core.Program, merge: bool, limits: Limits, *, real_outputs: bool = False
+) -> FinalStates:
     """Execute a program on symbolic inputs.
 
     Args:
@@ -51,12 +53,15 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         merge: Whether to drop infeasible states and join states (exact up to null sets); if not,
             the result has the paper's states, with their decisions.
         limits: Of time, memory and states.
+        real_outputs: Whether the caller looks at `FinalState.reals`, too. Who does not would take
+            what a program publishes for less than it is.
 
     Returns:
         The final states; for every input they are disjoint and of total probability 1. States
         with equal outputs share the same tuple object.
 
     Raises:
+        UserError: If the program has real outputs, and the caller does not look at them.
         SourceError: If some path reads or ends with an unassigned cell, leaves a domain or an index
             range, has a meaningless weight or never ends; all such places, each with one path that
             leads there. The path has a positive probability for some input, unless
@@ -64,6 +69,8 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
         LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
+    if program.real_outputs and not real_outputs:
+        raise refusal_of_reals(program)
     shared = _shared.get()
     if shared is None:
         return _execute(program, merge, limits)
@@ -75,6 +82,15 @@ def execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     if len(shared) > _MOST_SHARED:
         del shared[next(iter(shared))]
     return states
+
+
+def refusal_of_reals(program: core.Program) -> UserError:
+    """Return the error of asking about finite outputs where a program has real ones."""
+    name = program.real_outputs[0].variable
+    return UserError(
+        f"the output '{name}' may be any real number, but this needs finite outputs",
+        "verify, profile, calibrate and probability answer for real outputs",
+    )
 
 
 @contextmanager
@@ -126,15 +142,18 @@ class _Run:
         self.evaluator = Evaluator(program.inputs)
         self.outcomes = OutcomeSets()
         self.statements = Statements(program, self.evaluator, self.outcomes)
-        self.ends = PathEnds(program, self.statements, self.points, self.outcomes, limits)
+        self.live = live_cells(program)
+        self.ends = PathEnds(
+            program, self.statements, self.points, self.outcomes, self.live.at_end, limits
+        )
         integers = self.statements.integers
         self.splitter = Splitter(self.evaluator, self.points, integers, self.ends.refuse)
-        self.live = live_cells(program)
         parts = (self.statements, self.evaluator, self.points, self.live, limits)
         self.number = Numbering().number
         self.chains = Chains(*parts, self.number, self.ends.refuse)
         self.rounds = 0
         self.outputs = frozenset(cell.name for cell in program.outputs)
+        self.reals = frozenset(cell.name for cell in program.real_outputs)
         self.uses: dict[int, Use] = {}  # by the identity of a block
         self.selections: dict[int, dict[int, Selection]] = {}  # likewise
 
@@ -243,7 +262,7 @@ class _Run:
         use = self.uses.get(id(block))
         if use is None:
             use = self.uses[id(block)] = use_of(block)
-        dead = use.overwrites - use.reads
+        dead = use.overwrites - use.reads - self.reals
         if use.exits or not dead:
             return states
         needed = live.changed(use.reads, dead)

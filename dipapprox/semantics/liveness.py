@@ -35,31 +35,33 @@ class CellSet(Container[str]):
         return CellSet(self.places, (self.mask | added) & ~taken)
 
 
-NOTHING_LIVE = CellSet({}, 0)
-
-
 @dataclass(frozen=True, slots=True)
 class Liveness:
     """Variables that may be read before they are assigned again, by `id` of a statement.
 
-    Input and output cells are left out: inputs never change, outputs always matter. An array read
-    through a computed index is live as a whole. A statement object that occurs in several places
-    gets the union.
+    Input and finite output cells are left out: inputs never change, outputs always matter. So do
+    real outputs, which are live everywhere: what they hold is published. An array read through a
+    computed index is live as a whole. A statement object that occurs in several places gets the
+    union.
 
     Attributes:
         after: For each `While`, and each `If` whose branches both go on: what is read after it.
         before: For each `While`, and each statement that may choose: what is read from it on.
+        at_end: What matters after the end of the program: its real outputs.
     """
 
     after: Mapping[int, CellSet]
     before: Mapping[int, CellSet]
+    at_end: CellSet
 
 
 def live_cells(program: core.Program) -> Liveness:
     """Return the live cells of a program."""
     walk = _Walk({cell.name for cell in (*program.inputs, *program.outputs)})
-    walk.block(program.body, 0)
-    return Liveness(*map(walk.sets, (walk.after, walk.before)))
+    walk.published = walk.mask(cell.name for cell in program.real_outputs)
+    walk.block(program.body, walk.published)
+    after, before = map(walk.sets, (walk.after, walk.before))
+    return Liveness(after, before, CellSet(walk.places, walk.published))
 
 
 class _Walk:
@@ -75,6 +77,7 @@ class _Walk:
         self.after: dict[int, int] = {}
         self.before: dict[int, int] = {}
         self.choices = 0  # met so far
+        self.published = 0  # live everywhere
 
     def block(self, block: core.Block, live: int) -> tuple[int, bool]:
         """Go from the cells live after a block to those live before it.
@@ -100,7 +103,7 @@ class _Walk:
                 self.choices += 1
                 return self.overwritten(live, target) | self.mask(used(statement)), True
             case core.Exit():
-                return 0, False
+                return self.published, False
             case core.If():
                 then, then_goes_on = self.block(statement.then, live)
                 otherwise, otherwise_goes_on = self.block(statement.otherwise, live)
@@ -137,7 +140,9 @@ class _Walk:
         return mask
 
     def overwritten(self, live: int, target: core.Variable | core.Element) -> int:
-        return live & ~self.mask((target.name,)) if isinstance(target, core.Variable) else live
+        if not isinstance(target, core.Variable):
+            return live
+        return live & ~self.mask((target.name,)) | self.published
 
     def sets(self, known: Mapping[int, int]) -> dict[int, CellSet]:
         """Return sets for masks."""

@@ -30,7 +30,8 @@ class Part:
         program: Its statements, with the inputs that they read and the outputs that they assign.
             Its adjacency is that of the whole program and means nothing here.
         inputs: Where its inputs stand in the program's inputs, ascending.
-        outputs: Where its outputs stand in the program's outputs, ascending.
+        outputs: Where its outputs stand in the program's outputs, ascending; the real ones after
+            all finite ones.
         random: Whether it draws, chooses or ends the program.
     """
 
@@ -50,8 +51,9 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
     """
     units, uses = _units(program.body)
     size = len(units)
-    sources = sources_of(uses, [frozenset((cell.name,)) for cell in program.outputs])
-    random = [use.random for use in uses] + [True] * len(program.outputs)
+    published = (*program.outputs, *program.real_outputs)
+    sources = sources_of(uses, [frozenset((cell.name,)) for cell in published])
+    random = [use.random for use in uses] + [True] * len(published)
     for number in range(size):
         random[number] = random[number] or any(random[source] for source in sources[number])
     links = [
@@ -107,10 +109,12 @@ def _part(
     names = frozenset[str]().union(*(uses[number].reads for number in own))
     inputs = tuple(k for k, cell in enumerate(program.inputs) if cell.name in names)
     outputs = tuple(number - size for number in sorted(chosen) if number >= size)
+    finite = len(program.outputs)
     part = replace(
         program,
         inputs=tuple(program.inputs[k] for k in inputs),
-        outputs=tuple(program.outputs[k] for k in outputs),
+        outputs=tuple(program.outputs[k] for k in outputs if k < finite),
+        real_outputs=tuple(program.real_outputs[k - finite] for k in outputs if k >= finite),
         body=tuple(chain.from_iterable(units[number] for number in own)),
     )
     return Part(part, inputs, outputs, any(uses[number].random for number in own))

@@ -29,7 +29,7 @@ from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.liveness import NOTHING_LIVE
+from dipapprox.semantics.liveness import CellSet
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.polyhedra import has_interior
@@ -170,6 +170,7 @@ class PathEnds:
         statements: Knows the samples of the run.
         points: The points of the run.
         sets: The sets of outcomes of the run.
+        live: The cells that matter after the end.
         limits: Of states.
 
     Attributes:
@@ -184,13 +185,16 @@ class PathEnds:
         statements: Statements,
         points: Points,
         sets: OutcomeSets,
+        live: CellSet,
         limits: Limits,
     ) -> None:
         self._outputs = program.outputs
+        self._reals = program.real_outputs
         self._names = tuple(cell.name for cell in program.outputs)
         self._statements = statements
         self._points = points
         self._sets = sets
+        self._live = live
         self._limits = limits
         self._known: dict[int, list[Valuation]] = {}
         self.states: list[State] = []
@@ -200,15 +204,15 @@ class PathEnds:
     def finish(self, states: Iterable[State], span: Span | None) -> None:
         """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
         for state in states:
-            if len(state.outputs) == len(self._outputs):
+            missing = [cell for cell in self._reals if state.store.get(cell.name) is None]
+            if len(state.outputs) == len(self._outputs) and not missing:
                 self.states.append(state)
                 if state.cone is not None and len(self._points) > _MANY_POINTS:
                     state.cone = state.pending = None
                 continue
             self.refused ^= state.share
-            for cell in self._outputs:
-                if state.outputs.get(cell.name) is not None:
-                    continue
+            missing += [cell for cell in self._outputs if state.outputs.get(cell.name) is None]
+            for cell in missing:
                 message = f"output '{cell.name}' is never assigned"
                 hint = f"assign '{cell.name}' on every path"
                 place = span or cell.span
@@ -248,7 +252,7 @@ class PathEnds:
         finals = self.states
         if merge:
             self._restore_cones()
-            finals = join_states(finals, NOTHING_LIVE, self._points, self._sets, self._limits)
+            finals = join_states(finals, self._live, self._points, self._sets, self._limits)
         if reduce(xor, (state.share for state in finals), self.refused):
             raise BrokenInvariant("symbolic states were lost during execution")
         found = [self._final_state(state, not merge) for state in finals]
@@ -280,4 +284,11 @@ class PathEnds:
             steps = [(step.number, step.taken) for step in state.trail.steps()]
             decisions = tuple(reversed(steps))
         conditions = state.knowledge.conditions()
-        return FinalState(outputs, conditions, state.path, decisions, state.outcomes)
+        reals = tuple(self._real(state, cell) for cell in self._reals)
+        return FinalState(outputs, conditions, state.path, decisions, state.outcomes, reals)
+
+    def _real(self, state: State, cell: core.Cell) -> LinearForm:
+        form = state.store.get(cell.name)
+        if not isinstance(form, LinearForm):
+            raise BrokenInvariant(f"the output '{cell.name}' of a final state is no number")
+        return form

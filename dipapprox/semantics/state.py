@@ -243,6 +243,8 @@ class FinalState:
             were constant are not decisions. Empty on merged states.
         chosen: The state needs choices to have outcomes of this set, an index in
             `FinalStates.sets`.
+        reals: Of each of `Program.real_outputs`, a form over samples and input cells. States are
+            merged only where these are equal.
     """
 
     outputs: Valuation
@@ -250,6 +252,7 @@ class FinalState:
     path: Path | None
     decisions: tuple[tuple[int, bool], ...] = ()
     chosen: int = ALWAYS
+    reals: tuple[LinearForm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

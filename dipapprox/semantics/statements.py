@@ -13,7 +13,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
-from dipapprox.semantics.configuration import State
+from dipapprox.semantics.configuration import State, StoredValue
 from dipapprox.semantics.evaluation import Evaluator, PathFault
 from dipapprox.semantics.integers import with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
@@ -57,6 +57,7 @@ class Statements:
         # The cells of an array have one domain.
         known = {id(cell.domain): {v: v for v in cell.domain} for cell in program.outputs}
         self._outputs = {cell.name: known[id(cell.domain)] for cell in program.outputs}
+        self._reals = frozenset(cell.name for cell in program.real_outputs)
         self._admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = {}
         self._samples: dict[tuple[object, ...], Sample] = {}
         self._drawn: dict[tuple[object, ...], LinearForm] = {}
@@ -88,7 +89,8 @@ class Statements:
         """Run target <- value."""
         name = self.target(state, statement.target)
         if name not in self._outputs:
-            state.store[name] = self._evaluator.evaluate(statement.value, state)
+            value = self._evaluator.evaluate(statement.value, state)
+            self._store(state, name, value, statement.span)
             return [state]
         # Constants by identity, kept alive: fractions hash slowly.
         key = id(self._outputs[name]), id(statement.value)
@@ -96,8 +98,8 @@ class Statements:
         if known is not None:
             state.set_output(name, known[1])
             return [state]
-        value = self._evaluator.concrete(statement.value, state)
-        found = self._set_output(state, name, value, statement.span)
+        finite = self._evaluator.concrete(statement.value, state)
+        found = self._set_output(state, name, finite, statement.span)
         if isinstance(statement.value, core.Constant):
             self._admitted[key] = statement.value, found
         return [state]
@@ -107,7 +109,36 @@ class Statements:
         if name in self._outputs:
             self._set_output(state, name, value, span)
         else:
-            state.store[name] = self._evaluator.constant(value)
+            self._store(state, name, self._evaluator.constant(value), span)
+
+    def _store(self, state: State, name: str, value: StoredValue, span: Span | None) -> None:
+        """Assign a cell that is no finite output.
+
+        A real output that holds noise has been published: it is not assigned again. A constant may
+        be overwritten: `y[i] <- 0` before a loop.
+        """
+        if name in self._reals:
+            before = state.store.get(name)
+            if isinstance(before, LinearForm) and before.samples():
+                raise PathFault(
+                    "value error",
+                    f"the real output '{name}' is assigned twice",
+                    span,
+                    "noise is published once: compute in another variable, and assign it at last",
+                    name,
+                )
+            if isinstance(value, str):
+                message = f"the real output '{name}' gets the named value '{value}'"
+                raise PathFault("value error", message, span, "assign a number", name)
+            if not self.integers.isdisjoint(value.samples()):
+                raise PathFault(
+                    "value error",
+                    f"the real output '{name}' gets a random integer",
+                    span,
+                    "declare a finite domain, and 'clamp' the integer to it",
+                    name,
+                )
+        state.store[name] = value
 
     def _set_output(
         self, state: State, name: str, value: core.Value, span: Span | None
@@ -154,7 +185,7 @@ class Statements:
                 self.integers.add(number)
             symbol = self._evaluator.shared(LinearForm.symbol(number))
             self._drawn[key] = symbol
-        state.store[name] = symbol
+        self._store(state, name, symbol, statement.span)
         return [state]
 
     def target(self, state: State, target: core.Variable | core.Element) -> str:
