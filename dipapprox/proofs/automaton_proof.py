@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import ClassVar, assert_never
+from typing import assert_never
 
 from dipapprox.automata.analysis import Analysis, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
@@ -16,18 +16,13 @@ from dipapprox.automata.words import WordBound
 from dipapprox.certificates.budgets import unseen_stops
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.description import (
-    Description,
     Table,
     count,
     interval,
-    known,
-    seconds_text,
 )
 from dipapprox.privacy.notation import ends
-from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_evidence import (
     Evidence,
@@ -38,7 +33,7 @@ from dipapprox.proofs.automaton_evidence import (
     structure_text,
     transitions_of,
 )
-from dipapprox.proofs.budgets import budget_text, private_text
+from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
 
 SCOPE = "for inputs of every length, all real numbers, each may change by 1 at most"
 
@@ -68,17 +63,12 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class AutomatonProof(Result):
-    """The answer to: is the automaton (D·eps, 0)-private for every eps > 0, and for which D?
-
-    Budgets are multiples of eps.
+class AutomatonProof(BudgetAnswer):
+    """The answer about an automaton.
 
     Attributes:
         program: The name of the automaton.
         automaton: As it was given.
-        answer: DP: `upper` is a budget, and at most the claimed one. Not_DP: there is no budget, or
-            the claimed one is less than `lower`.
-        budget: The claimed one; None if none was.
         stops: Whether stopping was taken as seen.
         stopping: States in which it may stop unseen; empty if it is seen.
         analysis: All that was found, of the automaton with its visible stops if they are.
@@ -87,22 +77,22 @@ class AutomatonProof(Result):
         rounds: Where there is no budget: what going round the cycles of the structure loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
-        seconds: From the automaton to the answer, without the inputs that illustrate it.
+        seconds: Without the inputs that illustrate the answer.
     """
 
     program: str
     automaton: Automaton = field(repr=False)
-    answer: Answer
-    budget: Fraction | None
     stops: Stops
     stopping: tuple[str, ...]
     analysis: Analysis = field(repr=False)
     ray: Ray | None = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
-    seconds: float
 
-    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """None: automata have none."""
+        return {}
 
     @property
     def lower(self) -> Fraction:
@@ -115,9 +105,9 @@ class AutomatonProof(Result):
         return self.analysis.upper_bound
 
     @property
-    def is_exact(self) -> bool:
-        """Whether `upper` is the least budget."""
-        return self.analysis.is_exact
+    def has_none(self) -> bool:
+        """Whether it is proved that there is no budget, at any eps."""
+        return self.analysis.unbounded
 
     @property
     def reason(self) -> str | None:
@@ -125,9 +115,25 @@ class AutomatonProof(Result):
         return self.analysis.reason
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped the run before there was an answer."""
-        return self.answer is Answer.UNKNOWN and self.reason == INTERRUPTED
+    def structures(self) -> tuple[str, ...]:
+        """The kind of the structure that was found."""
+        return () if self.analysis.structure is None else (self.analysis.structure.code,)
+
+    @property
+    def published_weight(self) -> Fraction | None:
+        """What the paper on DiP automata calls the weight; no budget where WF⁺ fails."""
+        return self.analysis.published
+
+    @property
+    def states(self) -> int:
+        """The automaton's."""
+        return len(self.automaton.states)
+
+    @property
+    def quotient_states(self) -> int | None:
+        """The nodes that the unfolded automaton has when merged; None if there was no room."""
+        quotient = self.analysis.quotient
+        return None if quotient is None else len(quotient.graph.states)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -136,29 +142,6 @@ class AutomatonProof(Result):
         if structure is not None and (self.analysis.unbounded or self.answer is Answer.UNKNOWN):
             return structure
         return self.analysis.lower
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `prove --json`, a contract with other tools."""
-        analysis, upper, published = self.analysis, self.upper, self.analysis.published
-        quotient = analysis.quotient
-        return {
-            "program": self.program,
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            "budget": None if self.budget is None else exact_text(self.budget),
-            "least_budget": {
-                "lower": exact_text(self.lower),
-                "upper": None if upper is None else exact_text(upper),
-                "exact": self.is_exact,
-            },
-            "structures": [] if analysis.structure is None else [analysis.structure.code],
-            "published_weight": None if published is None else exact_text(published),
-            "states": len(self.automaton.states),
-            "quotient_states": None if quotient is None else len(quotient.graph.states),
-            "witness": self._witness(),
-            "caveat": self.caveat,
-            "seconds": round(self.seconds, 6),
-        }
 
     def _witness(self) -> dict[str, object] | None:
         evidence, structure = self.evidence, self.analysis.structure
@@ -183,50 +166,24 @@ class AutomatonProof(Result):
 
     # --- for people -----------------------------------------------------------------------------
 
-    def describe(self) -> Description:
-        """Return what people see of it: the answer, then the run or the structure behind it."""
-        analysis, structure = self.analysis, self.analysis.structure
-        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
-        bad = None if structure is None else structure_text(analysis.automaton, structure)
-        facts = known(
-            ("claim", claim),
-            ("scope", SCOPE),
-            ("least budget", self._least_budget()),
-            ("reason", self.reason),
-            ("structure", bad),
-            ("proof", self._proof()),
-            ("published", self._published()),
-            ("caveat", self._stopping()),
-            ("automaton", self._size()),
-            ("computed", f"exact, {seconds_text(self.seconds)}"),
-        )
-        headline = f"{self.program}: {self._sentence()}"
-        return Description(
-            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
-        )
+    def _scope(self) -> str:
+        return SCOPE
 
-    def _sentence(self) -> str:
-        match self.answer:
-            case Answer.DP:
-                budget = self.upper if self.budget is None else self.budget
-                return f"{private_text(budget)} for every ε > 0"
-            case Answer.NOT_DP if self.analysis.unbounded:
-                return "not (D ε, 0)-DP, whatever D and ε > 0 are"
-            case Answer.NOT_DP if isinstance(self.analysis.lower, WordBound):
-                return f"not {private_text(self.budget)} for large ε"
-            case Answer.NOT_DP:
-                return f"not {private_text(self.budget)}, at any ε > 0"
-            case Answer.UNKNOWN:
-                return "not decided"
+    def _facts(self) -> Iterable[tuple[str, str | None]]:
+        structure = self.analysis.structure
+        bad = None if structure is None else structure_text(self.analysis.automaton, structure)
+        yield "structure", bad
+        yield "proof", self._proof()
+        yield "published", self._published()
+        yield "caveat", self._stopping()
+        yield "automaton", self._size()
 
-    def _least_budget(self) -> str:
-        if self.analysis.unbounded:
-            return "none"
-        if self.upper is None:
-            return f"at least {budget_text(self.lower)}, if there is one"
-        if self.is_exact:
-            return f"{budget_text(self.upper)}, exact"
-        return f"at least {budget_text(self.lower)}, at most {budget_text(self.upper)}"
+    def _where_violated(self) -> str:
+        is_word = isinstance(self.analysis.lower, WordBound)
+        return " for large ε" if is_word else ", at any ε > 0"
+
+    def _without_budget(self) -> str:
+        return "not (D ε, 0)-DP, whatever D and ε > 0 are"
 
     def _proof(self) -> str:
         analysis, parts = self.analysis, []
@@ -255,14 +212,14 @@ class AutomatonProof(Result):
         return None if self.caveat is None else f"{self.caveat} (--stops visible)"
 
     def _size(self) -> str:
-        automaton, quotient = self.automaton, self.analysis.quotient
+        automaton, merged = self.automaton, self.quotient_states
         sizes = [
             count(len(automaton.states), "state"),
             count(len(automaton.transitions), "transition"),
             count(len(automaton.variables), "stored value"),
         ]
-        if quotient is not None:
-            sizes.append(f"{count(len(quotient.graph.states), 'node')} when merged")
+        if merged is not None:
+            sizes.append(f"{count(merged, 'node')} when merged")
         return ", ".join(sizes)
 
     def _below(self) -> list[Table | str]:

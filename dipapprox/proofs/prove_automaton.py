@@ -21,7 +21,6 @@ from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 
@@ -70,7 +69,6 @@ def prove_automaton(
     else:
         found = analyse(automaton, limits)
         stopping = _stopping(automaton, limits)
-    answer = _answer(found, budget)
     seconds = time.monotonic() - begun
     needed, beyond = rounds_needed(found, budget, limits)
     rounds = tuple(round_of(found, times, cost, limits) for times, cost in needed)
@@ -78,7 +76,6 @@ def prove_automaton(
     return AutomatonProof(
         program=named.name,
         automaton=automaton,
-        answer=answer,
         budget=budget,
         stops=stops,
         stopping=stopping,
@@ -88,17 +85,6 @@ def prove_automaton(
         beyond=beyond,
         seconds=seconds,
     )
-
-
-def _answer(found: Analysis, budget: Fraction | None) -> Answer:
-    if found.unbounded:
-        return Answer.NOT_DP
-    if budget is not None and budget < found.lower_bound:
-        return Answer.NOT_DP
-    upper = found.upper_bound
-    if upper is not None and (budget is None or upper <= budget):
-        return Answer.DP
-    return Answer.UNKNOWN
 
 
 def _with_stops_seen(automaton: Automaton, limits: Limits) -> Analysis:

@@ -56,14 +56,7 @@ def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> Re
     """
     begun = time.monotonic()
     found = prove_real(program, limits)
-    answer = found.answer
-    if budget is not None and answer is not Answer.NOT_DP:
-        answer = Answer.UNKNOWN
-        if budget < found.lower:
-            answer = Answer.NOT_DP
-        elif found.upper is not None and found.upper <= budget:
-            answer = Answer.DP
-    return RealProof(answer, budget, found, time.monotonic() - begun)
+    return RealProof(found, budget=budget, seconds=time.monotonic() - begun)
 
 
 MOST_CORNERS = 64

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals, domain_text
-from dipapprox.privacy.description import Description, Table, count, known, seconds_text
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budgets import budget_text, private_text
+from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.proof import Loss, Proof
 from dipapprox.semantics.cells import statements_in
 
@@ -23,25 +20,24 @@ _MOST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RealProof(Result):
-    """The answer to: is the program (D·eps, 0)-private for every eps > 0 and all real inputs?
-
-    Budgets are multiples of eps.
+class RealProof(BudgetAnswer):
+    """The answer about a program, for all real inputs.
 
     Attributes:
-        answer: DP: `upper` is a budget, and at most the claimed one. Not_DP: there is no budget, or
-            the claimed one is less than `lower`.
-        budget: The claimed one; None if none was.
         proof: What is proved, without a claim.
-        seconds: From the program to the answer.
     """
 
-    answer: Answer
-    budget: Fraction | None
     proof: Proof = field(repr=False)
-    seconds: float
 
-    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+    @property
+    def program(self) -> str:
+        """The name of the program."""
+        return self.proof.program.name
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """Its parameters."""
+        return self.proof.program.parameters
 
     @property
     def lower(self) -> Fraction:
@@ -54,48 +50,18 @@ class RealProof(Result):
         return self.proof.upper
 
     @property
-    def is_exact(self) -> bool:
-        """Whether `upper` is the least budget."""
-        return self.proof.is_exact
-
-    @property
     def reason(self) -> str | None:
         """Why the least budget is not known, or that there is none; None if it is known."""
         return self.proof.reason or None
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped the run before there was an answer."""
-        return self.answer is Answer.UNKNOWN and self.reason == INTERRUPTED
 
     @property
     def has_none(self) -> bool:
         """Whether it is proved that there is no budget at all."""
         return self.proof.answer is Answer.NOT_DP
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `prove --json`, a contract with other tools."""
-        program = self.proof.program
-        return {
-            "program": program.name,
-            "params": {name: exact_text(value) for name, value in program.parameters.items()},
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            "budget": None if self.budget is None else exact_text(self.budget),
-            "least_budget": {
-                "lower": exact_text(self.lower),
-                "upper": None if self.upper is None else exact_text(self.upper),
-                "exact": self.is_exact,
-            },
-            "structures": [],
-            "published_weight": None,
-            "states": self._states(),
-            "quotient_states": None,
-            "witness": self._witness(),
-            "seconds": round(self.seconds, 6),
-        }
-
-    def _states(self) -> int:
+    @property
+    def states(self) -> int:
+        """The final states behind the bounds."""
         return sum(len(output.states) for part in self.proof.parts for output in part.outputs)
 
     def _witness(self) -> dict[str, object] | None:
@@ -113,36 +79,6 @@ class RealProof(Result):
 
     # --- for people -----------------------------------------------------------------------------
 
-    def describe(self) -> Description:
-        """Return what people see of it: the answer, the coupling, the inputs that lose most."""
-        proof = self.proof
-        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
-        facts = known(
-            ("claim", claim),
-            ("scope", self._scope()),
-            ("least budget", self._least_budget()),
-            ("reason", self.reason),
-            ("proof", self._proof()),
-            ("computed", f"exact, {seconds_text(self.seconds)}"),
-        )
-        headline = f"{proof.program.name}: {self._sentence()}"
-        return Description(
-            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
-        )
-
-    def _sentence(self) -> str:
-        numbers = "integer" if self.proof.integers else "real"
-        match self.answer:
-            case Answer.DP:
-                budget = self.upper if self.budget is None else self.budget
-                return f"{private_text(budget)} for every ε > 0 and all {numbers} inputs"
-            case Answer.NOT_DP if self.has_none:
-                return "no D makes it (D ε, 0)-DP for every ε > 0"
-            case Answer.NOT_DP:
-                return f"not {private_text(self.budget)} for every ε > 0"
-            case Answer.UNKNOWN:
-                return "not decided"
-
     def _scope(self) -> str:
         program = self.proof.program
         names = [f"{name} = {exact_text(value)}" for name, value in program.parameters.items()]
@@ -154,21 +90,16 @@ class RealProof(Result):
         inputs = (f"{name}: {domain}" for name, domain in domains.items())
         return "; ".join([", ".join(inputs), *([", ".join(names)] if names else [])])
 
-    def _least_budget(self) -> str:
-        if self.has_none:
-            return "none"
-        if self.upper is None:
-            return f"at least {budget_text(self.lower)}, if there is one"
-        if self.is_exact:
-            return f"{budget_text(self.upper)}, exact"
-        if not self.lower:
-            return f"at most {budget_text(self.upper)}"
-        return f"at least {budget_text(self.lower)}, at most {budget_text(self.upper)}"
+    def _where(self) -> str:
+        return f"every ε > 0 and all {'integer' if self.proof.integers else 'real'} inputs"
+
+    def _facts(self) -> Iterable[tuple[str, str | None]]:
+        return [("proof", self._proof())]
 
     def _proof(self) -> str | None:
         parts = []
         if self.upper is not None:
-            states = count(self._states(), "final state")
+            states = count(self.states, "final state")
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
             parts.append("at least: inputs further and further apart")

@@ -148,14 +148,12 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     """What all answers of `prove` have."""
 
     program: str
-    params: dict[str, Rational] | UnsetType = UNSET
+    params: Annotated[dict[str, Rational], Meta(description="empty for an automaton")]
+    caveat: Annotated[Text | None, Meta(description="what the answer leaves out")]
     budget: Annotated[Budget | None, Meta(description="the claimed one")]
     least_budget: LeastBudget
     structures: tuple[Literal["LC", "LP", "DC", "PV"], ...]
     published_weight: Budget | None
-    caveat: Annotated[
-        Text | UnsetType | None, Meta(description="what the answer of an automaton leaves out")
-    ] = UNSET
     states: Count
     quotient_states: Count | None
     witness: Witness | None

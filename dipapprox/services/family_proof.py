@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED, EarlyEnd
+from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import Description, known, seconds_text
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.description import Table
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budgets import budget_text, private_text
+from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
 from dipapprox.services.families import Families, Rejection, check_families
 from dipapprox.services.model import Inexpressible, State
 from dipapprox.services.service_proof import examiner_of
@@ -23,29 +21,36 @@ from dipapprox.services.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyProof(Result):
-    """The answer to: do these families prove that the service is private?
+class FamilyProof(BudgetAnswer):
+    """The answer to: do these families prove that the service is private? Unknown if they do not.
 
     Attributes:
         service: What was asked about.
-        answer: DP, or Unknown: a rejected family proves nothing.
-        budget: The claimed one; None if none was.
         families: As given.
         rejection: The first thing that is not as it should be; None if the families were accepted,
             or not all was checked.
         ended: Why not all was checked; empty if it was.
-        seconds: From the families to the answer.
     """
 
     service: Service = field(repr=False)
-    answer: Answer
-    budget: Fraction | None
     families: Families = field(repr=False)
     rejection: Rejection | None
     ended: str
-    seconds: float
 
-    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+    @property
+    def program(self) -> str:
+        """The name of the service."""
+        return self.service.name
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """Its parameters."""
+        return self.service.parameters
+
+    @property
+    def lower(self) -> Fraction:
+        """Families say nothing of smaller budgets."""
+        return Fraction(0)
 
     @property
     def upper(self) -> Fraction | None:
@@ -53,6 +58,16 @@ class FamilyProof(Result):
         if self.rejection is not None or self.ended:
             return None
         return self.families.step * self.families.steps
+
+    @property
+    def has_none(self) -> bool:
+        """Never: families that are rejected prove nothing."""
+        return False
+
+    @property
+    def states(self) -> int:
+        """None is explored for its own sake."""
+        return 0
 
     @property
     def reason(self) -> str | None:
@@ -65,50 +80,23 @@ class FamilyProof(Result):
             return f"the families prove {budget_text(self.upper or Fraction(0))} only"
         return None
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped the run before there was an answer."""
-        return self.ended == INTERRUPTED
+    def _witness(self) -> None:
+        return None
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `prove --json`, a contract with other tools."""
-        return {
-            "program": self.service.name,
-            "params": {name: exact_text(v) for name, v in self.service.parameters.items()},
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            "budget": None if self.budget is None else exact_text(self.budget),
-            "least_budget": {
-                "lower": "0",
-                "upper": None if self.upper is None else exact_text(self.upper),
-                "exact": self.upper == 0,
-            },
-            "structures": [],
-            "published_weight": None,
-            "states": 0,
-            "quotient_states": None,
-            "witness": None,
-            "seconds": round(self.seconds, 6),
-        }
+    def _scope(self) -> None:
+        return None
 
-    def describe(self) -> Description:
-        """Return what people see of it: the answer, and where families fail."""
-        found, families = self.rejection, self.families
-        failing = () if found is None else self._failing(found)
-        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
-        facts = known(
-            ("claim", claim),
-            ("families", f"{families.steps} steps of {budget_text(families.step)}"),
-            ("reason", self.reason),
-            *failing,
-            ("computed", f"exact, {seconds_text(self.seconds)}"),
-        )
-        private = self.answer is Answer.DP
-        said = "not decided"
-        if private:
-            said = f"{private_text(self.upper)} for every ε > 0, by the given families"
-        headline = f"{self.service.name}: {said}"
-        return Description(headline, self.answer.value, self.answer.tone, facts)
+    def _where(self) -> str:
+        return "every ε > 0, by the given families"
+
+    def _facts(self) -> Iterable[tuple[str, str | None]]:
+        families, found = self.families, self.rejection
+        yield "families", f"{families.steps} steps of {budget_text(families.step)}"
+        if found is not None:
+            yield from self._failing(found)
+
+    def _below(self) -> Iterable[Table | str]:
+        return ()
 
     def _failing(self, found: Rejection) -> tuple[tuple[str, str | None], ...]:
         replies = "; ".join(_row(reply) for reply in found.unmatched)
@@ -160,8 +148,5 @@ def prove_families(
             except Inexpressible as missing:
                 ended = str(missing)
         ended = end.reason or ended
-    proved = families.step * families.steps
-    holds = rejection is None and not ended and (budget is None or proved <= budget)
-    answer = Answer.DP if holds else Answer.UNKNOWN
     spent = time.monotonic() - begun
-    return FamilyProof(service, answer, budget, families, rejection, ended, spent)
+    return FamilyProof(service, families, rejection, ended, budget=budget, seconds=spent)

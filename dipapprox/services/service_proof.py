@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED, UserError
+from dipapprox.errors import UserError
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import Description, Table, count, known, seconds_text
-from dipapprox.privacy.result import Result
-from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budgets import budget_text, private_text
+from dipapprox.privacy.description import Table, count
+from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.services.model import NOTHING
 from dipapprox.services.pairs import Examiner
 from dipapprox.services.prove_service import Loss, find_loss
@@ -29,29 +26,28 @@ _INSERTED = "—"
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceProof(Result):
-    """The answer to: is the service (D·eps, 0)-private for every eps and every sequence of calls?
-
-    Budgets are multiples of eps.
+class ServiceProof(BudgetAnswer):
+    """The answer about a service, for every sequence of calls.
 
     Attributes:
         service: What was asked about.
-        answer: DP: `upper` is a budget, and at most the claimed one. Not_DP: there is no budget, or
-            the claimed one is less than `lower`.
-        budget: The claimed one; None if none was.
         examiner: Whose queries and replies are seen.
         loss: All that was found.
-        seconds: From the service to the answer.
     """
 
     service: Service = field(repr=False)
-    answer: Answer
-    budget: Fraction | None
     examiner: Examiner
     loss: Loss = field(repr=False)
-    seconds: float
 
-    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+    @property
+    def program(self) -> str:
+        """The name of the service."""
+        return self.service.name
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """Its parameters."""
+        return self.service.parameters
 
     @property
     def lower(self) -> Fraction:
@@ -64,9 +60,9 @@ class ServiceProof(Result):
         return self.loss.upper
 
     @property
-    def is_exact(self) -> bool:
-        """Whether `upper` is the least budget."""
-        return self.loss.is_exact
+    def has_none(self) -> bool:
+        """Whether it is proved that no budget serves every eps."""
+        return self.loss.unbounded
 
     @property
     def reason(self) -> str | None:
@@ -81,31 +77,14 @@ class ServiceProof(Result):
         return loss.reason or None
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped the run before there was an answer."""
-        return self.answer is Answer.UNKNOWN and self.reason == INTERRUPTED
+    def states(self) -> int:
+        """Those that calls lead to."""
+        return self.loss.states
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `prove --json`, a contract with other tools."""
-        parameters = self.service.parameters
-        return {
-            "program": self.service.name,
-            "params": {name: exact_text(value) for name, value in parameters.items()},
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            "budget": None if self.budget is None else exact_text(self.budget),
-            "least_budget": {
-                "lower": exact_text(self.lower),
-                "upper": None if self.upper is None else exact_text(self.upper),
-                "exact": self.is_exact,
-            },
-            "structures": [],
-            "published_weight": None,
-            "states": self.loss.states,
-            "quotient_states": self.loss.pairs,
-            "witness": self._witness(),
-            "seconds": round(self.seconds, 6),
-        }
+    @property
+    def quotient_states(self) -> int | None:
+        """The pairs of states that were looked at."""
+        return self.loss.pairs
 
     def _witness(self) -> dict[str, object] | None:
         trace, repetition = self.loss.trace, self.loss.repetition
@@ -136,23 +115,6 @@ class ServiceProof(Result):
 
     # --- for people -----------------------------------------------------------------------------
 
-    def describe(self) -> Description:
-        """Return what people see of it: the answer, then the calls behind it."""
-        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
-        facts = known(
-            ("claim", claim),
-            ("scope", self._scope()),
-            ("least budget", self._least_budget()),
-            ("reason", self.reason),
-            ("proof", self._proof()),
-            ("service", self._size()),
-            ("computed", f"exact, {seconds_text(self.seconds)}"),
-        )
-        headline = f"{self.service.name}: {self._sentence()}"
-        return Description(
-            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
-        )
-
     def _scope(self) -> str:
         added = self.service.change is Change.INSERT
         change = "one data call more or less" if added else "another value in one data call"
@@ -162,26 +124,8 @@ class ServiceProof(Result):
             seen = f"{users} see their queries and replies"
         return f"every sequence of calls, {change}; {seen}"
 
-    def _sentence(self) -> str:
-        match self.answer:
-            case Answer.DP:
-                budget = self.upper if self.budget is None else self.budget
-                return f"{private_text(budget)} for every ε > 0"
-            case Answer.NOT_DP if self.loss.unbounded:
-                return "not (D ε, 0)-DP, whatever D is"
-            case Answer.NOT_DP:
-                return f"not {private_text(self.budget)} for every ε > 0"
-            case Answer.UNKNOWN:
-                return "not decided"
-
-    def _least_budget(self) -> str:
-        if self.loss.unbounded:
-            return "none"
-        if self.upper is None:
-            return f"at least {budget_text(self.lower)}, if there is one"
-        if self.is_exact:
-            return f"{budget_text(self.upper)}, exact"
-        return f"at least {budget_text(self.lower)}, at most {budget_text(self.upper)}"
+    def _facts(self) -> Iterable[tuple[str, str | None]]:
+        return [("proof", self._proof()), ("service", self._size())]
 
     def _proof(self) -> str | None:
         loss = self.loss
@@ -252,12 +196,7 @@ def prove_service(
     begun = time.monotonic()
     examiner = examiner_of(service, users)
     loss = find_loss(service, examiner, limits)
-    answer = Answer.UNKNOWN
-    if loss.unbounded or (budget is not None and budget < loss.lower):
-        answer = Answer.NOT_DP
-    elif loss.upper is not None and (budget is None or loss.upper <= budget):
-        answer = Answer.DP
-    return ServiceProof(service, answer, budget, examiner, loss, time.monotonic() - begun)
+    return ServiceProof(service, examiner, loss, budget=budget, seconds=time.monotonic() - begun)
 
 
 def examiner_of(service: Service, users: tuple[str, ...]) -> Examiner:

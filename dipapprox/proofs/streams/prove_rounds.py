@@ -9,11 +9,10 @@ from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import round_of, rounds_needed
 from dipapprox.proofs.streams.compiled import Compiled, compile_program
-from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded, lower_of, upper_of
+from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded
 
 
 def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> StreamProof:
@@ -45,15 +44,8 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         if compiled.is_plain:
             # The automaton's inputs and samples are the program's: so is what they lose.
             rounds = tuple(round_of(analysis, number, cost, limits) for number, cost in needed)
-    answer = Answer.UNKNOWN
-    upper = upper_of(compiled, analysis)
-    if unbounded or (budget is not None and budget < lower_of(compiled, analysis)):
-        answer = Answer.NOT_DP
-    elif upper is not None and (budget is None or upper <= budget):
-        answer = Answer.DP
     return StreamProof(
-        program=program,
-        answer=answer,
+        subject=program,
         budget=budget,
         compiled=compiled,
         analysis=analysis,

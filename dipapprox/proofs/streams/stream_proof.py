@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import ClassVar
 
 from dipapprox.automata.analysis import Analysis, RunBound
 from dipapprox.automata.drawing import to_dot
@@ -12,14 +12,13 @@ from dipapprox.automata.structures import Structure
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import INTERRUPTED, UserError
+from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.privacy.description import Description, Table, count, known, seconds_text
-from dipapprox.privacy.result import Result
+from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_evidence import Evidence, evidence_table, transitions_of
 from dipapprox.proofs.automaton_proof import Round, round_fields, rounds_table, upper_text
-from dipapprox.proofs.budgets import budget_text, private_text
+from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.streams.compiled import Compiled
 from dipapprox.proofs.streams.program_evidence import (
     evidence_fields,
@@ -31,57 +30,64 @@ from dipapprox.proofs.streams.program_evidence import (
 
 
 @dataclass(frozen=True, slots=True)
-class StreamProof(Result):
-    """The answer to: is the program (D·eps, 0)-private for any number of rounds, every eps > 0 and
-    all real inputs, and for which D?
-
-    Budgets are multiples of eps.
+class StreamProof(BudgetAnswer):
+    """The answer about a program, for any number of rounds and all real inputs.
 
     Attributes:
-        program: With rounds.
-        answer: DP: `upper` is a budget, and at most the claimed one. Not_DP: there is no budget, or
-            the claimed one is less than `lower`.
-        budget: The claimed one; None if none was.
+        subject: The program, with rounds.
         compiled: The program as an automaton; None if a limit ended that.
         analysis: Of that automaton; None if there is none.
         ended: Why there is no automaton; "" if there is one.
         rounds: Where there is no budget: what going round the cycles loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
-        seconds: From the program to the answer.
     """
 
-    program: Program = field(repr=False)
-    answer: Answer
-    budget: Fraction | None
+    subject: Program = field(repr=False)
     compiled: Compiled | None = field(repr=False)
     analysis: Analysis | None = field(repr=False)
     ended: str
     rounds: tuple[Round, ...]
     beyond: int | None
-    seconds: float
 
-    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+    @property
+    def program(self) -> str:
+        """The name of the program."""
+        return self.subject.name
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction]:
+        """Its parameters."""
+        return self.subject.parameters
 
     @property
     def lower(self) -> Fraction:
         """No smaller budget serves every eps."""
-        return lower_of(self.compiled, self.analysis)
+        compiled, analysis = self.compiled, self.analysis
+        if compiled is None or analysis is None or compiled.losses:
+            return Fraction(0)
+        if isinstance(analysis.lower, WordBound) and (compiled.numbers or compiled.factor != 1):
+            return Fraction(0)  # it is one for certain numbers, which are not the program's
+        if compiled.is_one_way and not _is_run_of(compiled, analysis):
+            return Fraction(0)
+        return analysis.lower_bound * compiled.factor
 
     @property
     def upper(self) -> Fraction | None:
         """A budget that serves every eps; None if none is known, or there is none."""
-        return upper_of(self.compiled, self.analysis)
+        compiled, analysis = self.compiled, self.analysis
+        if compiled is None or analysis is None:
+            return None
+        if not compiled.factor:
+            return Fraction(0)  # adjacent inputs are equal
+        if analysis.upper_bound is None:
+            return None
+        return analysis.upper_bound * compiled.factor
 
     @property
     def has_none(self) -> bool:
         """Whether it is proved that there is no budget at all."""
         return is_unbounded(self.compiled, self.analysis)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether `upper` is the least budget."""
-        return self.upper == self.lower
 
     @property
     def reason(self) -> str | None:
@@ -96,14 +102,32 @@ class StreamProof(Result):
         return "; ".join(reasons) or "the run that was found has inputs that may not change so"
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped the run before there was an answer."""
-        return self.answer is Answer.UNKNOWN and INTERRUPTED in (self.reason or "")
-
-    @property
     def structure(self) -> Structure | None:
         """What leaves no budget to the shifts of samples; None if nothing does."""
         return None if self.analysis is None else self.analysis.structure
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """The kind of the structure that was found."""
+        return () if self.structure is None else (self.structure.code,)
+
+    @property
+    def published_weight(self) -> Fraction | None:
+        """The weight of its automaton, as the program's inputs change."""
+        if self.analysis is None or self.compiled is None or self.analysis.published is None:
+            return None
+        return self.analysis.published * self.compiled.factor
+
+    @property
+    def states(self) -> int:
+        """Those of its automaton; 0 if there is none."""
+        return 0 if self.compiled is None else len(self.compiled.automaton.states)
+
+    @property
+    def quotient_states(self) -> int | None:
+        """The nodes that its automaton has when unfolded and merged; None if there was no room."""
+        quotient = None if self.analysis is None else self.analysis.quotient
+        return None if quotient is None else len(quotient.graph.states)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -114,31 +138,6 @@ class StreamProof(Result):
         if analysis.structure is not None and (self.has_none or self.answer is Answer.UNKNOWN):
             return analysis.structure
         return analysis.lower if self.lower else None
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `prove --json`, a contract with other tools."""
-        program, analysis, compiled = self.program, self.analysis, self.compiled
-        published = None if analysis is None else analysis.published
-        factor = Fraction(1) if compiled is None else compiled.factor
-        quotient = None if analysis is None else analysis.quotient
-        return {
-            "program": program.name,
-            "params": {name: exact_text(value) for name, value in program.parameters.items()},
-            "verdict": self.answer.value,
-            "reason": self.reason,
-            "budget": None if self.budget is None else exact_text(self.budget),
-            "least_budget": {
-                "lower": exact_text(self.lower),
-                "upper": None if self.upper is None else exact_text(self.upper),
-                "exact": self.is_exact,
-            },
-            "structures": [] if self.structure is None else [self.structure.code],
-            "published_weight": None if published is None else exact_text(published * factor),
-            "states": 0 if compiled is None else len(compiled.automaton.states),
-            "quotient_states": None if quotient is None else len(quotient.graph.states),
-            "witness": self._witness(),
-            "seconds": round(self.seconds, 6),
-        }
 
     def _witness(self) -> dict[str, object] | None:
         evidence = self.evidence
@@ -159,70 +158,37 @@ class StreamProof(Result):
         if self.compiled is None:
             raise UserError("there is no automaton to draw", self.ended)
         marked = frozenset[int]() if self.evidence is None else transitions_of(self.evidence)
-        return to_dot(self.compiled.automaton, marked, self.program.name)
+        return to_dot(self.compiled.automaton, marked, self.program)
 
     # --- for people -----------------------------------------------------------------------------
 
-    def describe(self) -> Description:
-        """Return what people see of it: the answer, then the run or the structure behind it."""
-        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
+    def _facts(self) -> Iterable[tuple[str, str | None]]:
         bad = None
         if self.structure is not None and self.compiled is not None:
             bad = structure_text(self.compiled, self.structure)
-        facts = known(
-            ("claim", claim),
-            ("scope", self._scope()),
-            ("least budget", self._least_budget()),
-            ("reason", self.reason),
-            ("structure", bad),
-            ("proof", self._proof()),
-            ("automaton", self._size()),
-            ("computed", f"exact, {seconds_text(self.seconds)}"),
-        )
-        headline = f"{self.program.name}: {self._sentence()}"
-        return Description(
-            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
-        )
+        yield "structure", bad
+        yield "proof", self._proof()
+        yield "automaton", self._size()
 
-    def _sentence(self) -> str:
+    def _where(self) -> str:
         numbers = "integer" if self.compiled is not None and self.compiled.integers else "real"
-        every = f"every {self._parameter()}, every ε > 0 and all {numbers} inputs"
-        match self.answer:
-            case Answer.DP:
-                budget = self.upper if self.budget is None else self.budget
-                return f"{private_text(budget)} for {every}"
-            case Answer.NOT_DP if self.has_none:
-                return f"no D makes it (D ε, 0)-DP for every {self._parameter()}, at any ε > 0"
-            case Answer.NOT_DP if self._has_word:
-                return f"not {private_text(self.budget)} for large ε"
-            case Answer.NOT_DP:
-                return f"not {private_text(self.budget)}, at any ε > 0"
-            case Answer.UNKNOWN:
-                return "not decided"
+        return f"every {self._parameter()}, every ε > 0 and all {numbers} inputs"
 
-    @property
-    def _has_word(self) -> bool:
-        return self.analysis is not None and isinstance(self.analysis.lower, WordBound)
+    def _where_violated(self) -> str:
+        is_word = self.analysis is not None and isinstance(self.analysis.lower, WordBound)
+        return " for large ε" if is_word else ", at any ε > 0"
+
+    def _without_budget(self) -> str:
+        return f"no D makes it (D ε, 0)-DP for every {self._parameter()}, at any ε > 0"
 
     def _parameter(self) -> str:
-        rounds = self.program.rounds
+        rounds = self.subject.rounds
         name = None if rounds is None else rounds.parameter
         return name or "number of rounds"
 
     def _scope(self) -> str:
-        names = [f"{n} = {exact_text(value)}" for n, value in self.program.parameters.items()]
+        names = [f"{n} = {exact_text(value)}" for n, value in self.parameters.items()]
         return ", ".join([f"any {self._parameter()}", *names])
-
-    def _least_budget(self) -> str:
-        if self.has_none:
-            return "none"
-        if self.upper is None:
-            return f"at least {budget_text(self.lower)}, if there is one"
-        if self.is_exact:
-            return f"{budget_text(self.upper)}, exact"
-        if not self.lower:
-            return f"at most {budget_text(self.upper)}"
-        return f"at least {budget_text(self.lower)}, at most {budget_text(self.upper)}"
 
     def _proof(self) -> str | None:
         if self.analysis is None:
@@ -275,17 +241,6 @@ class StreamProof(Result):
         return below
 
 
-def lower_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction:
-    """Return the lower bound for the program; 0 where the automaton's is none for it."""
-    if compiled is None or analysis is None or compiled.losses:
-        return Fraction(0)
-    if isinstance(analysis.lower, WordBound) and (compiled.numbers or compiled.factor != 1):
-        return Fraction(0)  # it is one for certain numbers, which are not the program's
-    if compiled.is_one_way and not _is_run_of(compiled, analysis):
-        return Fraction(0)
-    return analysis.lower_bound * compiled.factor
-
-
 def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
     """Whether the lower bound is a run whose inputs change as they may."""
     allowed = {0, *compiled.automaton.changes}
@@ -294,17 +249,6 @@ def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
             return allowed.issuperset(candidate.changes)
         case _:
             return False
-
-
-def upper_of(compiled: Compiled | None, analysis: Analysis | None) -> Fraction | None:
-    """Return a budget of the program; None if none is known."""
-    if compiled is None or analysis is None:
-        return None
-    if not compiled.factor:
-        return Fraction(0)  # adjacent inputs are equal
-    if analysis.upper_bound is None:
-        return None
-    return analysis.upper_bound * compiled.factor
 
 
 def is_unbounded(compiled: Compiled | None, analysis: Analysis | None) -> bool:

@@ -1,0 +1,223 @@
+"""What all answers of `prove` are: bounds of the least budget, and what follows for a claimed one.
+
+A budget D is a multiple of eps: it serves where there is (D·eps, 0)-privacy. What is proved of an
+automaton, a program or a service gives bounds of the least one; here they become the answer, the
+object of `prove --json` and what people see.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.digits import exact_text
+from dipapprox.errors import INTERRUPTED
+from dipapprox.privacy.description import Description, Table, known, seconds_text
+from dipapprox.privacy.notation import parameter_fields
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.verdict import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAnswer(Result):
+    """The answer to: is it (D·eps, 0)-private for every eps > 0, and for which D?
+
+    Attributes:
+        budget: The claimed D; None if none was: is there any?
+        seconds: From what was asked about to the answer.
+    """
+
+    budget: Fraction | None = field(kw_only=True)
+    seconds: float = field(kw_only=True)
+
+    asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
+
+    @property
+    @abstractmethod
+    def program(self) -> str:
+        """The name of what was asked about."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Fraction]:
+        """Its parameters."""
+
+    @property
+    @abstractmethod
+    def lower(self) -> Fraction:
+        """No smaller budget serves every eps."""
+
+    @property
+    @abstractmethod
+    def upper(self) -> Fraction | None:
+        """A budget that serves every eps; None if none is known, or there is none."""
+
+    @property
+    @abstractmethod
+    def has_none(self) -> bool:
+        """Whether it is proved that no budget serves every eps."""
+
+    @property
+    @abstractmethod
+    def reason(self) -> str | None:
+        """Why the least budget is not known, or that there is none; None if it is known."""
+
+    @property
+    def caveat(self) -> str | None:
+        """What the answer leaves out; None for nothing."""
+        return None
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """The kinds of bad structures that were found: "LC", "LP", "DC", "PV"."""
+        return ()
+
+    @property
+    def published_weight(self) -> Fraction | None:
+        """The weight that Theorem 5 of the paper on DiP automata gives; None for no automaton."""
+        return None
+
+    @property
+    @abstractmethod
+    def states(self) -> int:
+        """How many states were looked at."""
+
+    @property
+    def quotient_states(self) -> int | None:
+        """How many nodes they make when merged, or pairs of them were looked at; None for none."""
+        return None
+
+    @property
+    def answer(self) -> Answer:
+        """DP: `upper` is a budget, and at most the claimed one.
+
+        Not_DP: there is no budget, or the claimed one is less than `lower`.
+        """
+        if self.has_none or (self.budget is not None and self.budget < self.lower):
+            return Answer.NOT_DP
+        upper = self.upper
+        if upper is not None and (self.budget is None or upper <= self.budget):
+            return Answer.DP
+        return Answer.UNKNOWN
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `upper` is the least budget."""
+        return self.upper == self.lower
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run before there was an answer."""
+        return self.answer is Answer.UNKNOWN and INTERRUPTED in (self.reason or "").split("; ")
+
+    # --- as JSON --------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `prove --json`, a contract with other tools."""
+        return {
+            "program": self.program,
+            "params": parameter_fields(self.parameters),
+            "caveat": self.caveat,
+            "verdict": self.answer.value,
+            "reason": self.reason,
+            "budget": optional_text(self.budget),
+            "least_budget": {
+                "lower": exact_text(self.lower),
+                "upper": optional_text(self.upper),
+                "exact": self.is_exact,
+            },
+            "structures": list(self.structures),
+            "published_weight": optional_text(self.published_weight),
+            "states": self.states,
+            "quotient_states": self.quotient_states,
+            "witness": self._witness(),
+            "seconds": round(self.seconds, 6),
+        }
+
+    @abstractmethod
+    def _witness(self) -> dict[str, object] | None:
+        """Return the field that shows the lower bound, or that there is no budget."""
+
+    # --- for people -----------------------------------------------------------------------------
+
+    def describe(self) -> Description:
+        """Return what people see of it: the answer, what proves it, and the witness below."""
+        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
+        facts = known(
+            ("claim", claim),
+            ("scope", self._scope()),
+            ("least budget", self._least_budget()),
+            ("reason", self.reason),
+            *self._facts(),
+            ("computed", f"exact, {seconds_text(self.seconds)}"),
+        )
+        headline = f"{self.program}: {self._sentence()}"
+        return Description(
+            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
+        )
+
+    def _sentence(self) -> str:
+        match self.answer:
+            case Answer.DP:
+                budget = self.upper if self.budget is None else self.budget
+                return f"{private_text(budget)} for {self._where()}"
+            case Answer.NOT_DP if self.has_none:
+                return self._without_budget()
+            case Answer.NOT_DP:
+                return f"not {private_text(self.budget)}{self._where_violated()}"
+            case Answer.UNKNOWN:
+                return "not decided"
+
+    def _least_budget(self) -> str | None:
+        if self.has_none:
+            return "none"
+        if self.upper is None:
+            return f"at least {budget_text(self.lower)}, if there is one" if self.lower else None
+        if self.is_exact:
+            return f"{budget_text(self.upper)}, exact"
+        at_most = f"at most {budget_text(self.upper)}"
+        return f"at least {budget_text(self.lower)}, {at_most}" if self.lower else at_most
+
+    @abstractmethod
+    def _scope(self) -> str | None:
+        """Say what the answer is about."""
+
+    @abstractmethod
+    def _facts(self) -> Iterable[tuple[str, str | None]]:
+        """Return what is said between the reason and how long it took."""
+
+    @abstractmethod
+    def _below(self) -> Iterable[Table | str]:
+        """Lay out the witness."""
+
+    def _where(self) -> str:
+        """Say where an upper bound holds."""
+        return "every ε > 0"
+
+    def _where_violated(self) -> str:
+        """Say where a smaller budget fails."""
+        return " for every ε > 0"
+
+    def _without_budget(self) -> str:
+        """Say that there is no budget."""
+        return "no D makes it (D ε, 0)-DP for every ε > 0"
+
+
+def optional_text(number: Fraction | None) -> str | None:
+    """Write a number that may be missing."""
+    return None if number is None else exact_text(number)
+
+
+def budget_text(budget: Fraction) -> str:
+    """Write a budget: "1/2 · ε"."""
+    return f"{exact_text(budget)} · ε"
+
+
+def private_text(budget: Fraction | None) -> str:
+    """Write pure privacy with a budget; None stands for some budget."""
+    if budget is None:
+        return "private"
+    return "(ε, 0)-DP" if budget == 1 else f"({exact_text(budget)} ε, 0)-DP"
