@@ -276,6 +276,39 @@ def test_loops_that_are_no_rounds(old: str, new: str, message: str | None) -> No
     assert message in str(caught.value)
 
 
+INITIAL = """
+param N = 3
+input q[N] in {0, 1}
+output out[N] in {0, 1}
+adjacent linf 1
+for i in 1..N do out[i] <- 0 end
+rT <- Lap(0, 2 / eps)
+for i in 1..N do
+    r <- Lap(q[i], 4 / eps)
+    if r >= rT then out[i] <- 1; exit end
+end
+"""
+
+
+def test_a_loop_that_writes_some_entries_only_does_not_give_all_a_first_value() -> None:
+    assert dipapprox.prove(dipapprox.parse(INITIAL, for_all="N")).upper == 1
+    for old, new in [
+        ("for i in 1..N do out", "for i in 2..N do out"),
+        ("for i in 1..N do out", "for i in 1..N - 1 do out"),
+        ("out[N] in", "out[2 * N] in"),
+        ("for i in 1..N do out", "out[1] <- 1\nfor i in 1..N do out"),
+    ]:
+        with pytest.raises(SourceError, match="something follows the loop over rounds"):
+            dipapprox.parse(INITIAL.replace(old, new), for_all="N")
+
+
+def test_words_of_real_samples_are_none_of_integers() -> None:
+    text = (PROGRAMS / "streams" / "min_max_stream.dpg").read_text(encoding="utf-8")
+    assert of_text(text).lower == Fraction(3, 4)
+    proof = of_text(text.replace("Lap(", "DLap("))
+    assert (proof.lower, proof.upper) == (0, Fraction(7, 8))
+
+
 def test_inputs_with_names_are_refused() -> None:
     with pytest.raises(SourceError, match="an input has named values"):
         for_all("dipc/rand1")

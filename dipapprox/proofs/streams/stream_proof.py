@@ -66,7 +66,7 @@ class StreamProof(BudgetAnswer):
         compiled, analysis = self.compiled, self.analysis
         if compiled is None or analysis is None or compiled.losses:
             return Fraction(0)
-        if isinstance(analysis.lower, WordBound) and (compiled.numbers or compiled.factor != 1):
+        if isinstance(analysis.lower, WordBound) and not compiled.is_plain:
             return Fraction(0)  # it is one for certain numbers, which are not the program's
         if compiled.is_one_way and not _is_run_of(compiled, analysis):
             return Fraction(0)
