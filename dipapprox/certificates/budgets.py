@@ -1,10 +1,14 @@
-"""Certificates of budgets of automata: `prove --certificate`.
+"""Certificates of budgets of automata, and of programs with rounds: `prove --certificate`.
 
 What is stated are bounds of the least D for which the automaton is (D eps, 0)-private for every
 eps > 0; budgets are multiples of eps. Evidence of the upper bound is a family of cost vectors that
 no step leaves; of the lower bound a run with flows, or a word and two inputs; of there being no
 budget at all a bad structure. Steps are numbered in the order of the file, from 0; where stops are
 visible, those that are added follow.
+
+A program that goes on for any number of rounds is an automaton (`rounds.compiled`): its steps are
+those of that automaton, in which some guard always holds, and its budgets are those of the
+automaton times how much a mean may change.
 """
 
 from __future__ import annotations
@@ -23,13 +27,30 @@ VERSION = 1
 Change = Literal[-1, 0, 1]
 
 
-class RecordedAutomaton(Statement, frozen=True):
+class RecordedAutomaton(Statement, frozen=True, tag_field="language", tag="dipa"):
     """An automaton's text and its hash."""
 
     name: str
-    language: Literal["dipa"]
     text: str
     sha256: Hash
+
+    @property
+    def params(self) -> dict[str, Fraction]:
+        """An automaton has none."""
+        return {}
+
+
+class RecordedRounds(Statement, frozen=True, tag_field="language", tag="dpg"):
+    """The text of a program with rounds, its hash and its parameters.
+
+    `for_all` is the parameter that may be any number; null for streams.
+    """
+
+    name: str
+    text: str
+    sha256: Hash
+    params: dict[str, Fraction]
+    for_all: Text | None
 
 
 class HiddenStops(Statement, frozen=True, tag_field="kind", tag="hidden"):
@@ -206,7 +227,7 @@ class BudgetCertificate(Statement, frozen=True):
 
     format: Literal["dipapprox budget certificate"]
     version: Literal[1]
-    program: RecordedAutomaton
+    program: RecordedAutomaton | RecordedRounds
     stops: Stops
     claim: BudgetClaimed
     least_budget: StatedBounds
@@ -220,6 +241,8 @@ class BudgetCertificate(Statement, frozen=True):
             raise ValueError(".evidence.upper: expected it where an upper bound is stated")
         if (evidence.lower is None) != (bounds.lower == 0):
             raise ValueError(".evidence.lower: expected it where a lower bound above 0 is stated")
+        if isinstance(self.program, RecordedRounds) and self.stops != VisibleStops(branches=()):
+            raise ValueError(".stops: expected none: in a program one guard always holds")
 
 
 class CertificateOfBudget(BudgetCertificate, frozen=True):

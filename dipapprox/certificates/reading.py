@@ -27,9 +27,9 @@ from dipapprox.errors import UserError
 from dipapprox.language.diagnosis import shorten
 
 OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
-OfAutomaton = CertificateOfBudget | CertificateAgainstBudget
+OfBudget = CertificateOfBudget | CertificateAgainstBudget
 OfService = CertificateOfService | CertificateAgainstService
-AnyCertificate = OfProgram | OfAutomaton | OfService
+AnyCertificate = OfProgram | OfBudget | OfService
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},

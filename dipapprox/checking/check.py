@@ -34,7 +34,8 @@ widened and still implies the verdict is still true.
 
 Certificates of budgets of automata are examined by themselves (`budgets`): the text is read again,
 families of cost vectors, flows along runs, rates of words and bad structures are looked at in exact
-integers and rationals. Nothing of `automata` is used.
+integers and rationals. Of `automata` only the model is used. A program with rounds is made into an
+automaton as in the proof (`rounds`); `CheckResult.shared` says so.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from dipapprox.certificates.decisions import (
 from dipapprox.certificates.digest import text_hash
 from dipapprox.certificates.reading import (
     AnyCertificate,
-    OfAutomaton,
+    OfBudget,
     OfProgram,
     read_certificate,
 )
@@ -68,7 +69,6 @@ from dipapprox.checking.services.examine import claim_of_service, examine_servic
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
@@ -124,7 +124,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         if _is_whole(record, own_digest, partial):
             match record:
                 case CertificateOfBudget() | CertificateAgainstBudget():
-                    _examine_automaton(record, partial, limits)
+                    examine_budget(record, partial, limits)
                 case CertificateOfService() | CertificateAgainstService():
                     examine_service(record, partial, limits)
                 case _:
@@ -145,7 +145,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         differences=tuple(partial.differences),
         reason=reason,
         program=record.program.name,
-        parameters={} if isinstance(record, OfAutomaton) else record.params,
+        parameters=record.program.params if isinstance(record, OfBudget) else record.params,
         scope=scope,
         claim=claim,
         answer=_ANSWERS[record.verdict],
@@ -184,15 +184,6 @@ def _is_whole(record: AnyCertificate, own_digest: str, partial: PartialResult) -
     elif text_hash(record.program.text) != record.program.sha256:
         partial.differ("program.sha256", "it is not the hash of the program's text")
     return not partial.differences
-
-
-def _examine_automaton(record: OfAutomaton, partial: PartialResult, limits: Limits) -> None:
-    try:
-        text = parse_dipa(record.program.text, record.program.name)
-    except UserError as error:
-        partial.differ("program.text", f"it is no automaton: {error.message}")
-        return
-    examine_budget(record, text, partial, limits)
 
 
 def _examine_program(

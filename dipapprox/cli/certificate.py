@@ -19,12 +19,8 @@ from dipapprox.privacy.decisions.certificate import certify_decision, without_ev
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.proofs.automaton_certificate import certify_budget
-from dipapprox.proofs.automaton_certificate import without_evidence as without_budget_evidence
-from dipapprox.proofs.automaton_proof import AutomatonProof
-from dipapprox.services.certificate import certify_service
-from dipapprox.services.certificate import without_evidence as without_service_evidence
-from dipapprox.services.service_proof import ServiceProof
+from dipapprox.questions.proof_certificates import Certifiable, certify_proof
+from dipapprox.questions.proof_certificates import without_evidence as without_proof_evidence
 
 FLAG = "--certificate"
 
@@ -66,34 +62,16 @@ def write(
         _warn(program)
 
 
-def write_budget(path: Path, file: Path, proof: AutomatonProof, options: Options) -> None:
-    """Write the certificate of an automaton's budget; if it can have none, say so.
+def write_proof(path: Path, file: Path, proof: Certifiable, options: Options) -> None:
+    """Write the certificate of a proved budget; if it can have none, say so.
 
     Raises:
-        UserError: If the automaton's file has changed, or the certificate cannot be written.
+        UserError: If the file has changed, or the certificate cannot be written.
     """
-    missing = without_budget_evidence(proof)
+    missing = without_proof_evidence(proof)
     if missing is None:
         try:
-            text = certify_budget(proof, read_text(file), options.limits).to_json()
-        except LimitReached as limit:
-            missing = limit.reason
-    if missing is None:
-        write_whole(path, text, FLAG)
-    else:
-        print(f"no certificate: {missing}", file=sys.stderr)
-
-
-def write_service(path: Path, file: Path, proof: ServiceProof) -> None:
-    """Write the certificate of a service; if it can have none, say so.
-
-    Raises:
-        UserError: If the file of the service has changed, or the certificate cannot be written.
-    """
-    missing = without_service_evidence(proof)
-    if missing is None:
-        try:
-            text = certify_service(proof, read_text(file)).to_json()
+            text = certify_proof(proof, read_text(file), options.limits).to_json()
         except LimitReached as limit:
             missing = limit.reason
     if missing is None:

@@ -20,13 +20,12 @@ from dipapprox.language.load import DIPA, language_of
 from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
-from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
+from dipapprox.questions.proof_certificates import Certifiable
 from dipapprox.questions.prove import Prove
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
-from dipapprox.services.service_proof import ServiceProof
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +39,8 @@ _EXAMPLES = """examples:
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
-  dipapprox prove svt.dipa --certificate svt.json && dipapprox check svt.json
+  dipapprox prove svt_laplace.dpg --for-all N --certificate svt.json
+  dipapprox check svt.json                          a check by other means
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
@@ -135,18 +135,16 @@ def run(command: ProveCommand, console: Console) -> int:
     endless = isinstance(subject, Program) and subject.rounds is not None
     if command.draw is not None and not endless and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
-    certifiable = isinstance(subject, NamedAutomaton | Service)
+    certifiable = endless or not isinstance(subject, Program)
     if command.certificate is not None and not certifiable:
-        raise UserError(f"{certificate.FLAG} is for automata and services: other proofs have none")
+        raise UserError(f"{certificate.FLAG}: proofs for a fixed number of inputs have none")
     if command.families is not None:
         return _check_families(command, subject, console)
     proof = command.question.answer(subject, command.options)
     if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
-    if command.certificate is not None and isinstance(proof, AutomatonProof):
-        certificate.write_budget(command.certificate, command.path, proof, command.options)
-    if command.certificate is not None and isinstance(proof, ServiceProof):
-        certificate.write_service(command.certificate, command.path, proof)
+    if command.certificate is not None and isinstance(proof, Certifiable):
+        certificate.write_proof(command.certificate, command.path, proof, command.options)
     if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
         where = ", ".join(proof.stopping)
         print(

@@ -45,17 +45,17 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.proofs.automaton_certificate import certify_budget
 from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
+from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
-from dipapprox.services.certificate import certify_service
 from dipapprox.services.service_proof import ServiceProof
 
 Number = int | Fraction | Decimal | str
@@ -355,7 +355,7 @@ def pair_distributions(
 def certify(
     program: Program | Automaton | Service,
     text: str,
-    verdict: Verdict | Decision | AutomatonProof | ServiceProof,
+    verdict: Verdict | Decision | Certifiable,
     *,
     pairs: Pairs = "all",
     options: Options | None = None,
@@ -375,14 +375,17 @@ def certify(
     """
     if not isinstance(text, str):
         raise UserError(f"text must be the program's text, got {shorten(repr(text))}")
-    if isinstance(verdict, AutomatonProof):
-        if program != verdict.automaton:
-            raise UserError("program must be the automaton of the proof: proof.automaton")
-        return certify_budget(verdict, text, known_options(options).limits)
-    if isinstance(verdict, ServiceProof):
-        if program != verdict.service:
-            raise UserError("program must be the service of the proof: proof.service")
-        return certify_service(verdict, text)
+    if isinstance(verdict, Certifiable):
+        match verdict:
+            case AutomatonProof(automaton=proved):
+                what = "automaton"
+            case StreamProof(subject=proved):
+                what = "subject"
+            case ServiceProof(service=proved):
+                what = "service"
+        if program != proved:
+            raise UserError(f"program must be the {what} of the proof: proof.{what}")
+        return certify_proof(verdict, text, known_options(options).limits)
     known = _known(program)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.automata.model import Automaton, Laplace, State, Transition
-from dipapprox.proofs.streams.visible import END, Seen, tells_steps
+from dipapprox.rounds.visible import END, Seen, tells_steps
 
 
 def random_graph(seed: int) -> tuple[Automaton, list[Seen]]:

@@ -10,11 +10,15 @@ from dipapprox.certificates.budgets import (
     CertificateAgainstBudget,
     CertificateOfBudget,
     HiddenStops,
+    RecordedAutomaton,
+    RecordedRounds,
     RecordedRun,
+    RecordedStructure,
     RecordedWord,
     VisibleStops,
     unseen_stops,
 )
+from dipapprox.certificates.reading import OfBudget
 from dipapprox.checking.budgets.knowledge import follow, places
 from dipapprox.checking.budgets.machine import (
     STOPPED,
@@ -22,6 +26,7 @@ from dipapprox.checking.budgets.machine import (
     Move,
     is_total,
     machine_of,
+    machine_of_rounds,
     reachable,
 )
 from dipapprox.checking.budgets.rates import examine_word
@@ -32,8 +37,11 @@ from dipapprox.checking.partial_result import PartialResult
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
-from dipapprox.language.automata import AutomatonText
+from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DPG, parse_program
 from dipapprox.limits import Limits
+from dipapprox.rounds.compiled import compile_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class BudgetClaim:
         return f"({exact_text(self.budget)} ε, 0)-DP for every ε > 0: {bounds}"
 
 
-def claim_of(record: CertificateOfBudget | CertificateAgainstBudget) -> BudgetClaim:
+def claim_of(record: OfBudget) -> BudgetClaim:
     """Return what a certificate states."""
     caveat = None
     if isinstance(record.stops, HiddenStops) and record.stops.states:
@@ -76,53 +84,72 @@ def claim_of(record: CertificateOfBudget | CertificateAgainstBudget) -> BudgetCl
     return BudgetClaim(record.claim.budget, bounds.lower, bounds.upper, unbounded, caveat)
 
 
-def examine_budget(
-    record: CertificateOfBudget | CertificateAgainstBudget,
-    text: AutomatonText,
-    partial: PartialResult,
-    limits: Limits,
-) -> None:
-    """Examine all that a certificate states about its automaton.
+def examine_budget(record: OfBudget, partial: PartialResult, limits: Limits) -> None:
+    """Examine all that a certificate states about its automaton, or program with rounds.
 
     Raises:
         Stuck: If numbers are too large.
         LimitReached: If `limits` run out.
     """
-    branches = record.stops.branches if isinstance(record.stops, VisibleStops) else ()
     try:
-        machine = machine_of(text, branches)
+        machine = _machine(record, partial, limits)
     except UserError as error:
         partial.differ("program.text", error.message)
         return
-    for where, complaint in _complaints(record, machine, limits):
-        partial.differ(where, complaint)
+    if machine is not None:
+        for where, complaint in _complaints(record, machine, limits):
+            partial.differ(where, complaint)
 
 
-def _complaints(
-    record: CertificateOfBudget | CertificateAgainstBudget, machine: Machine, limits: Limits
-) -> Iterator[tuple[str, str]]:
+def _machine(record: OfBudget, partial: PartialResult, limits: Limits) -> Machine | None:
+    """Read the automaton that a certificate is about; None if what is stated of it is false.
+
+    Raises:
+        UserError: If there is none.
+    """
+    source = record.program
+    match source:
+        case RecordedAutomaton():
+            branches = record.stops.branches if isinstance(record.stops, VisibleStops) else ()
+            return machine_of(parse_dipa(source.text, source.name), branches)
+        case RecordedRounds():
+            parsed = parse_program(source.text, DPG, source.name)
+            program = elaborate(parsed, source.params, source.name, for_all=source.for_all)
+            if program.parameters != source.params:
+                partial.differ("program.params", "they are not those of the program")
+                return None
+            if program.rounds is None:
+                raise UserError("the program has no rounds")
+            compiled = compile_program(program, limits)
+            if not compiled.factor:
+                raise UserError("adjacent inputs are equal")
+            partial.shared.append(SHARED)
+            return machine_of_rounds(compiled)
+        case _:
+            assert_never(source)
+
+
+SHARED = "the automaton that the program is was made as in the proof"
+
+
+def _complaints(record: OfBudget, machine: Machine, limits: Limits) -> Iterator[tuple[str, str]]:
     evidence, bounds, claimed = record.evidence, record.least_budget, record.claim.budget
-    stops = _examine_stops(record, machine, limits)
+    is_program = isinstance(record.program, RecordedRounds)  # where one guard always holds
+    stops = None if is_program else _examine_stops(record, machine, limits)
     if stops is not None:
         yield "stops", stops
         return  # all else is about another automaton
     if evidence.upper is not None and bounds.upper is not None:
-        found = examine_family(machine, evidence.upper, bounds.upper, limits)
+        upper = bounds.upper / machine.factor
+        found = examine_family(machine, evidence.upper, upper, limits)
         if found is not None:
             yield "evidence.upper", found
-    match evidence.lower:
-        case RecordedRun():
-            found = examine_run(machine, evidence.lower, bounds.lower, limits)
-        case RecordedWord():
-            found = examine_word(machine, evidence.lower, bounds.lower, limits)
-        case None:
-            found = None
-        case _:
-            assert_never(evidence.lower)
-    if found is not None:
-        yield "evidence.lower", found
+    if evidence.lower is not None:
+        found = _examine_lower(evidence.lower, bounds.lower / machine.factor, machine, limits)
+        if found is not None:
+            yield "evidence.lower", found
     if evidence.structure is not None:
-        found = examine_structure(machine, evidence.structure, limits)
+        found = _examine_structure(evidence.structure, machine, limits)
         if found is not None:
             yield "evidence.structure", found
     match record:
@@ -136,12 +163,36 @@ def _complaints(
             assert_never(record)
 
 
+def _examine_lower(
+    lower: RecordedRun | RecordedWord, bound: Fraction, machine: Machine, limits: Limits
+) -> str | None:
+    if machine.unproved:
+        return machine.unproved[0]
+    match lower:
+        case RecordedRun():
+            return examine_run(machine, lower, bound, limits)
+        case RecordedWord():
+            if not machine.words:
+                return "words of this automaton are none of the program"
+            return examine_word(machine, lower, bound, limits)
+        case _:
+            assert_never(lower)
+
+
+def _examine_structure(
+    structure: RecordedStructure, machine: Machine, limits: Limits
+) -> str | None:
+    if machine.unproved:
+        return machine.unproved[0]
+    if not {1, -1} <= {*machine.changes}:
+        return "inputs change in one direction only"
+    return examine_structure(machine, structure, limits)
+
+
 # --- where no guard holds -------------------------------------------------------------------------
 
 
-def _examine_stops(
-    record: CertificateOfBudget | CertificateAgainstBudget, machine: Machine, limits: Limits
-) -> str | None:
+def _examine_stops(record: OfBudget, machine: Machine, limits: Limits) -> str | None:
     match record.stops:
         case VisibleStops():
             return next(

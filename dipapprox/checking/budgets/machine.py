@@ -1,8 +1,9 @@
 """An automaton as the check reads it: named states, and moves with sets of stored values.
 
-Built from the text alone. Stopping, where it is visible, is a move like others; that the branches
-in a certificate fill exactly what the guards of a state leave out is shown by measure: guards that
-exclude each other cover everything iff the sum of 2^-(number of comparisons) is 1.
+Built from the text alone, or from the automaton that a program with rounds is. Stopping, where it
+is visible, is a move like others; that branches in a certificate fill exactly what the guards of a
+state leave out is shown by measure: guards that exclude each other cover everything iff the sum of
+2^-(number of comparisons) is 1.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from dipapprox.automata.model import Laplace, Sample, members
 from dipapprox.certificates.budgets import Branch
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME, AutomatonText, Noise
+from dipapprox.rounds.compiled import Compiled
 
 STOPPED = ""
 """The state after a visible stop, and the symbol that it shows; no text can have such a name."""
@@ -58,6 +61,10 @@ class Machine:
         moves: In the order of the text; those for visible stops follow.
         leaving: The moves of each state.
         needed: For each state the values that some path compares before it stores them anew.
+        changes: The ends of the interval in which changes of inputs lie.
+        factor: What budgets are multiplied by.
+        unproved: Why a lower bound of its budget is none; empty if it is.
+        words: Whether words prove lower bounds.
     """
 
     values: Mapping[str, int]
@@ -68,6 +75,10 @@ class Machine:
     moves: tuple[Move, ...]
     leaving: Mapping[str, tuple[int, ...]]
     needed: Mapping[str, Values]
+    changes: tuple[int, ...] = (1, -1)
+    factor: Fraction = Fraction(1)
+    unproved: tuple[str, ...] = ()
+    words: bool = True
 
     def reads(self, move: Move) -> bool:
         """Whether a move reads an input."""
@@ -115,9 +126,6 @@ def machine_of(text: AutomatonText, branches: Sequence[Branch]) -> Machine:
         if branch.state not in {location.name for location, _ in steps}:
             raise UserError(f"a branch for visible stops is added to '{branch.state}'")
         moves.append(Move(branch.state, above, below, frozenset(), STOPPED, STOPPED))
-    leaving: dict[str, list[int]] = {}
-    for number, move in enumerate(moves):
-        leaving.setdefault(move.source, []).append(number)
     machine = Machine(
         values=names,
         initial=text.locations[0].name,
@@ -129,12 +137,60 @@ def machine_of(text: AutomatonText, branches: Sequence[Branch]) -> Machine:
             if location.insample_prime is not None
         },
         moves=tuple(moves),
-        leaving={state: tuple(numbers) for state, numbers in leaving.items()},
+        leaving=_leaving(moves),
         needed=_needed(moves),
     )
     for complaint in _complaints(machine):
         raise UserError(complaint)
     return machine
+
+
+def machine_of_rounds(compiled: Compiled) -> Machine:
+    """Read the automaton that a program with rounds is; its states are told by their numbers."""
+    automaton = compiled.automaton
+    names = [str(number) for number in range(len(automaton.states))]
+    states = list(zip(names, automaton.states, strict=True))
+    moves = [
+        Move(
+            source=names[each.source],
+            at_least=frozenset(members(each.above)),
+            less=frozenset(members(each.below)),
+            stored=frozenset(members(each.assigned)),
+            shows=each.output.value if isinstance(each.output, Sample) else symbol(each.output),
+            target=names[each.target],
+        )
+        for each in automaton.transitions
+    ]
+    return Machine(
+        values={name: number for number, name in enumerate(automaton.variables)},
+        initial=names[0],
+        reading=frozenset(name for name, state in states if state.reads),
+        compared={name: _noise(state.compared) for name, state in states if state.compared},
+        fresh={name: _noise(state.fresh) for name, state in states if state.fresh},
+        moves=tuple(moves),
+        leaving=_leaving(moves),
+        needed=_needed(moves),
+        changes=automaton.changes,
+        factor=compiled.factor,
+        unproved=compiled.losses,
+        words=compiled.is_plain,
+    )
+
+
+def symbol(name: str) -> str:
+    """Return what a move shows for a symbol; a program may call one as samples are called."""
+    return f"'{name}'" if name in (INSAMPLE, INSAMPLE_PRIME) else name
+
+
+def _noise(noise: Laplace) -> Noise:
+    return Noise(noise.rate, noise.mean)
+
+
+def _leaving(moves: Sequence[Move]) -> dict[str, tuple[int, ...]]:
+    leaving: dict[str, list[int]] = {}
+    for number, move in enumerate(moves):
+        leaving.setdefault(move.source, []).append(number)
+    return {state: tuple(numbers) for state, numbers in leaving.items()}
 
 
 def _number(names: Mapping[str, int], name: str) -> int:

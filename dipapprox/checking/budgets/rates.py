@@ -24,7 +24,7 @@ from dipapprox.certificates.budgets import (
     WordLetter,
 )
 from dipapprox.checking.budgets.knowledge import NOTHING, Place, moves_from
-from dipapprox.checking.budgets.machine import Machine, Move
+from dipapprox.checking.budgets.machine import Machine, Move, symbol
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
 from dipapprox.limits import Limits
 
@@ -132,7 +132,7 @@ def _samples(
     """Return the samples with which a move shows what is seen, and what each of them costs."""
     seen = letter.seen
     if isinstance(seen, SeenSymbol):
-        if move.shows != seen.name or move.is_real:
+        if move.shows != symbol(seen.name) or move.is_real:
             return []
     elif not move.is_real:
         return []

@@ -134,6 +134,8 @@ def _examine_flow(machine: Machine, recorded: RecordedRun, run: Sequence[int]) -
         where = f"steps[{position}]"
         if step.change and not machine.reads(move):
             return f"{where}: it reads no input that could change"
+        if step.change and step.change not in machine.changes:
+            return f"{where}: inputs do not change so"
         if [step.lower, step.upper] != gains[position]:
             return f"{where}: it gains {gains[position][0]} and {gains[position][1]}"
         if move.shows == INSAMPLE:

@@ -157,7 +157,7 @@ class _Steps:
         makes, normalised, and what they cost at least."""
         for step, target in self.graph[node].leaving.items():
             move = self.machine.moves[step]
-            for change in (1, -1) if self.machine.reads(move) else (0,):
+            for change in self.machine.changes if self.machine.reads(move) else (0,):
                 pairs = self._after(node, stack, move, target, change)
                 yield target, pairs, self._normalise(pairs)
 

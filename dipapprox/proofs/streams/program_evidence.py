@@ -22,7 +22,7 @@ from dipapprox.digits import exact_text
 from dipapprox.privacy.description import Table
 from dipapprox.proofs.automaton_evidence import Evidence, costs_of_steps
 from dipapprox.proofs.automaton_evidence import evidence_fields as automaton_fields
-from dipapprox.proofs.streams.compiled import SILENT, Compiled
+from dipapprox.rounds.compiled import SILENT, Compiled
 
 _MOST_ROWS = 20
 _MOST_INPUTS = 12

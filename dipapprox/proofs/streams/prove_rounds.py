@@ -11,8 +11,8 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import round_of, rounds_needed
-from dipapprox.proofs.streams.compiled import Compiled, compile_program
 from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded
+from dipapprox.rounds.compiled import Compiled, compile_program
 
 
 def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> StreamProof:

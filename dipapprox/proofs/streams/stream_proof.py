@@ -19,7 +19,6 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_evidence import Evidence, evidence_table, transitions_of
 from dipapprox.proofs.automaton_proof import Round, round_fields, rounds_table, upper_text
 from dipapprox.proofs.budget_answer import BudgetAnswer
-from dipapprox.proofs.streams.compiled import Compiled
 from dipapprox.proofs.streams.program_evidence import (
     evidence_fields,
     inputs_text,
@@ -27,6 +26,7 @@ from dipapprox.proofs.streams.program_evidence import (
     structure_table,
     structure_text,
 )
+from dipapprox.rounds.compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True)

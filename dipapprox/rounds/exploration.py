@@ -26,12 +26,12 @@ from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.proofs.streams.hoisting import hoisted
-from dipapprox.proofs.streams.liveness import Liveness
-from dipapprox.proofs.streams.noises import read_noise
-from dipapprox.proofs.streams.paths import DRAWN, Foreseen, Path, Undecided, WantsMean, refusal
-from dipapprox.proofs.streams.points import Points
-from dipapprox.proofs.streams.steps import (
+from dipapprox.rounds.hoisting import hoisted
+from dipapprox.rounds.liveness import Liveness
+from dipapprox.rounds.noises import read_noise
+from dipapprox.rounds.paths import DRAWN, Foreseen, Path, Undecided, WantsMean, refusal
+from dipapprox.rounds.points import Points
+from dipapprox.rounds.steps import (
     Atom,
     Noise,
     Point,
@@ -41,7 +41,7 @@ from dipapprox.proofs.streams.steps import (
     inputs_in,
     samples_in,
 )
-from dipapprox.proofs.streams.visible import END
+from dipapprox.rounds.visible import END
 from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Span

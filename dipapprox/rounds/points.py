@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 
 from dipapprox.language import core
-from dipapprox.proofs.streams.liveness import Liveness
-from dipapprox.proofs.streams.paths import DRAWN, Path, Undecided
-from dipapprox.proofs.streams.steps import Atom, Facts, Point, samples_in
+from dipapprox.rounds.liveness import Liveness
+from dipapprox.rounds.paths import DRAWN, Path, Undecided
+from dipapprox.rounds.steps import Atom, Facts, Point, samples_in
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 

@@ -14,7 +14,7 @@ from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
-from dipapprox.proofs.streams.steps import Atom, Facts, Frames, Shown, StoredValue
+from dipapprox.rounds.steps import Atom, Facts, Frames, Shown, StoredValue
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Diagnostic, Span
 

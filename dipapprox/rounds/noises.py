@@ -7,8 +7,8 @@ from typing import assert_never
 
 from dipapprox.distributions import Family
 from dipapprox.language import core
-from dipapprox.proofs.streams.paths import refusal
-from dipapprox.proofs.streams.steps import Noise
+from dipapprox.rounds.paths import refusal
+from dipapprox.rounds.steps import Noise
 from dipapprox.semantics.linear import LinearForm
 
 

@@ -37,11 +37,11 @@ from dipapprox.graphs import strong_components
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.proofs.streams.exploration import explore
-from dipapprox.proofs.streams.offsets import Offsets
-from dipapprox.proofs.streams.paths import refusal
-from dipapprox.proofs.streams.steps import Atom, Point, Shown, Step, Steps
-from dipapprox.proofs.streams.visible import Seen, tells_steps
+from dipapprox.rounds.exploration import explore
+from dipapprox.rounds.offsets import Offsets
+from dipapprox.rounds.paths import refusal
+from dipapprox.rounds.steps import Atom, Point, Shown, Step, Steps
+from dipapprox.rounds.visible import Seen, tells_steps
 from dipapprox.semantics.linear import LinearForm
 
 SILENT = "(nothing)"
@@ -180,7 +180,7 @@ class _Compiler:
         if self._compare_without_input():
             losses = [*losses, "noise without input is compared again and again"]
         automaton = Automaton(
-            tuple(self._variables), tuple(self._states), tuple(self._transitions), changes
+            distinct(self._variables), tuple(self._states), tuple(self._transitions), changes
         )
         check_determinism(automaton)
         if not tells_steps(automaton, self._seen):
@@ -346,6 +346,17 @@ class _Compiler:
                 self._states[each.source] = replace(state, reads=True)
                 found = True
         return found
+
+
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names with numbers where they come again: a, b, a → a, b, a #2."""
+    found = dict[str, int]()
+    for name in names:
+        number = 1
+        while (numbered := name if number == 1 else f"{name} #{number}") in found:
+            number += 1
+        found[numbered] = number
+    return tuple(found)
 
 
 def check_determinism(automaton: Automaton) -> None:
