@@ -17,7 +17,7 @@ the loop to all entries of an output is what a round begins with, and what the e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
@@ -28,6 +28,7 @@ from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
 from dipapprox.language.core import Value
 from dipapprox.language.declarations import evaluate_value
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.language.first_values import first_values
 from dipapprox.language.rewriting import nodes_in, rewrite, with_names
 from dipapprox.source import Span
 
@@ -168,7 +169,11 @@ class _Rounds:
                     "with any number of rounds nothing comes after them",
                 )  # fmt: skip
             if isinstance(statement, ast.For) and self._mentions(statement.last):
-                if self._initialises(statement, before):
+                initial = first_values(
+                    statement, before, self._outputs, self._parameter, self._constants
+                )
+                if initial is not None:
+                    self._initial |= initial
                     continue
                 if self._mentions(statement.first):
                     message = f"the loop begins where '{self._parameter}' says"
@@ -182,47 +187,6 @@ class _Rounds:
                 f"rounds are written 'for i in 1..{self._parameter} do … end'",
             )  # fmt: skip
         return before, loop
-
-    def _initialises(self, loop: ast.For, before: Sequence[ast.Statement]) -> bool:
-        """Note what a loop writes to all entries of outputs; False if that is not all it does.
-
-        Args:
-            loop: Up to the parameter, or what depends on it.
-            before: What precedes it: it has nothing to do with these outputs.
-        """
-        found = dict[str, ast.Expression]()
-        for statement in loop.body:
-            if not isinstance(statement, ast.Assign):
-                return False
-            for target in statement.targets:
-                if not isinstance(target, ast.Index) or target.name not in self._outputs:
-                    return False
-                if target.index != ast.Name(loop.variable):
-                    return False
-                if not self._writes_all(loop, target.name):
-                    return False
-                if any(
-                    isinstance(node, ast.Exit) or getattr(node, "name", None) == target.name
-                    for node in nodes_in(tuple(before))
-                ):
-                    return False
-                found[target.name] = statement.value
-            try:
-                evaluate_value(statement.value, self._constants)
-            except Wrong:
-                return False
-        self._initial |= found
-        return True
-
-    def _writes_all(self, loop: ast.For, array: str) -> bool:
-        """Whether a loop goes through all entries of an output."""
-        sizes = [v.size for v in self._outputs[array].variables if v.name == array]
-        if sizes[0] is None:
-            return False
-        first = affine(loop.first, self._parameter, self._constants)
-        last = affine(loop.last, self._parameter, self._constants)
-        size = affine(sizes[0], self._parameter, self._constants)
-        return first == Affine(Fraction(0), Fraction(1)) and last is not None and last == size
 
     def _unrolled(self, block: list[ast.Statement] | ast.Block) -> ast.Block:
         """Unroll the loops whose turns are known."""
