@@ -22,7 +22,7 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
-from dipapprox.privacy.intervals.search import between, simplest
+from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from tests.claims import formula_claim

@@ -138,9 +138,9 @@ def new_evaluator(
     algebra: Algebra | NotEnclosed = NotEnclosed("not looked for")
     if not level.bits and has_few_laws(required) and is_small(required):
         key = required.scope(), kept, level, min(max_panels, _SHARED)
-        algebra = _shared.find(key, lambda: _algebra(required, *key[1:]))
+        algebra = _shared.find(key, lambda: open_algebra(required, *key[1:]))
     if isinstance(algebra, NotEnclosed):
-        algebra = _algebra(required, kept, level, max_panels)
+        algebra = open_algebra(required, kept, level, max_panels)
     if isinstance(algebra, NotEnclosed):
         return algebra
     return GridEvaluator(
@@ -151,9 +151,10 @@ def new_evaluator(
 Algebra = Float64Algebra | BallAlgebra
 
 
-def _algebra(
+def open_algebra(
     required: GridRequirements, kept: int, level: RefinementLevel, max_panels: int
 ) -> Algebra | NotEnclosed:
+    """Make an algebra on a grid; see `GridEvaluator` and `new_evaluator`."""
     laws, points = sorted(required.laws, key=law_order), required.points
     if required.moved:
         points = points.union(*(cutoff_interval(law, kept) for law in laws))

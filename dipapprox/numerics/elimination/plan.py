@@ -202,8 +202,18 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
     return _integrated(start, edges, limits, table)
 
 
-def eliminate_sums(event: SumEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
-    """The same for an event of sums; every element's density is a function."""
+def eliminate_sums(
+    event: SumEvent, limits: Limits, table: FunctionTable, kept: int | None = None
+) -> Terms | NotEnclosed:
+    """The same for an event of sums; every element's density is a function.
+
+    Args:
+        event: Connected.
+        limits: As above.
+        table: As above.
+        kept: A root, by its place in `event.roots`, that is not integrated out: the products are
+            then functions of it, and the terms add up to its density.
+    """
     densities: list[Factors] = []
     for element in event.elements:
         limits.check()
@@ -219,7 +229,7 @@ def eliminate_sums(event: SumEvent, limits: Limits, table: FunctionTable) -> Ter
     edges = _reduced(event.edges)
     if edges is None:
         return ()
-    return _integrated([densities[root] for root in event.roots], edges, limits, table)
+    return _integrated([densities[root] for root in event.roots], edges, limits, table, kept)
 
 
 def _density_of_sum(
@@ -241,9 +251,13 @@ def _density_of_sum(
 
 
 def _integrated(
-    densities: Sequence[Factors], edges: frozenset[Edge], limits: Limits, table: FunctionTable
+    densities: Sequence[Factors],
+    edges: frozenset[Edge],
+    limits: Limits,
+    table: FunctionTable,
+    kept: int | None = None,
 ) -> Terms | NotEnclosed:
-    """Integrate out all samples of an order in its transitive reduction."""
+    """Integrate out all samples of an order in its transitive reduction; `kept` comes last."""
     start = tuple(enumerate(densities))
     pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
     pending[len(start)][_State(start, edges)] = 1
@@ -251,7 +265,7 @@ def _integrated(
     for count in range(len(start), 1, -1):
         for state, coefficient in pending.pop(count, {}).items():
             limits.check()
-            for after, sign in _integrate(state, table):
+            for after, sign in _integrate(state, table, kept):
                 created += 1
                 pending[len(after.factors)][after] += sign * coefficient
             if created > limits.pieces:
@@ -279,18 +293,21 @@ def times(factors: Factors, number: int) -> Factors:
     return (*factors[:place], (number, 1), *factors[place:])
 
 
-def _integrate(state: _State, table: FunctionTable) -> list[tuple[_State, int]]:
-    """Integrate out all leaves; if there is none, the cheapest sample."""
+def _integrate(
+    state: _State, table: FunctionTable, kept: int | None
+) -> list[tuple[_State, int]]:
+    """Integrate out all leaves but `kept`; if there is none, the cheapest sample."""
     below: dict[int, set[int]] = {v: set() for v, _ in state.factors}
     above: dict[int, set[int]] = {v: set() for v, _ in state.factors}
     for low, high in state.edges:
         below[high].add(low)
         above[low].add(high)
     factors = dict(state.factors)
-    leaves = [v for v in factors if len(below[v]) + len(above[v]) == 1]
+    leaves = [v for v in factors if len(below[v]) + len(above[v]) == 1 and v != kept]
     if leaves:
-        return [(_strip(factors, below, above, leaves, table), 1)]
-    vertex = min(factors, key=lambda v: (_parts(below[v], above[v]), v))
+        return [(_strip(factors, below, above, leaves, table, kept), 1)]
+    others = (v for v in factors if v != kept)
+    vertex = min(others, key=lambda v: (_parts(below[v], above[v]), v))
     return _split(factors, state.edges, vertex, below[vertex], above[vertex], table)
 
 
@@ -300,8 +317,9 @@ def _strip(
     above: dict[int, set[int]],
     ends: list[int],
     table: FunctionTable,
+    kept: int | None,
 ) -> _State:
-    """Integrate out leaves until none is left, or one sample only. Linear in their number."""
+    """Integrate out leaves until none but `kept` is left, or one sample only; in linear time."""
     gained = dict(factors)
     leaves = deque(ends)
     while leaves:
@@ -313,7 +331,7 @@ def _strip(
         gained[other] = times(gained[other], table.number(Running(gained.pop(leaf), to_left)))
         (below if to_left else above)[other].discard(leaf)
         del below[leaf], above[leaf]
-        if len(below[other]) + len(above[other]) == 1:
+        if len(below[other]) + len(above[other]) == 1 and other != kept:
             leaves.append(other)
     edges = frozenset((low, high) for high, lows in below.items() for low in lows)
     return _State(tuple(sorted(gained.items())), edges)

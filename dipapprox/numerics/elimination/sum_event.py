@@ -56,6 +56,29 @@ def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
     return work.settled() if obstacle is None else NotEnclosed(obstacle)
 
 
+def output_event(
+    event: Event, form: LinearForm, bits: int
+) -> tuple[SumEvent, int] | NotEnclosed:
+    """Reduce an event of continuous samples so that a form of them is one of the roots.
+
+    Args:
+        event: With irredundant guards, connected through them and the form.
+        form: Over the samples, with at least one.
+        bits: As for `sum_event`.
+
+    Returns:
+        The reduced event, and the place of the form among its roots: the root's coordinate is the
+        form's value. Or why no rule makes the form a part.
+    """
+    digits = -(-(bits + 64) // 64) * 64
+    work = _Reduction(event, digits, form)
+    obstacle = work.run()
+    if obstacle is not None:
+        return NotEnclosed(obstacle)
+    settled = work.settled()
+    return settled if isinstance(settled, NotEnclosed) else (settled, work.place_of_output())
+
+
 @dataclass(slots=True, eq=False)
 class _Part:
     """A random variable while rules are applied.
@@ -91,13 +114,24 @@ class _Guard:
 
 
 class _Reduction:
-    """Parts and guards while rules are applied."""
+    """Parts and guards while rules are applied.
 
-    def __init__(self, event: Event, digits: int) -> None:
+    Args:
+        event: Its guards.
+        digits: How exact deviations are.
+        output: A form that is to become a part. It stands among the guards, so that parts that it
+            weighs otherwise than guards do are not added up, but it is no condition.
+    """
+
+    def __init__(self, event: Event, digits: int, output: LinearForm | None = None) -> None:
         self._parts = {k: _Part(law, LinearForm.symbol(k)) for k, law in enumerate(event.samples)}
         self._guards = [
             _Guard({int(s): c for s, c in guard.terms}, guard.constant) for guard in event.guards
         ]
+        self._output: _Guard | None = None
+        if output is not None:
+            self._output = _Guard({int(s): c for s, c in output.terms}, output.constant)
+            self._guards.append(self._output)
         self._digits = digits
         self._errors = 0
         self.sums: list[LinearForm] = []
@@ -114,9 +148,12 @@ class _Reduction:
                 return self._obstacle()
 
     def _is_simple(self, guard: _Guard) -> bool:
-        return len(guard.terms) == 2
+        return len(guard.terms) == (1 if guard is self._output else 2)
 
     def _obstacle(self) -> str:
+        output = self._output
+        if output is not None and len(output.terms) > 1:
+            return f"it is made of {len(output.terms)} samples or sums that guards tie to others"
         most = max(len(guard.terms) for guard in self._guards)
         return f"a guard compares {most} samples or sums that other guards tie to each other"
 
@@ -124,7 +161,7 @@ class _Reduction:
         """Rule 1."""
         kept = []
         for guard in self._guards:
-            if len(guard.terms) > 1:
+            if len(guard.terms) > 1 or guard is self._output:
                 kept.append(guard)
                 continue
             ((number, c),) = guard.terms.items()
@@ -149,7 +186,9 @@ class _Reduction:
         found = False
         for direction, members in groups.items():
             first = direction[0][0]
-            if len(members) < 2 or (len(direction) == 1 and len(self._guards[first].terms) == 2):
+            only = self._guards[first] if len(direction) == 1 else None
+            compares = only is not None and only is not self._output and len(only.terms) == 2
+            if len(members) < 2 or compares:
                 continue  # alone, or one comparison of two parts
             found = True
             leader, *others = members
@@ -202,7 +241,7 @@ class _Reduction:
         kept = []
         for guard in self._guards:
             leaf = next((n for n in guard.terms if count[n] == 1), None)
-            if len(guard.terms) != 2 or leaf is None:
+            if len(guard.terms) != 2 or leaf is None or guard is self._output:
                 kept.append(guard)
                 continue
             (other,) = guard.terms.keys() - {leaf}
@@ -219,7 +258,7 @@ class _Reduction:
         changes = self._root_changes(roots)
         edges: set[Edge] = set()
         place = {number: k for k, number in enumerate(roots)}
-        for guard in self._guards:
+        for guard in self._comparisons():
             (i, a), (j, b) = guard.terms.items()
             (p, q), (r, s) = changes[i], changes[j]
             if a * p + b * r or a * q + b * s + guard.constant:
@@ -229,7 +268,7 @@ class _Reduction:
             edges.add((place[i], place[j]) if a * p > 0 else (place[j], place[i]))
         layout = _Layout()
         numbers = [layout.add(self._parts[number], *changes[number]) for number in roots]
-        elements = layout.elements(numbers)
+        elements = layout.elements(numbers, shifted=self._output is None)
         last = len(elements) - 1
         return SumEvent(
             elements,
@@ -239,17 +278,32 @@ class _Reduction:
             self._digits,
         )
 
+    def place_of_output(self) -> int:
+        """Return the place of the output's part among the roots."""
+        assert self._output is not None
+        (number,) = self._output.terms
+        return sorted(self._parts).index(number)
+
+    def _comparisons(self) -> list[_Guard]:
+        return [guard for guard in self._guards if guard is not self._output]
+
     def _root_changes(self, roots: Sequence[int]) -> dict[int, tuple[Fraction, Fraction]]:
         """(p, q) with part = p z + q for every root, along a spanning forest of the guards."""
         linked: dict[int, list[_Guard]] = {number: [] for number in roots}
-        for guard in self._guards:
+        for guard in self._comparisons():
             for number in guard.terms:
                 linked[number].append(guard)
         changes: dict[int, tuple[Fraction, Fraction]] = {}
-        for root in roots:
+        first = roots
+        if self._output is not None:
+            ((number, c),) = self._output.terms.items()
+            first = [number, *roots]
+        for root in first:
             if root in changes:
                 continue
             changes[root] = Fraction(1), Fraction(0)
+            if self._output is not None and root == number:
+                changes[root] = 1 / c, -self._output.constant / c
             waiting = [root]
             while waiting:
                 known = waiting.pop()
@@ -339,11 +393,17 @@ class _Layout:
                 self._placed.append(_Placed(each, inner_slope, inner_shift))
         return number
 
-    def elements(self, roots: Sequence[int]) -> tuple[Element, ...]:
-        """Shift coordinates and list the elements, the last first."""
+    def elements(self, roots: Sequence[int], shifted: bool) -> tuple[Element, ...]:
+        """Shift coordinates and list the elements, the last first.
+
+        Args:
+            roots: What is part of nothing else.
+            shifted: Whether their coordinates may be.
+        """
         for place in reversed(self._placed):
             place.origin = self._origin(place)
         common = next((o for o in (self._placed[r].origin for r in roots) if o is not None), None)
+        common = common if shifted else None
         origins: list[Fraction] = [common or Fraction(0)] * len(self._placed)
         last = len(self._placed) - 1
         found: list[Element] = []

@@ -95,6 +95,20 @@ class Evaluation(Generic[F, V]):
             self._totals.update(zip(batch, totals, strict=True))
         return [[(c, self._totals[factors]) for c, factors in terms] for terms in plans]
 
+    def products(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, F]]]:
+        """Return the terms of each plan as functions: (coefficient, product).
+
+        Raises:
+            LimitReached: If `limits`, asked before every batch, run out.
+        """
+        self._compute(self._needed(plans), limits)
+        self._raise((factors for terms in plans for _, factors in terms), limits)
+        found = []
+        for terms in plans:
+            functions = self._algebra.products([self._factors(factors) for _, factors in terms])
+            found.append([(c, f) for (c, _), f in zip(terms, functions, strict=True)])
+        return found
+
     def _compute(self, numbers: set[int], limits: Limits) -> None:
         self._measure()
         levels: dict[int, list[int]] = defaultdict(list)

@@ -27,6 +27,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.decimals import outward
+from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
@@ -235,16 +236,3 @@ def between(lower: Fraction, upper: Fraction) -> Fraction:
     square = lower * upper
     mean = Fraction(isqrt(square.numerator * square.denominator << 64), square.denominator << 32)
     return simplest(mean * 3 / 4, mean * 4 / 3)
-
-
-def simplest(lower: Fraction, upper: Fraction) -> Fraction:
-    """Return the fraction of least denominator in [lower, upper], 0 < lower <= upper.
-
-    Continued fractions: an integer if there is one, else the common whole part plus the
-    reciprocal of the simplest fraction between the reciprocals of what is left.
-    """
-    whole = lower.__ceil__()
-    if whole <= upper:
-        return Fraction(whole)
-    whole -= 1
-    return whole + 1 / simplest(1 / (upper - whole), 1 / (lower - whole))

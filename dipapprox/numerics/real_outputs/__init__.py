@@ -1,0 +1,1 @@
+"""Programs that publish numbers: hockey-stick divergences of measures on the line and in space."""

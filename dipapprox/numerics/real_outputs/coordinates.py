@@ -1,0 +1,149 @@
+"""Marginals in, plans of their densities out, as functions of the published number.
+
+The published form y of the samples becomes one of the variables of an event: a root of a
+`SumEvent`, by the rules that make sums of samples parts (`sum_event.output_event`). All other
+variables are integrated out, and what is left is Σ coefficient · product of functions of y: its
+density on the event. So y may be a sample (with guards), a sum or a difference (by convolution),
+a difference of which a guard bounds the sign (the gap of a noisy max), or a Gaussian of several.
+
+The normal form of some parts: y -> (y - shift) / unit in all of them, which moves no divergence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.events.event import Event
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.reduce import connected_samples, irredundant
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate_sums
+from dipapprox.numerics.elimination.requirements import GridRequirements
+from dipapprox.numerics.elimination.sum_event import output_event
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.semantics.linear import LinearForm, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class DensityPlan:
+    """A density as a function of the published number, but for `error`.
+
+    Attributes:
+        terms: Σ coefficient · product, over a table of functions.
+        required: What they require of a grid.
+        error: No set's mass differs by more from that under the terms' density.
+    """
+
+    terms: Terms
+    required: GridRequirements
+    error: Fraction
+
+
+def simplified(marginal: Marginal) -> tuple[tuple[Event, ...], Marginal] | None:
+    """Separate what does not concern the published number.
+
+    Returns:
+        Events independent of it, and the marginal with irredundant guards, connected; None if its
+        event has probability 0.
+    """
+    guards = irredundant(marginal.event.guards)
+    if guards is None:
+        return None
+    others: list[Event] = []
+    found: Marginal | None = None
+    published = replace(marginal.form)  # an object of its own, told from guards that are equal
+    forms = (*guards, published)
+    for samples, own in connected_samples(len(marginal.event.samples), forms):
+        local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
+        laws = tuple(marginal.event.samples[sample] for sample in samples)
+        mine = [form.renamed(local.__getitem__) for form in own if form is not published]
+        if len(mine) == len(own):
+            others.append(Event(laws, tuple(mine)))
+        else:
+            form = published.renamed(local.__getitem__)
+            found = Marginal(Event(laws, tuple(mine)), form)
+    assert found is not None
+    return tuple(others), found
+
+
+def density_plan(
+    marginal: Marginal, bits: int, limits: Limits, table: FunctionTable
+) -> DensityPlan | NotEnclosed:
+    """Plan the density of a simplified marginal of continuous samples.
+
+    Args:
+        marginal: See `simplified`.
+        bits: 2**-bits is much more than `DensityPlan.error`.
+        limits: Asked throughout.
+        table: The functions known so far; new ones are added.
+
+    Returns:
+        The plan, or which rule is missing.
+    """
+    if any(law.family.is_discrete for law in marginal.event.samples):
+        return NotEnclosed(f"the published {_named(marginal.form)} contains integer noise")
+    found = output_event(marginal.event, marginal.form, bits)
+    if isinstance(found, NotEnclosed):
+        return NotEnclosed(
+            f"no density of the published {_named(marginal.form)} is known: {found.reason}"
+        )
+    order, place = found
+    terms = eliminate_sums(order, limits, table, place)
+    if isinstance(terms, NotEnclosed):
+        return terms
+    return DensityPlan(terms, GridRequirements.of(order), order.error)
+
+
+def _named(form: LinearForm) -> str:
+    """A form as people write it: x1, x2, … are its samples."""
+    words = ""
+    for k, (_, c) in enumerate(form.terms):
+        sign = ("-" if c < 0 else "") if not words else (" - " if c < 0 else " + ")
+        words += f"{sign}{'' if abs(c) == 1 else f'{abs(c)} '}x{k + 1}"
+    return f"number {words}" if len(form.terms) > 1 else "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """y = shift + unit z, unit > 0."""
+
+    shift: Fraction
+    unit: Fraction
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> Coordinate:
+        """The mean and about the scale of the first published number."""
+        first = next((part.marginals[0] for part in parts), None)
+        if first is None:
+            return cls(Fraction(0), Fraction(1))
+        laws = first.event.samples
+        terms = [(laws[sample], first.form.coefficient(sample)) for sample in first.form.samples()]
+        mean = first.form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
+        return cls(mean, max(abs(c) * law.scale for law, c in terms))
+
+    def within(self, part: Part) -> Part:
+        """The part with z published instead of y, samples scaled and shifted likewise."""
+        return replace(part, marginals=tuple(map(self._changed, part.marginals)))
+
+    def _changed(self, marginal: Marginal) -> Marginal:
+        # Samples x become x' = (x - s) / unit, s the shift for those with coefficient 1 and so on:
+        # with one sample published all samples move together, and guards between them stay plain.
+        form, unit = marginal.form, self.unit
+        move = self._move(form)
+        laws = tuple(law.affine(1 / unit, -move / unit) for law in marginal.event.samples)
+        guards = tuple(_moved(guard, unit, move) for guard in marginal.event.guards)
+        published = _moved(form, unit, move) + LinearForm.constant_form(-self.shift)
+        return Marginal(Event(laws, guards), published.scaled(1 / unit))
+
+    def _move(self, form: LinearForm) -> Fraction:
+        total = sum((c for _, c in form.terms), Fraction(0))
+        return (self.shift - form.constant) / total if total else Fraction(0)
+
+
+def _moved(form: LinearForm, unit: Fraction, move: Fraction) -> LinearForm:
+    """The form as one of the samples (x - move) / unit."""
+    total = sum((c for _, c in form.terms), Fraction(0))
+    terms = tuple((s, c * unit) for s, c in form.terms)
+    return LinearForm(terms, form.constant + total * move)

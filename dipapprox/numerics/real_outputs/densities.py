@@ -1,0 +1,165 @@
+"""Two measures on the line in, proved signs of f - growth · g out: on a grid, at one level.
+
+    parts -> plans of densities -> one grid for all -> functions -> Σ weight · density, f and g
+                                                                   -> f - growth · g -> signs
+
+The grid keeps nearly all of every law and of every sum: the densities on it, f' <= f and g' <= g,
+lack a mass of at most `lost` each, wherever that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from operator import or_
+
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.float64 import Float64Algebra
+from dipapprox.numerics.algebras.grid import MAX_PANELS
+from dipapprox.numerics.algebras.sampled import Sampled
+from dipapprox.numerics.elimination.grid_evaluator import open_algebra
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.refinement import RefinementLevel
+from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
+from dipapprox.numerics.real_outputs.coordinates import DensityPlan
+from dipapprox.numerics.real_outputs.double_signs import (
+    Combination,
+    combination,
+    minus,
+    signs_in_doubles,
+)
+from dipapprox.numerics.real_outputs.signs import Signs, collected
+
+_LARGEST = Fraction(2) ** 900
+"""Factors above this are left to balls."""
+
+Weighted = Sequence[tuple[Enclosure, DensityPlan]]
+"""Σ weight · density."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Densities:
+    """Two densities on one grid; see `open_densities`.
+
+    Attributes:
+        lost: For both, the mass they lack on the grid: at most.
+    """
+
+    _algebra: Float64Algebra | BallAlgebra
+    _first: Combination | BallFunction
+    _second: Combination | BallFunction
+    lost: tuple[Fraction, Fraction]
+
+    def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> Signs | NotEnclosed:
+        """Prove signs of first - growth · second on the grid.
+
+        Args:
+            growth: >= 0.
+            spare: What ∫ |first - growth · second| over all that is undecided may be, if possible.
+            limits: Asked throughout.
+        """
+        grid = self._algebra.grid
+        # A few times as many leaves as panels are undecided at most, as a rule.
+        own = spare / (4 * grid.panels)
+        if isinstance(self._algebra, Float64Algebra):
+            assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
+            if growth.upper > _LARGEST:
+                return NotEnclosed("the factor is beyond the range of doubles")
+            function = minus(self._first, growth, self._second)
+            leaves = signs_in_doubles(function, self._algebra, max(float(own), 2.0**-900))
+        else:
+            assert not isinstance(self._first, Combination)
+            assert not isinstance(self._second, Combination)
+            negative = Enclosure(-growth.upper, -growth.lower)
+            terms = [(Enclosure.exact(1), self._first), (negative, self._second)]
+            difference = combination_in_balls(terms, self._algebra)
+            leaves = signs_in_balls(difference, self._algebra, own, limits)
+        return leaves if isinstance(leaves, NotEnclosed) else collected(leaves, grid)
+
+
+def open_densities(
+    first: Weighted,
+    second: Weighted,
+    kept: int,
+    level: RefinementLevel,
+    table: FunctionTable,
+    limits: Limits,
+) -> Densities | NotEnclosed:
+    """Compute two densities on a grid.
+
+    Args:
+        first: At least one term here or in `second`.
+        second: The other.
+        kept: The grid keeps all but 2**(1 - kept) of every law and of every sum.
+        level: How fine the grid is, and which algebra works on it.
+        table: The functions of all plans.
+        limits: Asked throughout.
+    """
+    required = reduce(or_, (plan.required for _, plan in (*first, *second)))
+    algebra = open_algebra(required, kept, level, MAX_PANELS)
+    if isinstance(algebra, NotEnclosed):
+        return algebra
+    lost = Fraction(2, 2**kept)
+    lacks = [
+        sum((w.upper * plan.required.samples * lost for w, plan in side), Fraction(0))
+        for side in (first, second)
+    ]
+    try:
+        if isinstance(algebra, Float64Algebra):
+            functions = Evaluation(algebra, table)
+            return Densities(
+                algebra,
+                _in_doubles(functions, first, algebra, limits),
+                _in_doubles(functions, second, algebra, limits),
+                (lacks[0], lacks[1]),
+            )
+        algebra.limits = limits
+        in_balls = Evaluation(algebra, table)
+        return Densities(
+            algebra,
+            _in_balls(in_balls, first, algebra, limits),
+            _in_balls(in_balls, second, algebra, limits),
+            (lacks[0], lacks[1]),
+        )
+    except ValueError as error:
+        return NotEnclosed(str(error))
+
+
+def _in_doubles(
+    functions: Evaluation[Sampled, Enclosure | NotEnclosed],
+    side: Weighted,
+    algebra: Float64Algebra,
+    limits: Limits,
+) -> Combination:
+    products = functions.products([plan.terms for _, plan in side], limits)
+    terms = [
+        (_times(weight, c), function)
+        for (weight, _), own in zip(side, products, strict=True)
+        for c, function in own
+    ]
+    return combination(terms, algebra.rule, algebra.grid.panels)
+
+
+def _in_balls(
+    functions: Evaluation[BallFunction, Enclosure | NotEnclosed],
+    side: Weighted,
+    algebra: BallAlgebra,
+    limits: Limits,
+) -> BallFunction:
+    products = functions.products([plan.terms for _, plan in side], limits)
+    terms = [
+        (_times(weight, c), function)
+        for (weight, _), own in zip(side, products, strict=True)
+        for c, function in own
+    ]
+    return combination_in_balls(terms, algebra)
+
+
+def _times(weight: Enclosure, factor: int) -> Enclosure:
+    ends = weight.lower * factor, weight.upper * factor
+    return Enclosure(min(ends), max(ends))

@@ -1,0 +1,246 @@
+"""Hockey-stick divergences of measures on the line: sup over sets S of first(S) - growth second(S).
+
+In: two sums of parts, each with one published number, and a factor. Out: an enclosure of the
+supremum, a union S of intervals with rational ends that comes close to it, and its two masses.
+
+    densities on a grid -> signs of h = f - growth g -> S = {h > 0} -> masses of S, as of any events
+
+From below. first(S) - growth second(S) is at most the supremum whatever S is: only the masses need
+be proved, and those are probabilities of events.
+
+From above. Let f' <= f and g' <= g be what the grid has of the densities, lacking masses λ and μ,
+and h' = f' - growth g'. Signs of h' are proved but on a set U with ∫_U |h'| <= excess; S is {h' > 0}
+outside U. So ∫ max(h', 0) <= ∫_S h' + excess; and as f - f' and g - g' are >= 0,
+
+    sup = ∫ max(h, 0)  <=  ∫ max(h', 0) + λ  <=  ∫_S h' + excess + λ
+                       <=  first(S) - growth second(S) + growth μ + excess + λ.
+
+Where a plan's density is only near the true one (a Gaussian sum's deviation is rounded), with masses
+of all sets within ε and ε', both inequalities lose ε + growth ε' once more. Nothing here depends on
+where the roots of h are: an end inside U may be any number of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.events.canonical import canonical
+from dipapprox.events.marginals import Part
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.refinement import (
+    RefinementLevel,
+    Tier,
+    ball_levels,
+    double_levels,
+)
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.methods import Method
+from dipapprox.numerics.real_outputs.coordinates import (
+    Coordinate,
+    DensityPlan,
+    density_plan,
+    simplified,
+)
+from dipapprox.numerics.real_outputs.densities import Densities, open_densities
+from dipapprox.numerics.real_outputs.masses import EVERYWHERE, Masses
+from dipapprox.numerics.real_outputs.signs import Interval, Signs, positive_part
+from dipapprox.numerics.simplest import simplest
+
+_REMEMBERED = 200
+"""Pairs of measures whose densities are kept."""
+
+_GUARD_BITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A hockey-stick divergence and a set that attains it, nearly.
+
+    Attributes:
+        value: Encloses sup over sets S of first(S) - growth · second(S), >= 0.
+        intervals: A set S, disjoint intervals from left to right; None: infinite. Empty: S = ∅.
+        first: Encloses first(S).
+        second: Encloses second(S).
+    """
+
+    value: Enclosure
+    intervals: tuple[Interval, ...]
+    first: Enclosure
+    second: Enclosure
+
+
+class HockeyStick:
+    """Divergences of measures on the line, several factors for one pair of measures.
+
+    Args:
+        method: How events are enclosed.
+        limits: Asked throughout.
+        tier: Which algebras may prove signs.
+    """
+
+    def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
+        self._limits = limits
+        self._tier = tier
+        self._masses = Masses(method, limits)
+        self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
+
+    def divergence(
+        self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
+    ) -> Split | NotEnclosed:
+        """Enclose sup over sets S of first(S) - growth · second(S).
+
+        Args:
+            first: Parts of one outcome at one input, with one marginal each; their measures add
+                up. Empty: the measure 0.
+            second: The same at another input.
+            growth: The factor, >= 0, e^budget commonly.
+            bits: Wanted width of the value: 2**-bits (best effort; the enclosure is proved anyway).
+
+        Returns:
+            The value and a set; or the reason why there is none, which names the published number.
+
+        Raises:
+            LimitReached: If the limits run out.
+        """
+        coordinate = Coordinate.of([*first, *second])
+        sides = [tuple([coordinate.within(part) for part in side]) for side in (first, second)]
+        pair = self._pairs.find((sides[0], sides[1]), lambda: _Pair(sides[0], sides[1]))
+        signs = pair.signs(growth, bits, self._masses, self._tier, self._limits)
+        if isinstance(signs, NotEnclosed):
+            return signs
+        ends = [
+            simplest(*(coordinate.shift + coordinate.unit * end for end in gap))
+            for gap in signs.gaps
+        ]
+        intervals = positive_part(signs.first, ends)
+        return self.at(intervals, first, second, growth, bits, signs.excess)
+
+    def at(
+        self,
+        intervals: tuple[Interval, ...],
+        first: Sequence[Part],
+        second: Sequence[Part],
+        growth: Enclosure,
+        bits: int,
+        excess: Fraction,
+    ) -> Split | NotEnclosed:
+        """Enclose the divergence, of which a set is known to lack at most `excess`."""
+        own = bits + 3
+        above = self._masses.of_parts(first, intervals, own)
+        below = self._masses.of_parts(second, intervals, own + _bits_of(growth))
+        if isinstance(above, NotEnclosed) or isinstance(below, NotEnclosed):
+            return above if isinstance(above, NotEnclosed) else below
+        lower = above.lower - growth.upper * below.upper
+        upper = above.upper - growth.lower * below.lower + excess
+        nothing = Fraction(0)
+        value = Enclosure(max(lower, nothing), max(upper, nothing))
+        return Split(value, intervals, above, below)
+
+    def mass(
+        self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
+    ) -> Enclosure | NotEnclosed:
+        """Enclose the mass that parts, with one marginal each, have on disjoint intervals."""
+        return self._masses.of_parts(parts, intervals, bits)
+
+    def total(self, parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
+        """Enclose the mass of the whole line."""
+        return self._masses.of_parts(parts, EVERYWHERE, bits)
+
+
+class _Pair:
+    """Two measures in the normal form, and what was computed of them."""
+
+    def __init__(self, first: Sequence[Part], second: Sequence[Part]) -> None:
+        self._parts = first, second
+        self._table = FunctionTable()
+        self._plans: dict[int, tuple[_Planned, _Planned] | NotEnclosed] = {}
+        self._densities: dict[tuple[RefinementLevel, int], Densities | NotEnclosed] = {}
+        self._best: RefinementLevel | None = None
+
+    def signs(
+        self, growth: Enclosure, bits: int, masses: Masses, tier: Tier, limits: Limits
+    ) -> Signs | NotEnclosed:
+        """Prove signs; `Signs.excess` is all that the set may lack."""
+        # In steps, so that bits that differ little find the same densities.
+        kept = -(-(bits + _bits_of(growth) + _GUARD_BITS + 8) // 32) * 32
+        plans = self._plans.get(kept)
+        if plans is None:
+            plans = self._plans[kept] = self._planned(kept, masses, limits)
+        if isinstance(plans, NotEnclosed):
+            return plans
+        if not any(plans):
+            return Signs((), 0, Fraction(0))
+        wanted = Fraction(1, 2 ** (bits + 2))
+        errors = [sum((w.upper * p.error for w, p in side), Fraction(0)) for side in plans]
+        missing = 2 * (errors[0] + growth.upper * errors[1])
+        best: Signs | NotEnclosed = NotEnclosed("no signs were looked for")
+        for level in (*double_levels(tier), *ball_levels(bits, tier)):
+            limits.check()
+            found = self._attempt(plans, growth, kept, level, wanted / 2, limits)
+            if isinstance(found, NotEnclosed):
+                if isinstance(best, NotEnclosed):
+                    best = found
+                continue
+            found = Signs(found.gaps, found.first, found.excess + missing)
+            if isinstance(best, NotEnclosed) or found.excess < best.excess:
+                best = found
+            if best.excess <= wanted:
+                break
+        return best
+
+    def _attempt(
+        self,
+        plans: tuple[_Planned, _Planned],
+        growth: Enclosure,
+        kept: int,
+        level: RefinementLevel,
+        spare: Fraction,
+        limits: Limits,
+    ) -> Signs | NotEnclosed:
+        key = level, kept
+        densities = self._densities.get(key)
+        if densities is None:
+            densities = open_densities(*plans, kept, level, self._table, limits)
+            self._densities = {**dict(list(self._densities.items())[-3:]), key: densities}
+        if isinstance(densities, NotEnclosed):
+            return densities
+        signs = densities.signs(growth, spare, limits)
+        if isinstance(signs, NotEnclosed):
+            return signs
+        lost = densities.lost[0] + growth.upper * densities.lost[1]
+        return Signs(signs.gaps, signs.first, signs.excess + lost)
+
+    def _planned(
+        self, kept: int, masses: Masses, limits: Limits
+    ) -> tuple[_Planned, _Planned] | NotEnclosed:
+        sides: list[_Planned] = []
+        for parts in self._parts:
+            side: _Planned = []
+            for part in parts:
+                (marginal,) = part.marginals
+                found = simplified(marginal)
+                if found is None:
+                    continue
+                others, own = found
+                events = (*part.events, *map(canonical, others))
+                weight = masses.product(events, kept)
+                plan = density_plan(own, kept, limits, self._table)
+                if isinstance(weight, NotEnclosed):
+                    return weight
+                if isinstance(plan, NotEnclosed):
+                    return plan
+                side.append((weight, plan))
+            sides.append(side)
+        return sides[0], sides[1]
+
+
+_Planned = list[tuple[Enclosure, DensityPlan]]
+
+
+def _bits_of(growth: Enclosure) -> int:
+    """About log2 of a factor, at least 0."""
+    return max(int(growth.upper), 1).bit_length()

@@ -1,0 +1,22 @@
+"""The fraction of least denominator in an interval: short witnesses, quick arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def simplest(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return the fraction of least denominator in [lower, upper], lower <= upper.
+
+    Continued fractions: an integer, the one nearest to 0, if there is one; else the common whole
+    part plus the reciprocal of the simplest fraction between the reciprocals of what is left.
+    """
+    if lower <= 0 <= upper:
+        return Fraction(0)
+    if upper < 0:
+        return -simplest(-upper, -lower)
+    whole = lower.__ceil__()
+    if whole <= upper:
+        return Fraction(whole)
+    whole -= 1
+    return whole + 1 / simplest(1 / (upper - whole), 1 / (lower - whole))
