@@ -20,6 +20,7 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between

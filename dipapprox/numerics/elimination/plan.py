@@ -293,9 +293,7 @@ def times(factors: Factors, number: int) -> Factors:
     return (*factors[:place], (number, 1), *factors[place:])
 
 
-def _integrate(
-    state: _State, table: FunctionTable, kept: int | None
-) -> list[tuple[_State, int]]:
+def _integrate(state: _State, table: FunctionTable, kept: int | None) -> list[tuple[_State, int]]:
     """Integrate out all leaves but `kept`; if there is none, the cheapest sample."""
     below: dict[int, set[int]] = {v: set() for v, _ in state.factors}
     above: dict[int, set[int]] = {v: set() for v, _ in state.factors}

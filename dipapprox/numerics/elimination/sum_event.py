@@ -56,9 +56,7 @@ def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
     return work.settled() if obstacle is None else NotEnclosed(obstacle)
 
 
-def output_event(
-    event: Event, form: LinearForm, bits: int
-) -> tuple[SumEvent, int] | NotEnclosed:
+def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, int] | NotEnclosed:
     """Reduce an event of continuous samples so that a form of them is one of the roots.
 
     Args:

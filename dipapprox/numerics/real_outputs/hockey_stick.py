@@ -9,15 +9,15 @@ From below. first(S) - growth second(S) is at most the supremum whatever S is: o
 be proved, and those are probabilities of events.
 
 From above. Let f' <= f and g' <= g be what the grid has of the densities, lacking masses λ and μ,
-and h' = f' - growth g'. Signs of h' are proved but on a set U with ∫_U |h'| <= excess; S is {h' > 0}
-outside U. So ∫ max(h', 0) <= ∫_S h' + excess; and as f - f' and g - g' are >= 0,
+and h' = f' - growth g'. Signs of h' are proved but on a set U with ∫_U |h'| <= excess; outside U,
+S is {h' > 0}. So ∫ max(h', 0) <= ∫_S h' + excess; and as f - f' and g - g' are >= 0,
 
     sup = ∫ max(h, 0)  <=  ∫ max(h', 0) + λ  <=  ∫_S h' + excess + λ
                        <=  first(S) - growth second(S) + growth μ + excess + λ.
 
-Where a plan's density is only near the true one (a Gaussian sum's deviation is rounded), with masses
-of all sets within ε and ε', both inequalities lose ε + growth ε' once more. Nothing here depends on
-where the roots of h are: an end inside U may be any number of it.
+Where a plan's density is only near the true one (a Gaussian sum's deviation is rounded), and masses
+of sets are within ε and ε', the first inequality and the last lose ε + growth ε' more. Nothing here
+depends on where the roots of h are: an end inside U may be any number of it.
 """
 
 from __future__ import annotations
@@ -106,6 +106,9 @@ class HockeyStick:
         Raises:
             LimitReached: If the limits run out.
         """
+        if not first or not second:
+            everything = EVERYWHERE if first else ()
+            return self.at(everything, first, second, growth, bits, Fraction(0))
         coordinate = Coordinate.of([*first, *second])
         sides = [tuple([coordinate.within(part) for part in side]) for side in (first, second)]
         pair = self._pairs.find((sides[0], sides[1]), lambda: _Pair(sides[0], sides[1]))
@@ -132,8 +135,10 @@ class HockeyStick:
         own = bits + 3
         above = self._masses.of_parts(first, intervals, own)
         below = self._masses.of_parts(second, intervals, own + _bits_of(growth))
-        if isinstance(above, NotEnclosed) or isinstance(below, NotEnclosed):
-            return above if isinstance(above, NotEnclosed) else below
+        if isinstance(above, NotEnclosed):
+            return above
+        if isinstance(below, NotEnclosed):
+            return below
         lower = above.lower - growth.upper * below.upper
         upper = above.upper - growth.lower * below.lower + excess
         nothing = Fraction(0)

@@ -93,7 +93,9 @@ class Masses:
                 missing.append(event)
         if missing:
             answers = self._method.enclose(missing, bits, self._limits)
-            for event, answer in zip(missing, (answers[k] for k in range(len(missing))), strict=True):
+            for event, answer in zip(
+                missing, (answers[k] for k in range(len(missing))), strict=True
+            ):
                 known = self._known.get(event)
                 if known is not None and isinstance(known[1], Enclosure):
                     answer = (
@@ -105,6 +107,14 @@ class Masses:
             if known is not None and isinstance(known[1], NotEnclosed):
                 return known[1]
         return None
+
+
+def _better(
+    known: tuple[int, Enclosure | NotEnclosed] | None, found: Enclosure | NotEnclosed
+) -> Enclosure | NotEnclosed:
+    if known is None or isinstance(known[1], NotEnclosed):
+        return found
+    return known[1].intersect(found) if isinstance(found, Enclosure) else known[1]
 
 
 def _on_interval(marginal: Marginal, interval: Interval) -> list[Connected] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.algebras.grid import Grid
@@ -59,7 +60,7 @@ def collected(leaves: Iterable[Leaf], grid: Grid) -> Signs:
     excess = sum((leaf.excess for leaf in ordered if leaf.excess), Fraction(0))
     proved = [leaf for leaf in ordered if leaf.sign]
     gaps: list[Gap] = []
-    for before, after in zip(proved, proved[1:], strict=False):
+    for before, after in pairwise(proved):
         if before.sign != after.sign:
             gaps.append((_place(before, 1, grid), _place(after, 0, grid)))
     return Signs(tuple(gaps), proved[0].sign if proved else 0, excess)

@@ -1,0 +1,267 @@
+"""Hockey-stick divergences of published numbers against closed forms and scipy's quadrature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction as F
+from itertools import pairwise
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import expon, laplace, norm
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.refinement import Tier
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method
+from dipapprox.semantics.linear import LinearForm
+
+GAUSS, LAPLACE = Family.GAUSSIAN, Family.LAPLACE
+SCIPY = {
+    GAUSS: norm,
+    LAPLACE: laplace,
+    Family.EXPONENTIAL: expon,
+}
+HALF = F(1, 2)
+
+
+def law(family: Family, mean: object, scale: object) -> Distribution:
+    return Distribution(family, F(str(mean)), F(str(scale)))
+
+
+def form(terms: dict[int, object], constant: object = 0) -> LinearForm:
+    return LinearForm.of({k: F(str(c)) for k, c in terms.items()}, F(str(constant)))
+
+
+def number(
+    laws: Sequence[Distribution], guards: Sequence[LinearForm], published: LinearForm
+) -> tuple[Part, ...]:
+    return (Part((), (Marginal(Event(tuple(laws), tuple(guards)), published),)),)
+
+
+def growth(budget: F) -> Enclosure:
+    with precision(300):
+        found = to_enclosure(to_ball(budget).exp())
+    assert isinstance(found, Enclosure)
+    return found
+
+
+def opened(tier: Tier = Tier.AUTO) -> HockeyStick:
+    return HockeyStick(open_method(Options()), Limits(), tier)
+
+
+def split(
+    first: tuple[Part, ...],
+    second: tuple[Part, ...],
+    budget: F,
+    bits: int = 40,
+    stick: HockeyStick | None = None,
+) -> Split:
+    found = (stick or opened()).divergence(first, second, growth(budget), bits)
+    assert isinstance(found, Split), found
+    assert found.value.width <= F(1, 2**bits)
+    return found
+
+
+def balle_wang(shift: float, budget: float) -> float:
+    far = budget / shift
+    return float(norm.cdf(shift / 2 - far) - exp(budget) * norm.cdf(-shift / 2 - far))
+
+
+@pytest.mark.parametrize("budget", [F(0), F(1, 3), F(2)])
+def test_the_gaussian_mechanism(budget: F) -> None:
+    noise = [number([law(GAUSS, mean, 2)], [], form({0: 1})) for mean in (0, 1)]
+    found = split(noise[0], noise[1], budget)
+    assert float(found.value.lower) == pytest.approx(balle_wang(0.5, float(budget)), rel=1e-9)
+    assert len(found.intervals) == 1
+
+
+def test_high_precision_and_the_root() -> None:
+    noise = [number([law(GAUSS, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
+    found = split(noise[0], noise[1], F(1), 120)
+    # f > e g where y < 1/2 - 1
+    ((low, high),) = found.intervals
+    assert low is None and high is not None and abs(high + HALF) < F(1, 2**50)
+    assert split(noise[0], noise[1], F(1), 50).value.meets(found.value)
+
+
+@pytest.mark.parametrize("budget", [F(1, 2), F(9, 10)])
+def test_the_laplace_mechanism(budget: F) -> None:
+    noise = [number([law(LAPLACE, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
+    found = split(noise[0], noise[1], budget)
+    exact = 1 - exp((float(budget) - 1) / 2)
+    assert float(found.value.lower) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("tier", [Tier.FLOAT64, Tier.BALLS])
+def test_a_tight_half_line_costs_nothing(tier: Tier) -> None:
+    noise = [number([law(LAPLACE, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
+    found = split(noise[0], noise[1], F(1), 40, opened(tier))
+    assert found.value.lower == 0
+
+
+def test_one_sided_noise_is_not_private() -> None:
+    noise = [number([law(Family.EXPONENTIAL, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
+    found = split(noise[0], noise[1], F(2))
+    # below 1 the second density is 0; above, the ratio is 1/e
+    assert float(found.value.lower) == pytest.approx(1 - exp(-1), rel=1e-12)
+
+
+def test_a_sum_of_gaussians_is_a_gaussian() -> None:
+    published = form({0: "1/3", 1: "1/3", 2: "1/3"})
+    noise = [number([law(GAUSS, mean, 1)] * 3, [], published) for mean in (0, 1)]
+    found = split(noise[0], noise[1], HALF)
+    assert float(found.value.lower) == pytest.approx(balle_wang(sqrt(3), 0.5), rel=1e-9)
+
+
+def test_nothing_on_one_side() -> None:
+    noise = number([law(GAUSS, 0, 1)], [], form({0: 1}))
+    assert split(noise, (), F(1)).value == Enclosure.exact(1)
+    assert split((), noise, F(1)).value == Enclosure.exact(0)
+
+
+def test_parts_add_up_before_the_maximum() -> None:
+    positive, negative = form({0: -1}), form({0: 1})
+    noise = [law(GAUSS, 0, 1)], [law(GAUSS, 1, 1)]
+    whole = [number(laws, [], form({0: 1})) for laws in noise]
+    halves = [
+        number(laws, [positive], form({0: 1})) + number(laws, [negative], form({0: 1}))
+        for laws in noise
+    ]
+    assert split(halves[0], halves[1], HALF).value.meets(split(whole[0], whole[1], HALF).value)
+
+
+def test_integer_noise_and_tied_forms_have_reasons() -> None:
+    integer = number([law(Family.DISCRETE_LAPLACE, 0, 1)], [], form({0: 1}))
+    tied = number(
+        [law(LAPLACE, 0, 1)] * 3,
+        [form({0: 1, 1: -1}), form({1: 1, 2: -1}), form({0: 1, 2: -2})],
+        form({0: 1, 1: 1}),
+    )
+    for parts, word in ((integer, "integer noise"), (tied, "x1 + x2")):
+        found = opened().divergence(parts, parts, growth(F(1)), 30)
+        assert not isinstance(found, Split) and word in found.reason
+
+
+# --- against quadrature ---------------------------------------------------------------------------
+
+_means = st.integers(-3, 3).map(lambda k: F(k, 2))
+_scales = st.sampled_from([F(1), F(3, 2), F(2)])
+_families = st.sampled_from([GAUSS, LAPLACE])
+
+
+@st.composite
+def _comparisons(draw: st.DrawFn) -> tuple[list[Distribution], list[Distribution], list[bool]]:
+    """Laws at two inputs, the first of the published sample; which of the others are below it."""
+    count = draw(st.integers(1, 4))
+    laws = []
+    for _ in range(count):
+        family, scale = draw(_families), draw(_scales)
+        laws.append([Distribution(family, draw(_means), scale) for _ in range(2)])
+    sides = [draw(st.booleans()) for _ in range(count - 1)]
+    return [each[0] for each in laws], [each[1] for each in laws], sides
+
+
+def _density(laws: Sequence[Distribution], sides: Sequence[bool]) -> Callable[[float], float]:
+    own, *others = [SCIPY[each.family](float(each.mean), float(each.scale)) for each in laws]
+
+    def at(y: float) -> float:
+        found = own.pdf(y)
+        for other, below in zip(others, sides, strict=True):
+            found *= other.cdf(y) if below else other.sf(y)
+        return float(found)
+
+    return at
+
+
+def _by_quadrature(
+    f: Callable[[float], float], g: Callable[[float], float], factor: float, marks: Sequence[float]
+) -> float:
+    total = 0.0
+    edges = sorted({-45.0, 45.0, *np.linspace(-12, 12, 49).tolist(), *marks})
+    for low, high in pairwise(edges):
+        total += quad(lambda y: max(f(y) - factor * g(y), 0.0), low, high, epsabs=1e-10)[0]
+    return total
+
+
+@settings(max_examples=6)
+@given(_comparisons(), st.sampled_from([F(0), F(1, 4), F(1)]), st.sampled_from([F(1), F(-3)]))
+def test_comparisons_agree_with_quadrature(
+    drawn: tuple[list[Distribution], list[Distribution], list[bool]], budget: F, scale: F
+) -> None:
+    one, two, sides = drawn
+    guards = [form({k + 1: 1, 0: -1} if b else {0: 1, k + 1: -1}) for k, b in enumerate(sides)]
+    stick = opened()
+    parts = [number(laws, guards, form({0: 1})) for laws in (one, two)]
+    found = split(parts[0], parts[1], budget, 36, stick)
+    densities = _density(one, sides), _density(two, sides)
+    marks = [float(each.mean) for each in (*one, *two)]
+    expected = _by_quadrature(*densities, exp(float(budget)), marks)
+    assert abs(float(found.value.lower) - expected) < 1e-7
+    # Another unit, another origin, another direction: the same divergence.
+    moved = [number(laws, guards, form({0: scale}, 7)) for laws in (one, two)]
+    assert split(moved[0], moved[1], budget, 36, stick).value.meets(found.value)
+    # Cells publish less, the more cells the more.
+    places = [F(k, 2) for k in range(-8, 9)]
+    for cells in (places[::4], places):
+        ends = [None, *cells, None]
+        total = F(0)
+        for interval in pairwise(ends):
+            above, below = (stick.mass(part, (interval,), 36) for part in parts)
+            assert isinstance(above, Enclosure) and isinstance(below, Enclosure)
+            total += max(above.lower - growth(budget).upper * below.upper, F(0))
+        assert total <= found.value.upper
+    assert total >= found.value.lower - HALF
+
+
+@settings(max_examples=3)
+@given(st.lists(st.tuples(_means, _means), min_size=3, max_size=3), _families, st.booleans())
+def test_gaps_agree_with_quadrature(means: list[tuple[F, F]], family: Family, top: bool) -> None:
+    """y = x0 - x1 with x0 >= x1 >= x2, or the difference without any guard."""
+    guards = [form({1: 1, 0: -1}), form({2: 1, 1: -1})] if top else []
+    laws = [[Distribution(family, pair[k], F(2)) for pair in means] for k in range(2)]
+    used = [each if top else each[:2] for each in laws]
+    parts = [number(each, guards, form({0: 1, 1: -1})) for each in used]
+    found = split(parts[0], parts[1], F(1, 4), 36)
+
+    def density(laws: Sequence[Distribution]) -> Callable[[float], float]:
+        grid = np.linspace(-60, 60, 3001)
+        first, second, third = [
+            SCIPY[each.family](float(each.mean), float(each.scale)) for each in laws
+        ]
+        weight = second.pdf(grid) * (third.cdf(grid) if top else 1.0)
+
+        def at(y: float) -> float:
+            if top and y < 0:
+                return 0.0
+            return float(np.sum(first.pdf(grid + y) * weight) * (grid[1] - grid[0]))
+
+        return at
+
+    f, g = (density(each) for each in laws)
+    places = np.linspace(0 if top else -40, 40, 801 if top else 1601)
+    values = np.array([max(f(y) - exp(0.25) * g(y), 0.0) for y in places])
+    expected = float(np.trapezoid(values, places))
+    assert abs(float(found.value.lower) - expected) < 1e-3
+
+
+@pytest.mark.parametrize("family", [GAUSS, LAPLACE])
+def test_engines_agree(family: Family) -> None:
+    laws = [[law(family, mean, 2) for mean in means] for means in ((0, 0, 1), (1, 1, 0))]
+    guards = [form({1: 1, 0: -1}), form({0: 1, 2: -1})]
+    parts = [number(each, guards, form({0: 1})) for each in laws]
+    found = [
+        split(parts[0], parts[1], F(1, 5), 40, opened(tier)) for tier in (Tier.FLOAT64, Tier.BALLS)
+    ]
+    assert found[0].value.meets(found[1].value)
+    assert len(found[0].intervals) == len(found[1].intervals)
