@@ -12,12 +12,13 @@ text, for messages, an event is the program's variables that it is about, with t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from operator import itemgetter
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.events.columns import Column, combined
 from dipapprox.events.event import Chosen, Connected, count_samples
@@ -25,7 +26,7 @@ from dipapprox.events.inputs import Inputs, Table
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.paths import Change, StarReader
 from dipapprox.events.reduce import connected_samples
-from dipapprox.events.shapes import Batch, Shape, Shapes, numbers_of
+from dipapprox.events.shapes import Batch, Row, Shape, Shapes, numbers_of
 from dipapprox.events.solutions import CERTAIN, Numbers, Solutions
 from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import Symbol
@@ -145,18 +146,50 @@ Conditions = tuple[InputCondition, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StateColumn:
-    """One final state over a batch of inputs.
+class _Rows:
+    """States with equal conditions, one after the other, on their way to `StateColumns`."""
+
+    inputs: Column | None
+    batch: Batch
+    outputs: list[int] = field(default_factory=list)
+    solutions: list[Row] = field(default_factory=list)
+
+    def columns(self) -> StateColumns:
+        outputs, solutions = np.array(self.outputs, np.int64), np.array(self.solutions, np.int64)
+        return StateColumns(outputs, self.inputs, solutions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateColumns:
+    """Final states with equal conditions over a batch of inputs.
 
     Attributes:
-        output: Index of the state's outputs in `FinalStates.outputs()`.
-        inputs: Positions of the inputs that admit the state, ascending; None for all of them.
-        solutions: For each of these inputs an index into `Catalogue.solutions`, or IMPOSSIBLE.
+        outputs: For each state the index of its outputs in `FinalStates.outputs()`, ascending.
+        inputs: Positions of the inputs that admit the states, ascending; None for all of them.
+        solutions: States × these inputs: indices into `Catalogue.solutions`, or IMPOSSIBLE.
     """
 
-    output: int
+    outputs: Column
     inputs: Column | None
     solutions: Column
+
+    def by_input(self) -> Iterator[tuple[int, Iterator[tuple[int, int]]]]:
+        """Yield for each of the inputs its position, and (output, solution) of every state."""
+        count = self.solutions.shape[1]
+        places = range(count) if self.inputs is None else self.inputs.tolist()
+        outputs = self.outputs.tolist()
+        for place, column in zip(places, self.solutions.T.tolist(), strict=True):
+            yield place, zip(outputs, column, strict=True)
+
+    def rounds(self) -> Iterator[Column]:
+        """Yield positions of states, all of them together, those of one round of different outputs.
+
+        The states of each output come in their order.
+        """
+        first = np.searchsorted(self.outputs, self.outputs)
+        turn = np.arange(len(self.outputs)) - first
+        order = np.argsort(turn, kind="stable")
+        yield from np.split(order, np.cumsum(np.bincount(turn))[:-1])
 
 
 class Catalogue:
@@ -215,7 +248,7 @@ class Catalogue:
 
     def columns(
         self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
-    ) -> list[StateColumn]:
+    ) -> list[StateColumns]:
         """Solve the states for all inputs.
 
         For each input the states are disjoint and, if all outputs are asked for, their
@@ -223,31 +256,33 @@ class Catalogue:
 
         Args:
             inputs: A batch; what is equal in many inputs is worked out once.
-            outputs: Whose states are wanted; None for all.
+            outputs: Whose states are wanted, ascending; None for all.
         """
         block = self._inputs.block(inputs)
-        batches: dict[Conditions, tuple[Column | None, Batch]] = {
-            (): (None, Batch(block, self._variables.tables))
-        }
-        wanted = range(len(self._states_of)) if outputs is None else outputs
-        found = []
-        for output in wanted:
+        whole = _Rows(None, Batch(block, self._variables.tables))
+        groups: dict[Conditions, _Rows] = {(): whole}
+        states, has_choices = self._states.states, bool(self._states.choices)
+        for output in range(len(self._states_of)) if outputs is None else outputs:
             for number in self._states_of[output]:
-                conditions = self._states.states[number].conditions
-                if conditions not in batches:
+                conditions = states[number].conditions
+                rows = groups.get(conditions) if conditions else whole
+                if rows is None:
                     admitted = np.flatnonzero(self._condition(conditions).column(block))
-                    batches[conditions] = admitted, Batch(block[admitted], self._variables.tables)
-                where, batch = batches[conditions]
-                if len(batch.block):
-                    column = self._shapes.solve(self._shape(number), batch)
-                    chosen = self._chosen(number)
-                    if chosen != CERTAIN:
-                        factor = batch.constant(chosen)
-                        column = combined(column, factor, self._solutions.joined)
-                    found.append(StateColumn(output, where, column))
-                    new = len(self.events) - len(self._origins)
+                    batch = Batch(block[admitted], self._variables.tables)
+                    rows = groups[conditions] = _Rows(admitted, batch)
+                if not len(rows.batch.block):
+                    continue
+                row = self._shapes.solve(self._shape(number), rows.batch)
+                chosen = self._chosen(number) if has_choices else CERTAIN
+                if chosen != CERTAIN:
+                    factor = rows.batch.constant(chosen)
+                    row = combined(np.asarray(row, np.int64), factor, self._solutions.joined)
+                rows.outputs.append(output)
+                rows.solutions.append(row)
+                new = len(self.events) - len(self._origins)
+                if new:
                     self._origins += [number] * new
-        return found
+        return [rows.columns() for rows in groups.values() if rows.outputs]
 
     def where(self, event: int) -> str:
         """Say what an event is in the program: its variables, their lines, an output it leads to.
@@ -270,12 +305,17 @@ class Catalogue:
             outputs: Whose states are wanted; None for all.
         """
         found: list[list[tuple[int, Numbers]]] = [[] for _ in inputs]
-        for column in self.columns(inputs, outputs):
-            admitted = range(len(inputs)) if column.inputs is None else column.inputs.tolist()
-            for input, number in zip(admitted, column.solutions.tolist(), strict=True):
-                numbers = self._solutions.all[number]
-                if numbers is not None:
-                    found[input].append((column.output, numbers))
+        known = self._solutions.all
+        columns = self.columns(inputs, outputs)
+        for group in columns:
+            for input, states in group.by_input():
+                for output, number in states:
+                    numbers = known[number]
+                    if numbers is not None:
+                        found[input].append((output, numbers))
+        if len(columns) > 1:
+            for each in found:
+                each.sort(key=itemgetter(0))
         return found
 
     def for_input(self, input: Input) -> list[tuple[int, Numbers]]:

@@ -56,6 +56,9 @@ class Varying:
 
 Shape = AnyStar | Fixed | Varying
 
+Row = Column | list[int]
+"""Solutions of one state, an entry for each input; a list if there are few inputs."""
+
 
 class Batch:
     """Columns of one batch of inputs, each computed when first needed.
@@ -177,7 +180,7 @@ class Shapes:
 
     # --- solution -----------------------------------------------------------------------------
 
-    def solve(self, shape: Shape, batch: Batch) -> Column:
+    def solve(self, shape: Shape, batch: Batch) -> Row:
         """Return the state's solution for every input of the batch."""
         match shape:
             case PathStar() | GroupStar():
@@ -187,19 +190,20 @@ class Shapes:
             case Varying():
                 return self._varying(shape, batch)
 
-    def _star(self, star: AnyStar, batch: Batch) -> Column:
+    def _star(self, star: AnyStar, batch: Batch) -> Row:
         if batch.is_small:
-            stars = zip(batch.laws(star.centre_number), self._few_leaves(star, batch), strict=True)
-            return np.array([self._star_solution(*star) for star in stars], np.int64)
+            centres, leaves = batch.laws(star.centre_number), self._few_leaves(star, batch)
+            return list(map(self._star_solution, centres, leaves))
         return combined(
             batch.law(star.centre_number), self._leaves(star, batch), self._star_solution
         )
 
     def _star_solution(self, centre: int, bag: int) -> int:
         key = -1 - centre, bag
-        if key not in self._known:
-            self._known[key] = self._solutions.star(centre, self._bags.contents[bag])
-        return self._known[key]
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._solutions.star(centre, self._bags.contents[bag])
+        return known
 
     def _leaves(self, star: AnyStar, batch: Batch) -> Column:
         """The multiset of the star's leaves, from that of the nearest known ancestor."""

@@ -60,14 +60,7 @@ class SolvedInputs:
         return solved[input]
 
     def _solved(self, inputs: Sequence[Input]) -> Iterator[InputStates]:
-        found: list[list[tuple[int, Numbers]]] = [[] for _ in inputs]
-        for column in self._catalogue.columns(inputs):
-            places = range(len(inputs)) if column.inputs is None else column.inputs.tolist()
-            for place, number in zip(places, column.solutions.tolist(), strict=True):
-                numbers = self._catalogue.solutions[number]
-                if numbers is not None:
-                    found[place].append((column.output, numbers))
-        return map(tuple, found)
+        return map(tuple, self._catalogue.states(inputs))
 
 
 def _after(input: Input, cells: Sequence[Cell]) -> Iterator[Input]:

@@ -21,9 +21,9 @@ from math import lcm
 import numpy as np
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.catalogue import Catalogue, StateColumn
+from dipapprox.events.catalogue import Catalogue, StateColumns
 from dipapprox.events.columns import Column
 from dipapprox.events.solutions import IMPOSSIBLE, Numbers
 from dipapprox.language.core import Input
@@ -146,9 +146,11 @@ class OutputProbabilities:
         lower = np.zeros((self._outputs, len(inputs)))
         upper = np.zeros((self._outputs, len(inputs)))
         possible = np.zeros((self._outputs, len(inputs)), np.bool_)
-        for column in columns:
-            factors.add(column, lower[column.output], upper[column.output])
-            possible[column.output, _places(column)] |= column.solutions != IMPOSSIBLE
+        for group in columns:
+            factors.add(group, lower, upper)
+            for rows in group.rounds():
+                where = _places(group, group.outputs[rows])
+                possible[where] |= group.solutions[rows] != IMPOSSIBLE
         lower, upper = lower.T, np.minimum(upper.T, 1.0)
         if rounding.contradicts_one(lower, upper).any():
             raise BrokenInvariant("the probabilities of all outputs do not sum to 1")
@@ -169,10 +171,11 @@ class OutputProbabilities:
         factors = self._solutions([column for _, found in asked for column in found], bits)
         lower, upper = np.zeros(len(inputs)), np.zeros(len(inputs))
         for places, columns in asked:
-            low, high = np.zeros(len(places)), np.zeros(len(places))
-            for column in columns:
-                factors.add(column, low, high)
-            lower[places], upper[places] = low, high
+            low, high = np.zeros((1, len(places))), np.zeros((1, len(places)))
+            for group in columns:
+                alone = replace(group, outputs=np.zeros_like(group.outputs))
+                factors.add(alone, low, high)
+            lower[places], upper[places] = low[0], high[0]
         if (lower > 1).any():
             raise BrokenInvariant("the states of one output have a total probability above 1")
         return Bounds(lower, np.minimum(upper, 1.0), factors.obstacle)
@@ -195,12 +198,12 @@ class OutputProbabilities:
             product = Enclosure(product.lower * found.lower, product.upper * found.upper)
         return product
 
-    def _solutions(self, columns: Sequence[StateColumn], bits: int) -> _Solutions:
+    def _solutions(self, columns: Sequence[StateColumns], bits: int) -> _Solutions:
         """Bound the probabilities of all solutions that occur in some columns."""
         known = self._catalogue.solutions
         occurs = np.zeros(len(known), np.bool_)
-        for column in columns:
-            occurs[column.solutions] = True
+        for group in columns:
+            occurs[group.solutions] = True
         occurs[IMPOSSIBLE] = False
         present = np.flatnonzero(occurs)
         products = [known[number] or () for number in present.tolist()]
@@ -226,16 +229,22 @@ class _Solutions:
     upper: Array
     obstacle: str | None
 
-    def add(self, column: StateColumn, lower: Array, upper: Array) -> None:
-        """Add a state's probabilities to those of its output, one entry for each input."""
-        inputs = _places(column)
-        lower[inputs] = rounding.sum_below(lower[inputs], self.lower[column.solutions])
-        upper[inputs] = rounding.sum_above(upper[inputs], self.upper[column.solutions])
+    def add(self, columns: StateColumns, lower: Array, upper: Array) -> None:
+        """Add the probabilities of states to those of their outputs: arrays (outputs, inputs)."""
+        for rows in columns.rounds():
+            where, solutions = _places(columns, columns.outputs[rows]), columns.solutions[rows]
+            lower[where] = rounding.sum_below(lower[where], self.lower[solutions])
+            upper[where] = rounding.sum_above(upper[where], self.upper[solutions])
 
 
-def _places(column: StateColumn) -> Column | slice:
-    """The inputs of a state, as an index."""
-    return slice(None) if column.inputs is None else column.inputs
+_Index = tuple[Column, slice] | tuple[Column, Column]
+
+
+def _places(columns: StateColumns, outputs: Column) -> _Index:
+    """Outputs × the inputs of some states, as an index."""
+    if columns.inputs is None:
+        return outputs, slice(None)
+    return outputs[:, None], columns.inputs
 
 
 def _at_most_one(total: Enclosure) -> Enclosure:

@@ -1,6 +1,6 @@
 """Pairs in, a finished `Search` out: one by one, in blocks, or all at once, whatever is quickest.
 
-    few pairs, or many bits at once         one by one (`search`)
+    few pairs of few outputs, or many bits  one by one (`search`)
     outputs that depend on few counters     all at once, however many (`counted`)
     too many inputs for one table           every output on its own, if that decides
     anything else                           in blocks: in doubles where those decide, each
@@ -42,6 +42,9 @@ _TERMS = 2**18
 
 _SHARE = 3
 """Likely pairs take at most a third of what all pairs take."""
+
+_FEW_OUTPUTS = 200
+"""A pair with more of them is summed in doubles before it is summed exactly."""
 
 _FEWEST = 4
 """A look at the pairs of fewer inputs does not pay."""
@@ -196,7 +199,8 @@ def _check(search: Search, selected: SelectedPairs, bulk: BulkSource, progress: 
             alone = selected.output_by_output(tables, search.limits)
             if alone is not None and search_together(search, alone, total):
                 return
-    if in_doubles and (total is None or total > FEW_PAIRS):
+    many = total is None or total > FEW_PAIRS or selected.outputs > _FEW_OUTPUTS
+    if in_doubles and many:
         search_blocks(search, arrays, total, progress)
     else:
         search.run(likely_first(program, selected.selection, total), total, progress)

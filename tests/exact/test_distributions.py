@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.catalogue import Catalogue, StateColumn
+from dipapprox.events.catalogue import Catalogue, StateColumns
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.methods import Exact
 from dipapprox.exact.signs.values import enclose_at
@@ -120,7 +120,7 @@ def test_blocks_grow_up_to_the_last_row() -> None:
     class Counting(Catalogue):
         def columns(
             self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
-        ) -> list[StateColumn]:
+        ) -> list[StateColumns]:
             batches.append(len(inputs))
             return super().columns(inputs, outputs)
 

@@ -37,7 +37,8 @@ from tests.semantics.strategies import programs
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.dpg"))
 HALF = Fraction(1, 2)
 
-Spelled = list[tuple[int, Counter[Connected]]]
+Spelled = Counter[tuple[int, frozenset[tuple[Connected, int]]]]
+"""How often a final state has an output and a multiset of events: their order has no meaning."""
 
 
 def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[Input]:
@@ -49,27 +50,27 @@ def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[Input]:
 
 def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
     """The slow road: instantiate, reduce, bring into normal form, state by state."""
-    found = []
+    found = Spelled()
     for output, event, chosen in Instantiator(states, eps).events(input):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
             events = [*map(canonical, reduced.factors), *([chosen] if chosen else [])]
-            found.append((output, Counter(events)))
-    return sorted(found, key=lambda each: each[0])
+            found[output, frozenset(Counter(events).items())] += 1
+    return found
 
 
 def by_catalogue(
     catalogue: Catalogue, states: FinalStates, inputs: Sequence[Input]
 ) -> list[Spelled]:
     """The fast road: columns over all inputs."""
-    found: list[Spelled] = [[] for _ in inputs]
-    for column in catalogue.columns(inputs):
-        places = range(len(inputs)) if column.inputs is None else column.inputs.tolist()
-        for place, number in zip(places, column.solutions.tolist(), strict=True):
-            numbers = catalogue.solutions[number]
-            if numbers is not None:
-                events = Counter(catalogue.events[k] for k in numbers)
-                found[place].append((column.output, events))
+    found = [Spelled() for _ in inputs]
+    for group in catalogue.columns(inputs):
+        for place, solved in group.by_input():
+            for output, number in solved:
+                numbers = catalogue.solutions[number]
+                if numbers is not None:
+                    events = Counter(catalogue.events[k] for k in numbers)
+                    found[place][output, frozenset(events.items())] += 1
     return found
 
 
