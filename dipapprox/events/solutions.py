@@ -14,7 +14,7 @@ from dipapprox.events.columns import Bag
 from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star
 from dipapprox.events.reduce import reduce
 from dipapprox.events.standardisation import LawKey, law_key
-from dipapprox.events.stars import normal_star
+from dipapprox.events.stars import StarKind, normal_star, standard_kind
 from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm
 
@@ -26,6 +26,12 @@ IMPOSSIBLE = 0
 
 CERTAIN = 1
 """The solution of probability exactly 1."""
+
+_Laws = tuple[Distribution, tuple[Distribution, ...], tuple[Distribution, ...]]
+"""Of a kind of stars: centre, below, above."""
+
+_Image = tuple[int, StarKind, Numbers]
+"""A kind of stars, its number, and where in a bag the counts of its laws are."""
 
 
 class Solutions:
@@ -44,6 +50,10 @@ class Solutions:
         self._events: dict[Connected, int] = {}
         self._numbers: dict[Numbers | None, int] = {None: IMPOSSIBLE, (): CERTAIN}
         self._laws: dict[LawKey, int] = {}
+        self._kinds: dict[_Laws, int] = {}
+        self._possible: list[bool] = []  # by kind
+        self._stars: dict[tuple[int, Numbers], int] = {}
+        self._images: dict[tuple[int, Numbers], tuple[_Image, _Image]] = {}
 
     def __len__(self) -> int:
         return len(self.events) + len(self.all)
@@ -62,14 +72,49 @@ class Solutions:
             centre: A law.
             leaves: Twice the number of the law, plus 1 if the leaf is above the centre.
         """
-        sides = tuple(
-            tuple((self.laws[entry >> 1], count) for entry, count in leaves if entry & 1 == side)
-            for side in (0, 1)
-        )
-        star = normal_star(Star(self.laws[centre], *sides))
-        if not is_possible(star):
+        entries = tuple([entry for entry, _ in leaves])
+        images = self._images.get((centre, entries))
+        if images is None:
+            images = self._images[centre, entries] = self._images_of(centre, entries)
+        balance = 0
+        for entry, count in leaves:
+            balance += -count if entry & 1 else count
+        if balance == 0:
+            sides = (
+                tuple([(self.laws[e >> 1], n) for e, n in leaves if e & 1 == side])
+                for side in (0, 1)
+            )
+            star = normal_star(Star(self.laws[centre], *sides))
+            return self._solution((self._event(star),)) if is_possible(star) else IMPOSSIBLE
+        number, kind, order = images[balance < 0]
+        if not self._possible[number]:
             return IMPOSSIBLE
-        return self._solution((self._event(star),))
+        return self._solution((self._star(number, tuple([leaves[k][1] for k in order]), kind),))
+
+    def _images_of(self, centre: int, entries: Numbers) -> tuple[_Image, _Image]:
+        """Bring the laws of stars into both normal forms."""
+        sides = [[k for k, entry in enumerate(entries) if entry & 1 == side] for side in (0, 1)]
+        places = sides[0] + sides[1]
+        below, above = (tuple([self.laws[entries[k] >> 1] for k in side]) for side in sides)
+        images = []
+        for sign in (1, -1):
+            kind = standard_kind(self.laws[centre], below, above, sign)
+            images.append((self._kind(kind), kind, tuple([places[k] for k in kind.order])))
+        return images[0], images[1]
+
+    def _kind(self, kind: StarKind) -> int:
+        key = kind.centre, kind.below, kind.above
+        number = self._kinds.setdefault(key, len(self._possible))
+        if number == len(self._possible):
+            self._possible.append(is_possible(kind.with_counts((1,) * len(kind.order))))
+        return number
+
+    def _star(self, number: int, counts: Numbers, kind: StarKind) -> int:
+        """Number a star by its kind and its counts: laws are many, and hash slowly."""
+        found = self._stars.setdefault((number, counts), len(self.events))
+        if found == len(self.events):
+            self.events.append(kind.with_counts(counts))
+        return found
 
     def event(self, laws: Iterable[int], guards: Sequence[LinearForm]) -> int:
         """Solve any event."""
@@ -88,14 +133,19 @@ class Solutions:
         return IMPOSSIBLE if first is None or second is None else self._solution(first + second)
 
     def _event(self, event: Connected) -> int:
+        if isinstance(event, Star):
+            below, above = (tuple([law for law, _ in s]) for s in (event.below, event.above))
+            counts = tuple([count for _, count in (*event.below, *event.above)])
+            kind = StarKind(event.centre, below, above, tuple(range(len(counts))))
+            return self._star(self._kind(kind), counts, kind)
         number = self._events.setdefault(event, len(self.events))
         if number == len(self.events):
             self.events.append(event)
         return number
 
     def _solution(self, numbers: Numbers) -> int:
-        # The order of factors does not matter for their product.
-        numbers = tuple(sorted(numbers))
+        if len(numbers) > 1:  # the order of factors does not matter for their product
+            numbers = tuple(sorted(numbers))
         number = self._numbers.setdefault(numbers, len(self.all))
         if number == len(self.all):
             self.all.append(numbers)

@@ -8,7 +8,7 @@ samples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -68,56 +68,72 @@ def _counted(laws: Iterable[tuple[Distribution, int]]) -> Leaves:
 
 def normal_star(star: Star) -> Star:
     """Return the normal form: of both mirror images the one with more leaves below the centre."""
+    laws = tuple([law for law, _ in star.below]), tuple([law for law, _ in star.above])
+    counts = tuple([count for _, count in (*star.below, *star.above)])
     balance = sum(n for _, n in star.below) - sum(n for _, n in star.above)
-    if balance > 0:
-        return _standard(star, 1)
-    if balance < 0:
-        return _standard(star, -1)
-    return min(_standard(star, 1), _standard(star, -1), key=_description)
+    signs = (1, -1) if balance == 0 else (1,) if balance > 0 else (-1,)
+    images = [standard_kind(star.centre, *laws, sign).star(counts) for sign in signs]
+    return min(images, key=_description)
 
 
-def _standard(star: Star, sign: int) -> Star:
-    laws = _standard_laws(
-        star.centre,
-        tuple([law for law, _ in star.below]),
-        tuple([law for law, _ in star.above]),
-        sign,
-    )
-    below = tuple([(law, star.below[place][1]) for law, place in laws.below])
-    above = tuple([(law, star.above[place][1]) for law, place in laws.above])
-    return Star(laws.centre, below, above) if sign > 0 else Star(laws.centre, above, below)
+@dataclass(frozen=True, slots=True, eq=False)
+class StarKind:
+    """Stars that differ in counts only, in normal form.
 
-
-_Placed = tuple[tuple[Distribution, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _StandardLaws:
-    """The laws of a star's normal form, and where on the same side their counts are.
-
-    Different laws stay different.
+    Attributes:
+        centre: The law of the centre.
+        below: The laws below it, different ones.
+        above: The laws above it, likewise.
+        order: For each law of both sides its place among the laws before they were brought into
+            normal form: those below, then those above.
     """
 
     centre: Distribution
-    below: _Placed
-    above: _Placed
+    below: tuple[Distribution, ...]
+    above: tuple[Distribution, ...]
+    order: tuple[int, ...]
+
+    def star(self, counts: Sequence[int]) -> Star:
+        """Return the star with counts given in the order before the normal form."""
+        return self.with_counts([counts[place] for place in self.order])
+
+    def with_counts(self, counts: Sequence[int]) -> Star:
+        """Return the star with counts given in the order of the laws."""
+        size = len(self.below)
+        below = tuple(zip(self.below, counts[:size], strict=True))
+        above = tuple(zip(self.above, counts[size:], strict=True))
+        return Star(self.centre, below, above)
 
 
 @lru_cache(maxsize=4096)
-def _standard_laws(
+def standard_kind(
     centre: Distribution,
     below: tuple[Distribution, ...],
     above: tuple[Distribution, ...],
     sign: int,
-) -> _StandardLaws:
-    """Standardise laws: stars share them, and differ in counts."""
+) -> StarKind:
+    """Standardise laws: stars share them, and differ in counts.
+
+    Args:
+        centre: The law of the centre.
+        below: The laws below it, different ones.
+        above: The laws above it, likewise.
+        sign: -1 for the mirror image.
+    """
     changed = standardise(frozenset(map(law_key, (centre, *below, *above))), sign).laws
-
-    def placed(side: tuple[Distribution, ...]) -> _Placed:
-        laws = ((changed[law_key(law)], place) for place, law in enumerate(side))
-        return tuple(sorted(laws, key=lambda each: law_key(each[0])))
-
-    return _StandardLaws(changed[law_key(centre)], placed(below), placed(above))
+    laws = [changed[law_key(law)] for law in (*below, *above)]
+    first, second = (
+        sorted(places, key=lambda place: law_key(laws[place]))
+        for places in (range(len(below)), range(len(below), len(laws)))
+    )
+    if sign < 0:
+        first, second = second, first
+    return StarKind(
+        changed[law_key(centre)],
+        tuple([laws[place] for place in first]),
+        tuple([laws[place] for place in second]),
+        (*first, *second),
+    )
 
 
 def _description(star: Star) -> tuple[object, ...]:
