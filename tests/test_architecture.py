@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,17 +78,51 @@ def layer_of(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
-def imports_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Every import in a file as (line, dotted module)."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: relative import"
-            for alias in node.names:
-                # `from dipapprox import graphs` names a module, `from x.y import f` a thing in it.
-                whole = f"{node.module}.{alias.name}"
-                yield node.lineno, whole if whole in MODULES else node.module or ""
+@dataclass
+class Read:
+    """What the tests ask of a file, read once.
+
+    Attributes:
+        imports: (line, dotted module) of every import.
+        top: Whether each statement of the module is an import.
+        hidden: Lines of imports inside functions.
+        assertions: All of them.
+    """
+
+    imports: list[tuple[int, str]] = field(default_factory=list)
+    top: list[bool] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
+    assertions: list[ast.Assert] = field(default_factory=list)
+
+
+@cache
+def read(path: Path) -> Read:
+    """Read a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = Read(top=[isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body])
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, inside = waiting.pop()
+        match node:
+            case ast.Import(names=names):
+                found.imports += [(node.lineno, alias.name) for alias in names]
+            case ast.ImportFrom(module=module, names=names, level=level):
+                assert level == 0, f"{path}:{node.lineno}: relative import"
+                for alias in names:
+                    # `from dipapprox import graphs` names a module, `from x.y import f` a thing.
+                    whole = f"{module}.{alias.name}"
+                    known = whole if whole in MODULES else module or ""
+                    found.imports.append((node.lineno, known))
+            case ast.Assert():
+                found.assertions.append(node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                inside = True
+            case ast.expr():
+                continue  # no statement is below an expression
+        if inside and isinstance(node, ast.Import | ast.ImportFrom):
+            found.hidden.append(node.lineno)
+        waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
+    return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -96,7 +131,7 @@ def test_a_file_is_short_and_imports_downwards_only(path: Path) -> None:
     layer = layer_of(path)
     top = layer in {"__init__", "__main__"}
     assert top or layer in LAYERS, f"{layer} is in no layer"
-    for line, module in imports_of(path):
+    for line, module in read(path).imports:
         root, _, rest = module.partition(".")
         if root in HOMES:
             assert layer in HOMES[root], f"{path}:{line}: {root} belongs in {HOMES[root]}"
@@ -108,8 +143,7 @@ def test_a_file_is_short_and_imports_downwards_only(path: Path) -> None:
 
 def test_imports_come_first() -> None:
     for path in FILES:
-        module = ast.parse(path.read_text(encoding="utf-8"))
-        imports = [isinstance(node, ast.Import | ast.ImportFrom) for node in module.body]
+        imports = read(path).top
         doc = bool(imports) and not imports[0]
         last = max((k for k, yes in enumerate(imports) if yes), default=-1)
         assert all(imports[doc : last + 1]), f"{path}: imports below other statements"
@@ -117,15 +151,12 @@ def test_imports_come_first() -> None:
 
 def test_no_import_hides_inside_a_function() -> None:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = [n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)]
-                assert not inner, f"{path}:{inner[0].lineno}: import inside {node.name}"
+        assert not read(path).hidden, f"{path}:{read(path).hidden[0]}: import inside a function"
 
 
 def test_the_imports_have_no_cycle() -> None:
     graph = {
-        name: {m for _, m in imports_of(path) if m in MODULES} for name, path in MODULES.items()
+        name: {m for _, m in read(path).imports if m in MODULES} for name, path in MODULES.items()
     }
     done: set[str] = set()
 
@@ -147,7 +178,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
         name = waiting.pop()
         if name not in known:
             known.add(name)
-            waiting += [m for _, m in imports_of(MODULES[name]) if m in MODULES]
+            waiting += [m for _, m in read(MODULES[name]).imports if m in MODULES]
     assert "dipapprox.certificates.reading" in known
     unknown = {
         *("pairs.search_strategy", "pairs.counted", "pairs.largest", "pairs.maxima"),
@@ -187,6 +218,5 @@ def test_conditions_are_told_from_types(condition: str) -> None:
 def test_no_condition_of_an_answer_is_an_assertion() -> None:
     """`python -O` leaves assertions out: what must hold raises BrokenInvariant."""
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Assert):
-                assert narrows(node.test), f"{path}:{node.lineno}: an assertion that may vanish"
+        for node in read(path).assertions:
+            assert narrows(node.test), f"{path}:{node.lineno}: an assertion that may vanish"

@@ -95,7 +95,7 @@ def test_an_irwin_hall_like_sum_has_a_closed_form() -> None:
 noises = st.builds(integers, st.integers(-1, 1), st.sampled_from([Q(1, 2), Q(2, 5)]))
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=4)
 @given(st.tuples(noises, noises, noises), st.data())
 def test_sums_of_integers_are_exact(samples: tuple[Distribution, ...], data: st.DataObject) -> None:
     """Cases of two inequalities add up to exactly 1; one is compared with its definition."""

@@ -81,7 +81,7 @@ BODIES = {
         x <- Lap(q[1], 1 / eps)
         y <- Lap(q[2], 1 / eps)
         z <- Gauss(0, 1 / eps)
-        if x + y < 2 * z + 1 then out <- 1 elif x < 3 then out <- 2 end
+        if x + y < 2 * z + 1 then out <- 1 end
     """,
 }
 
