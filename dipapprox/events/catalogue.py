@@ -46,7 +46,7 @@ def origin_text(states: FinalStates, number: int, event: Connected) -> str:
             samples are named; all if there are none or several.
 
     Returns:
-        For example "the comparisons of 'x' (line 5) and 2 draws of 'r' (line 7) that lead to
+        For example "the guards of lines 8 and 9 tie 'x' (line 5) and 2 draws of 'r' (line 7) where
         out = 1".
     """
     state = states.states[number]
@@ -57,14 +57,17 @@ def origin_text(states: FinalStates, number: int, event: Connected) -> str:
         ]
     )
     if isinstance(event, Chosen):
-        return f"a choice that leads to {outputs}"
+        return f"a choice where {outputs}"
     forms = [guard.form for guard in guards_of(state.path)]
     parts = [samples for samples, _ in connected_samples(len(states.samples), forms)]
     alike = [samples for samples in parts if len(samples) == count_samples(event)]
     samples = alike[0] if len(alike) == 1 else sorted({s for part in parts for s in part})
+    lines_of = states.lines.of
     draws = Counter((states.samples[k].label, states.samples[k].line) for k in samples)
     named = [_draws(label, line, count) for (label, line), count in draws.items()]
-    return f"the comparisons of {_list(named)} that lead to {outputs}"
+    tied = set(samples)
+    lines = {n for form in forms if not tied.isdisjoint(form.samples()) for n in lines_of(form)}
+    return f"{_guards(sorted(lines), len(samples))} {_list(named)} where {outputs}"
 
 
 def _list(items: list[str]) -> str:
@@ -72,6 +75,11 @@ def _list(items: list[str]) -> str:
         items = [*items[:_SHOWN], f"{len(items) - _SHOWN} more"]
     *first, last = items or ["no output"]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def _guards(lines: list[int], samples: int) -> str:
+    place = f" of line{'s' if len(lines) > 1 else ''} {_list(list(map(str, lines)))}"
+    return f"the guards{place if lines else ''} {'tie' if samples > 1 else 'bound'}"
 
 
 def _draws(label: str, line: int | None, count: int) -> str:

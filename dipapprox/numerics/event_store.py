@@ -113,7 +113,7 @@ class EventStore:
         return None
 
     def _placed(self, reason: str, number: int) -> str:
-        return reason if self._where is None else f"{reason}, at {self._where(number)}"
+        return reason if self._where is None else f"{self._where(number)}: {reason}"
 
     def _learn(self, number: int, found: Enclosure | NotEnclosed) -> None:
         if isinstance(found, NotEnclosed):

@@ -29,6 +29,7 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.loops import endless, situation
 from dipapprox.semantics.order import Points
@@ -173,6 +174,7 @@ class Chains:
         live: The live cells.
         limits: Of states; those of all loops together are bounded alike.
         number: Numbers the statements that decide.
+        lines: Is told where guards are written.
         refuse: Gets the states from which something goes wrong in a loop, with the fault.
     """
 
@@ -184,14 +186,15 @@ class Chains:
         live: Liveness,
         limits: Limits,
         number: Callable[[core.Statement], int],
+        lines: GuardLines,
         refuse: Callable[[State, PathFault], None],
     ) -> None:
         self._statements = statements
         self._faults: list[tuple[State, PathFault]] = []  # of the condition that is looked at
-        self._splitter = Splitter(evaluator, points, statements.integers, refuse)
+        self._splitter = Splitter(evaluator, points, statements.integers, lines, refuse)
         faults = self._faults  # not a method: that would be a cycle, and all states part of it
         self._prober = Splitter(
-            evaluator, points, statements.integers, lambda *refused: faults.append(refused)
+            evaluator, points, statements.integers, lines, lambda *refused: faults.append(refused)
         )
         self._live = live
         self._limits = limits

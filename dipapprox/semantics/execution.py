@@ -27,6 +27,7 @@ from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, StoredValue, Trail, cone_of
 from dipapprox.semantics.dataflow import Use, use_of
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.linear import LinearForm
@@ -122,7 +123,9 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     states = tuple(run.ends.final_states(merge))
     made = run.statements
     sets = tuple(run.outcomes.nodes)
-    return FinalStates(program, made.samples, states, merge, made.choices, sets, made.laws)
+    return FinalStates(
+        program, made.samples, states, merge, made.choices, sets, made.laws, run.lines
+    )
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
@@ -147,10 +150,13 @@ class _Run:
             program, self.statements, self.points, self.outcomes, self.live.at_end, limits
         )
         integers = self.statements.integers
-        self.splitter = Splitter(self.evaluator, self.points, integers, self.ends.refuse)
+        self.lines = GuardLines(self.statements.drawn)
+        self.splitter = Splitter(
+            self.evaluator, self.points, integers, self.lines, self.ends.refuse
+        )
         parts = (self.statements, self.evaluator, self.points, self.live, limits)
         self.number = Numbering().number
-        self.chains = Chains(*parts, self.number, self.ends.refuse)
+        self.chains = Chains(*parts, self.number, self.lines, self.ends.refuse)
         self.rounds = 0
         self.outputs = frozenset(cell.name for cell in program.outputs)
         self.reals = frozenset(cell.name for cell in program.real_outputs)
@@ -320,6 +326,7 @@ class _Run:
         """Split a state, which is used up, by which of the candidates is the best."""
         samples = [sample for value in values if (sample := value.sole_sample) is not None]
         group, mask = tuple(sorted(samples)), self.points.mask(samples)
+        self.lines.note_group(group, selection.branches[0].condition.span)
         trail, cone = state.trail, state.cone
         assert cone is not None
         for place in reversed(range(len(values))):

@@ -13,11 +13,13 @@ from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard, SampleComparison
+from dipapprox.source import Span
 
 _SAMPLES_APART = {
     Relation.LESS: (True, True),
@@ -38,6 +40,7 @@ class Splitter:
         evaluator: Evaluates what is compared.
         points: The points of the run.
         integers: The samples that are integers; grows during the run.
+        lines: Is told where guards are written.
         refuse: Gets every piece on which the condition has no meaning, with the fault. Only that
             piece is lost; the pieces that are returned and those refused make up the state.
     """
@@ -47,11 +50,13 @@ class Splitter:
         evaluator: Evaluator,
         points: Points,
         integers: Set[int],
+        lines: GuardLines,
         refuse: Callable[[State, PathFault], None],
     ) -> None:
         self._evaluator = evaluator
         self._points = points
         self._integers = integers
+        self._lines = lines
         self._refuse = refuse
 
     def split(self, state: State, condition: core.Condition) -> Split:
@@ -104,18 +109,19 @@ class Splitter:
                 less, strict = _SAMPLES_APART[relation]
                 small, large = (first, second) if less else (second, first)
                 guard = SampleComparison(small, large, strict)
+                self._lines.note_pair(first, second, comparison.span)
                 return split_on_guard(state, guard, self._points)
         form = left - right
         samples = form.samples()
         if samples:
             integers = sum(sample in self._integers for sample in samples)
             if not integers:
-                return self._split_on_reals(state, form, relation)
+                return self._split_on_reals(state, form, relation, comparison.span)
             if integers < len(samples):
                 raise PathFault(
                     "type error", "integer and real samples are compared", comparison.span
                 )
-            return self._split_on_integers(state, form, relation)
+            return self._split_on_integers(state, form, relation, comparison.span)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
             equal, unequal = _split_on_equality(state, form)
             return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
@@ -123,7 +129,13 @@ class Splitter:
             form = -form
         return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
 
-    def _split_on_reals(self, state: State, form: LinearForm, relation: Relation) -> Split:
+    def _split_on_guard(self, state: State, guard: Guard, span: Span | None) -> Split:
+        self._lines.note(guard.form, span)
+        return split_on_guard(state, guard, self._points)
+
+    def _split_on_reals(
+        self, state: State, form: LinearForm, relation: Relation, span: Span | None
+    ) -> Split:
         match relation:
             case Relation.EQUAL:  # a null set, since samples are continuous
                 return [], [state]
@@ -135,32 +147,34 @@ class Splitter:
                 guard = Guard((-form).normalised(), relation is Relation.GREATER)
             case _:
                 assert_never(relation)
-        return split_on_guard(state, guard, self._points)
+        return self._split_on_guard(state, guard, span)
 
-    def _split_on_integers(self, state: State, form: LinearForm, relation: Relation) -> Split:
+    def _split_on_integers(
+        self, state: State, form: LinearForm, relation: Relation, span: Span | None
+    ) -> Split:
         form = with_integer_inputs(coprime(form), state.knowledge)
         match relation:
             case Relation.LESS:
-                return split_on_guard(state, below_zero(form), self._points)
+                return self._split_on_guard(state, below_zero(form), span)
             case Relation.LESS_EQUAL:
-                return split_on_guard(state, at_most_zero(form), self._points)
+                return self._split_on_guard(state, at_most_zero(form), span)
             case Relation.GREATER:
-                return split_on_guard(state, below_zero(-form), self._points)
+                return self._split_on_guard(state, below_zero(-form), span)
             case Relation.GREATER_EQUAL:
-                return split_on_guard(state, at_most_zero(-form), self._points)
+                return self._split_on_guard(state, at_most_zero(-form), span)
             case Relation.EQUAL:
-                return self._split_on_equal_integers(state, form)
+                return self._split_on_equal_integers(state, form, span)
             case Relation.NOT_EQUAL:
-                equal, unequal = self._split_on_equal_integers(state, form)
+                equal, unequal = self._split_on_equal_integers(state, form, span)
                 return unequal, equal
         assert_never(relation)
 
-    def _split_on_equal_integers(self, state: State, form: LinearForm) -> Split:
+    def _split_on_equal_integers(self, state: State, form: LinearForm, span: Span | None) -> Split:
         """Split on form = 0, which is form <= 0 and form >= 0."""
-        not_above, above = split_on_guard(state, at_most_zero(form), self._points)
+        not_above, above = self._split_on_guard(state, at_most_zero(form), span)
         equal, below = list[State](), list[State]()
         for part in not_above:
-            more_equal, more_below = split_on_guard(part, at_most_zero(-form), self._points)
+            more_equal, more_below = self._split_on_guard(part, at_most_zero(-form), span)
             equal += more_equal
             below += more_below
         return equal, below + above

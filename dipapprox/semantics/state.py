@@ -15,6 +15,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Program, Value
+from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node
 from dipapprox.semantics.stores import Store
@@ -269,6 +270,7 @@ class FinalStates:
         laws: What must be a probability distribution for the program to make sense at an eps:
             the weights of every choice as they are written, and where every loop ends. More than
             `choices`: outcomes may be merged, or matter to no state.
+        lines: Where the guards are written, for people.
     """
 
     program: Program
@@ -278,6 +280,7 @@ class FinalStates:
     choices: tuple[Choice, ...] = ()
     sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()
+    lines: GuardLines = field(default_factory=GuardLines)
 
     def outputs(self) -> tuple[Valuation, ...]:
         """The distinct output valuations of the states, in order of first appearance."""

@@ -44,6 +44,7 @@ class Statements:
 
     Attributes:
         integers: The samples that are integers.
+        drawn: The line that each sample is drawn on.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Statements:
         self._weight_numbers: dict[tuple[core.Weight, ...], int] = {}
         self._weighings: dict[tuple[object, ...], _Weighing] = {}
         self.integers: set[int] = set()
+        self.drawn: list[int | None] = []
 
     @property
     def samples(self) -> tuple[Sample, ...]:
@@ -181,6 +183,7 @@ class Statements:
             self._samples[key] = Sample(
                 statement.family, mean, statement.scale, statement.site, name, line
             )
+            self.drawn.append(line)
             if statement.family.is_discrete:
                 self.integers.add(number)
             symbol = self._evaluator.shared(LinearForm.symbol(number))

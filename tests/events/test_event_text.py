@@ -46,7 +46,7 @@ for i in 1..3 do
     end
 end
 """
-CHAIN = "the comparisons of 'x' (line 6), 'y' (line 7) and 'z' (line 8) that lead to out = 1"
+CHAIN = "the guards of line 9 tie 'x' (line 6), 'y' (line 7) and 'z' (line 8) where out = 1"
 
 
 def states_of(text: str) -> FinalStates:
@@ -62,12 +62,43 @@ def texts(text: str) -> list[str]:
 
 def test_variables_and_lines_are_named() -> None:
     assert CHAIN in texts(TEXT)
-    assert "the comparisons of 'noise' (line 5) that lead to out = 2" in texts(TEXT)
+    assert "the guards of line 11 bound 'noise' (line 5) where out = 2" in texts(TEXT)
 
 
 def test_draws_of_a_loop_are_counted() -> None:
     found = texts(LOOP)
-    assert "'top' (line 5) and 3 draws of 'r' (line 7) that lead to out = 0" in " ".join(found)
+    together = "the guards of line 8 tie 'top' (line 5) and 3 draws of 'r' (line 7) where out = 0"
+    assert together in " ".join(found)
+
+
+def test_merged_guards_keep_their_lines() -> None:
+    text = """\
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+x <- Gauss(q, 1)
+y <- Gauss(0, 1)
+z <- Lap(0, 1)
+out <- 0
+mark <- 0
+if x + y >= 2*z + 1 then
+    mark <- 1
+end
+if x - y <= 3 and z >= x then
+    if mark = 1 then
+        out <- 1
+    end
+end
+best <- y
+if x > best then
+    best <- x
+end
+if best + z > 1 then
+    out <- 0
+end
+"""
+    found = texts(text)
+    assert "the guards of lines 9, 12, 18 and 21 tie" in " ".join(found), found
 
 
 def test_choices_are_named_as_such() -> None:
@@ -79,7 +110,7 @@ out <- x
     states = states_of(text)
     catalogue = Catalogue(states, Fraction(1))
     catalogue.columns([()])
-    assert catalogue.where(0).startswith("a choice that leads to out = ")
+    assert catalogue.where(0).startswith("a choice where out = ")
 
 
 class _Failing:
@@ -111,7 +142,7 @@ def test_a_limit_says_where_it_was_reached() -> None:
     )
     with pytest.raises(LimitReached) as reached:
         probabilities.distribution((Fraction(0),), 40)
-    assert reached.value.reason == f"time limit: 0 s, at {CHAIN}"
+    assert reached.value.reason == f"{CHAIN}: time limit: 0 s"
 
 
 def test_a_missing_enclosure_says_what_it_is_of() -> None:
@@ -124,4 +155,4 @@ def test_a_missing_enclosure_says_what_it_is_of() -> None:
     )
     found = probabilities.distribution((Fraction(0),), 40)
     assert isinstance(found, NotEnclosed)
-    assert found.reason == f"too deep, at {CHAIN}"
+    assert found.reason == f"{CHAIN}: too deep"
