@@ -62,6 +62,11 @@ def elimination_order(event: Event, strategy: Strategy) -> tuple[int, ...]:
     return graphs.downward_order(len(event.samples), order_edges(event))
 
 
+def elimination_depth(event: Event) -> int:
+    """Return how many integrals the order of least nesting nests, in its worst pieces."""
+    return graphs.elimination_forest(len(event.samples), comparison_edges(event)).depth
+
+
 def comparison_edges(event: Event) -> tuple[tuple[int, int], ...]:
     """Return the undirected comparison graph: samples that occur in one guard are adjacent."""
     pairs = (pair for guard in event.guards for pair in combinations(guard.samples(), 2))

@@ -8,7 +8,8 @@ A source encloses events by methods, tried in the order that the options ask for
     comparisons, of sums too     elimination
     Gaussian samples             by the rank of the guards, up to 4
     Laplace-type samples         exact integration, as far as the work is bounded
-    everything that has a density   nested quadrature
+    sums that guards tie in a cycle   a few samples take values in turn, where that leaves the above
+    everything that has a density   nested quadrature, as far as the work is bounded
 
 What is first in the list and narrow enough is the answer. The laws of choices must be valid where
 the program runs (`validity.check_choices`).
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.numerics import parallel
+    from dipapprox.numerics.conditioning import engine as conditioning
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
@@ -61,6 +63,7 @@ else:
     possible = Deferred("dipapprox.privacy.possible")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
+    conditioning = Deferred("dipapprox.numerics.conditioning.engine")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
     gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.engine")
@@ -84,6 +87,7 @@ def methods_in_order(options: Options) -> InOrder:
         steps.append(Step(ClosedForms, is_half_space, trivial=True))
     elimination = Step(partial(Eliminated, options.tier), has_density)
     quadrature = partial(_nested, options.strategy)
+    bounded = partial(_nested, options.strategy, _MOST_EVALUATIONS)
     match options.engine:
         case Engine.ELIMINATION:
             return InOrder([*steps, elimination], "elimination")
@@ -92,16 +96,21 @@ def methods_in_order(options: Options) -> InOrder:
             narrows = options.tier is not Tier.FLOAT64
             rank = Step(_gaussian_rank, is_gaussian, narrows, slow=True)
             integration = Step(_bounded_integration, is_laplace_type, narrows, slow=True)
-            slowly = Step(quadrature, has_density, narrows, slow=True)
+            slowly = Step(bounded, has_density, narrows, slow=True)
+            separators = Step(partial(_conditioning, options), has_density, narrows, slow=True)
             exact_sums = Step(_laplace_sums, _is_laplace_sum, narrows)
             return InOrder(
-                [*steps, exact_sums, elimination, rank, integration, slowly], "elimination"
+                [*steps, exact_sums, elimination, rank, integration, separators, slowly],
+                "elimination",
             )
         case Engine.AUTO | Engine.NESTED:
             return InOrder([*steps, Step(quadrature, has_density)], "nested")
         case _:
             assert_never(options.engine)
 
+
+_MOST_EVALUATIONS = 2**24
+"""Of integrands, each ten microseconds: minutes. What needs more is refused at once."""
 
 _LONG = 6
 """Of more integer samples a sum is found sooner than a closed form."""
@@ -127,8 +136,19 @@ def _sums() -> Method:
     return sums.IntegerSums()
 
 
-def _nested(strategy: Strategy) -> Method:
-    return nested.Nested(strategy)
+def _nested(strategy: Strategy, most: int | None = None) -> Method:
+    return nested.Nested(strategy, most)
+
+
+def _conditioning(options: Options) -> Method:
+    """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
+    tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
+    inner = [
+        Step(ClosedForms, is_half_space, trivial=True),
+        Step(partial(Eliminated, tier), has_density),
+        Step(_gaussian_rank, is_gaussian, narrows=False),
+    ]
+    return conditioning.Conditioned(InOrder(inner, "elimination"))
 
 
 def _gaussian_rank() -> Method:

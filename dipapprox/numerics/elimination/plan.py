@@ -120,12 +120,18 @@ def products_in(function: Function) -> tuple[Factors, ...]:
 
 
 class FunctionTable:
-    """The functions of many plans, each once, numbered; a function's factors come before it."""
+    """The functions of many plans, each once, numbered; a function's factors come before it.
 
-    __slots__ = ("_laws", "_leaves", "_numbers", "functions")
+    Attributes:
+        functions: By number.
+        depths: Of each, one more than the greatest of its factors'.
+    """
+
+    __slots__ = ("_laws", "_leaves", "_numbers", "depths", "functions")
 
     def __init__(self) -> None:
         self.functions: list[Function] = []
+        self.depths: list[int] = []
         self._numbers: dict[Function, int] = {}
         # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
         self._leaves: Cache[tuple[int, int, int], tuple[Sample, int]] = Cache(_LEAVES)
@@ -139,6 +145,7 @@ class FunctionTable:
         number = self._numbers.setdefault(function, len(self.functions))
         if number == len(self.functions):
             self.functions.append(function)
+            self.depths.append(1 + max([self.depths[n] for n in parts(function)], default=-1))
         return number
 
     def leaf(self, sample: Sample) -> int:

@@ -44,7 +44,6 @@ class Evaluation(Generic[F, V]):
         self._algebra = algebra
         self._table = table
         self._known: dict[int, F] = {}
-        self._depths: list[int] = []
         self._powers: dict[tuple[int, int], F] = {}
         self._totals: dict[Factors, V] = {}
 
@@ -110,10 +109,9 @@ class Evaluation(Generic[F, V]):
         return found
 
     def _compute(self, numbers: set[int], limits: Limits) -> None:
-        self._measure()
         levels: dict[int, list[int]] = defaultdict(list)
         for number in sorted(numbers):
-            levels[self._depths[number]].append(number)
+            levels[self._table.depths[number]].append(number)
         for _, level in sorted(levels.items()):
             sides: tuple[list[tuple[int, Factors]], ...] = ([], [])
             for number in level:
@@ -144,11 +142,6 @@ class Evaluation(Generic[F, V]):
                     products = [self._factors(factors) for _, factors in batch]
                     found = self._algebra.running(products, from_left)
                     self._known.update(zip((n for n, _ in batch), found, strict=True))
-
-    def _measure(self) -> None:
-        """Extend the depths to all functions: one more than the greatest of the factors'."""
-        for function in self._table.functions[len(self._depths) :]:
-            self._depths.append(1 + max((self._depths[n] for n in parts(function)), default=-1))
 
     def _restricted(self, function: Restricted) -> F:
         sample = function.sample
