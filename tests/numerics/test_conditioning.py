@@ -165,12 +165,10 @@ def test_a_separator_needs_noise_in_all_of_its_guards() -> None:
     )
     assert not list(separations(bare, Limits()))
     # Laplace noise has kinks: it does not do.
-    kinked = ring([Family.GAUSSIAN] * 3)
-    laplace = law(Family.LAPLACE)
-    assert separation_by(Event((*kinked.samples[:3], *[laplace] * 3), kinked.guards), (0,)) is None
-    assert (
-        separation_by(Event((law(Family.GAUSSIAN),) * 2, (form(0, x0=1, x1=-1),)), (0, 1)) is None
-    )
+    guards = ring([Family.LAPLACE] * 3).guards
+    assert separation_by(Event((law(Family.LAPLACE),) * 6, guards), (0,)) is None
+    pair = Event((law(Family.GAUSSIAN),) * 2, (form(0, x0=1, x1=-1),))
+    assert separation_by(pair, (0, 1)) is None
 
 
 def test_bounds_of_moved_samples_stay() -> None:
