@@ -78,8 +78,10 @@ def test_rules_integrate_what_they_bound(
     assert separation is not None
     (separator,) = separation.separators
     assert separator == Separator(0, low, high, ((1, a),), a * a / tau**2)
+    panels = panels_for(separator, own, 45)
+    assert panels is not None
     with precision(120):
-        rule = weighted(separator, own, panels_for(separator, own, 45), 45)
+        rule = weighted(separator, own, panels, 45)
         total = arb(0)
         for place, weight in zip(rule.places, rule.weights, strict=True):
             half_space = Event((noise,), (LinearForm.of({0: Q(1)}, a * place - b),))
@@ -100,8 +102,10 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
     truth = enclose_closed_form(event, 90)
     assert separation is not None and isinstance(truth, Enclosure)
     (separator,) = separation.separators
+    panels = panels_for(separator, own, 4)
+    assert panels is not None
     with precision(150):
-        rule = weighted(separator, own, panels_for(separator, own, 4), 60)
+        rule = weighted(separator, own, panels, 60)
         values = [
             enclose_closed_form(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90)
             for t in rule.places
@@ -123,7 +127,8 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
     separation = separation_by(event, chosen)
     assert separation is not None and isinstance(by_rank, Enclosure)
     bits = 10 if len(chosen) == 3 else 30
-    work = engine._Work(event, (separation,), bits)
+    work = engine._cheapest(event, (separation,), bits)
+    assert not isinstance(work, NotEnclosed)
     found = work.enclosed(DOUBLES, Limits())
     assert isinstance(found, Enclosure)
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
@@ -193,6 +198,14 @@ def test_work_is_known_before() -> None:
     assert "values in turn" in found.reason or "leave only" in found.reason
     nested = alone(Nested(Strategy.LEAST_NESTING, most=1000), event, 40, Limits())
     assert isinstance(nested, NotEnclosed) and "evaluations" in nested.reason
+
+
+@pytest.mark.parametrize(("scale", "bits"), [(Q(1, 10**100), 40), (Q(10) ** 100, 40), (Q(1), 9999)])
+def test_what_is_out_of_range_is_refused(scale: Fraction, bits: int) -> None:
+    event = ring([Family.GAUSSIAN] * 3)
+    samples = (law(Family.GAUSSIAN, 0, scale), *event.samples[1:])
+    found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
+    assert isinstance(found, NotEnclosed) or found.lower <= found.upper
 
 
 def test_systems_with_many_solutions_are_solved() -> None:

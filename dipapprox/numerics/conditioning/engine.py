@@ -28,7 +28,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.conditioning.rules import Weighted, panels_for, weighted
+from dipapprox.numerics.conditioning.rules import Panels, Weighted, panels_for, weighted
 from dipapprox.numerics.conditioning.separators import (
     MOST_SEPARATORS,
     Part,
@@ -80,7 +80,10 @@ class Conditioned:
             return NotEnclosed(
                 f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
             )
-        return _Work(plain, found, bits).enclosed(self._inner, limits)
+        work = _cheapest(plain, found, bits)
+        if isinstance(work, NotEnclosed):
+            return work
+        return work.enclosed(self._inner, limits)
 
 
 def _shape(event: Event) -> _Shape:
@@ -97,32 +100,53 @@ class _Left:
     movers: tuple[int, ...]
 
 
-class _Work:
-    """An event with the cheapest of its separations, to a width."""
-
-    def __init__(self, event: Event, found: Sequence[Separation], bits: int) -> None:
-        self._event, self._bits = event, bits
-        # Each rule may err by its share of a quarter, each law lose as much.
-        self._own = bits + 3 + MOST_SEPARATORS.bit_length()
-        plans = [
-            [panels_for(s, event.samples[s.sample], self._own) for s in each.separators]
-            for each in found
+def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work | NotEnclosed:
+    """Return the work of the separation with the fewest choices."""
+    # Each rule may err by its share of a quarter, each law lose as much.
+    own = bits + 3 + MOST_SEPARATORS.bit_length()
+    best: _Work | None = None
+    for separation in found:
+        rules = [
+            panels_for(each, event.samples[each.sample], own) for each in separation.separators
         ]
-        sizes = [prod(panels.places for panels in plan) for plan in plans]
-        self._choices, place = min(zip(sizes, range(len(found)), strict=True))
-        self._separators, self._panels = found[place].separators, plans[place]
+        panels = [each for each in rules if each is not None]
+        if len(panels) == len(rules):
+            work = _Work(event, separation, panels, bits, own)
+            if best is None or work.choices < best.choices:
+                best = work
+    return best or NotEnclosed("no rule for a sample to take values in turn")
+
+
+class _Work:
+    """An event with a separation, to a width.
+
+    Attributes:
+        choices: How many choices of places there are.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        separation: Separation,
+        panels: Sequence[Panels],
+        bits: int,
+        own: int,
+    ) -> None:
+        self._event, self._bits, self._own = event, bits, own
+        self._separators, self._panels = separation.separators, panels
+        self.choices = prod(each.places for each in panels)
         moved = [{k for k, _ in separator.shift} for separator in self._separators]
         self._left = [
-            _Left(part, tuple(d for d, own in enumerate(moved) if own & set(part.samples)))
-            for part in found[place].parts
+            _Left(part, tuple([d for d, own in enumerate(moved) if own & set(part.samples)]))
+            for part in separation.parts
         ]
 
     def enclosed(self, inner: Method, limits: Limits) -> Enclosure | NotEnclosed:
         counts = [panels.places for panels in self._panels]
         events = sum(prod(counts[d] for d in left.movers) for left in self._left)
-        if events > _MOST_EVENTS or self._choices > _MOST_CHOICES:
+        if events > _MOST_EVENTS or self.choices > _MOST_CHOICES:
             return NotEnclosed(
-                f"{len(counts)} samples would take {self._choices} values in turn, more than "
+                f"{len(counts)} samples would take {self.choices} values in turn, more than "
                 f"{_MOST_EVENTS}"
             )
         with precision(self._own + 64):

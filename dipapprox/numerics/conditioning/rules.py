@@ -41,6 +41,8 @@ _WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 
 _MOST_NODES = 64
 
+_LARGEST = 2**200
+
 
 @dataclass(frozen=True, slots=True)
 class Panels:
@@ -79,8 +81,11 @@ class Weighted:
     lost: Fraction
 
 
-def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels:
-    """Choose panels for an error of about 2**-bits; only the time depends on it."""
+def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | None:
+    """Choose panels for an error of about 2**-bits; only the time depends on it.
+
+    None if no rule does, or the numbers are beyond the range of doubles.
+    """
     low, high = cutoff_interval(law, bits)
     low = low if separator.lower is None else max(low, separator.lower)
     high = high if separator.upper is None else min(high, separator.upper)
@@ -90,6 +95,8 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels:
     if law.family in KINKED:
         cut = min(max(law.mean, low), high)
         runs = [run for run in ((low, cut, -1), (cut, high, 1)) if run[0] < run[1]]
+    if not all(abs(x) <= _LARGEST for x in (low, high, separator.strength, 1 / law.scale)):
+        return None
     strength, scale = float(separator.strength), float(law.scale)
     gaussian = law.family is Family.GAUSSIAN
     length = 1 / sqrt(strength + 1 / scale**2)
@@ -117,7 +124,6 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels:
             )
             if nodes <= _MOST_NODES and (best is None or found.places < best.places):
                 best = found
-    assert best is not None, "the smallest ellipse with the narrowest panels needs few nodes"
     return best
 
 
