@@ -12,8 +12,8 @@ from bench.timing import NoAnswer, Patience, Timing, side_by_side
 from dipapprox.language.load import BUNDLED, read_program
 from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
-from dipapprox.services.pairs import Examiner
 from dipapprox.services.prove_service import find_loss
+from dipapprox.services.reachable import Examiner
 
 _SLOTS = BUNDLED / "services" / "slots.dpg"
 _POOL = BUNDLED / "services" / "shared_pool.dpg"
@@ -49,6 +49,7 @@ def servers() -> tuple[ServiceCase, ...]:
     """Return what is measured."""
     return (
         *(ServiceCase(t, v) for t, v in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))),
+        ServiceCase(10, 1000, goal=2.0),
         *(ServiceCase(t, v, pool=True) for t, v in ((1, 1), (2, 1), (2, 2), (2, 3))),
     )
 

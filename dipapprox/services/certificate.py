@@ -1,7 +1,7 @@
 """Certificates of services are written: what was proved, and all a check needs.
 
 In: a proof and the service's text. Out: the JSON object that `certificates.services` defines.
-Unknown has no certificate, nor has what rests on differences of additive cells, on replies that
+Unknown has no certificate, nor has what rests on differences of cells, on replies that
 leave open what is remembered, or on closed forms that are no multiples of eps.
 """
 
@@ -99,7 +99,7 @@ def without_evidence(proof: ServiceProof) -> str | None:
     if proof.answer is Answer.UNKNOWN:
         return "the answer is Unknown"
     if loss.by_differences:
-        return "additive cells are kept by their differences, which a check does not follow"
+        return "cells are kept by their differences, which a check does not follow"
     if not loss.determined:
         return "replies leave open what the service remembers"
     if loss.vanishing or (loss.repetition is not None and loss.repetition.gain is None):

@@ -1,9 +1,9 @@
 """Handlers whose samples are published and nothing else, executed on one state.
 
-In: a handler, the values of state cells and arguments; additive cells and the data argument may
-be symbols. Out: one outcome for each course of the random choices, or `NotPlain` where a sample
-decides something, a loop chooses or a value is not in its domain: then the general engine has to
-look at it.
+In: a handler, the values of state cells and arguments; cells that are kept by differences and the
+data argument may be symbols. Out: one outcome for each course of the random choices and each range
+of values for which comparisons come out alike, or `NotPlain` where a sample decides something, a
+loop chooses or a value may not be in its domain: then the general engine has to look at it.
 """
 
 from __future__ import annotations
@@ -20,22 +20,33 @@ from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals, admits
-from dipapprox.language.services import Handler, Service
+from dipapprox.language.services import Handler, Service, StateCell
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import Choice
 from dipapprox.semantics.weights import proportions, weight_value
-from dipapprox.services.model import NOTHING, Outcome, Published
+from dipapprox.services.model import NOTHING, Outcome, Published, Range
+from dipapprox.services.ranges import extremes, range_of, regions
 
 _CERTAINLY = ExponentialRatio.constant(1)
+
+_MOST_CHOICES = 200
 
 Held = str | LinearForm
 """A named value, or a form over symbols (names) and samples (numbers)."""
 
 
 class NotPlain(Exception):
-    """A handler does something that only the general engine can follow."""
+    """A handler does something that only the general engine can follow.
+
+    Args:
+        cells: Whose values are needed, as far as known.
+    """
+
+    def __init__(self, cells: Collection[str] = ()) -> None:
+        super().__init__()
+        self.cells = frozenset(cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,7 @@ class _Ended(Exception):
 
 
 class _Chooses(Exception):
-    """A random choice was reached that a tape says nothing about."""
+    """A random choice, or one of ranges, was reached that a tape says nothing about."""
 
     def __init__(self, options: int) -> None:
         super().__init__()
@@ -62,14 +73,19 @@ class Courses:
 
     Args:
         service: Elaborated.
-        by_differences: Whether additive cells are symbols.
+        kept: Cells that are symbols.
         limits: Asked in loops.
+
+    Attributes:
+        ranges: What those of them hold that are not additive.
     """
 
-    def __init__(self, service: Service, by_differences: bool, limits: Limits) -> None:
+    def __init__(self, service: Service, kept: frozenset[str], limits: Limits) -> None:
         self._service = service
-        self._by_differences = by_differences
+        self._kept = kept
         self._limits = limits
+        found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
+        self.ranges = {name: values for name, values in found.items() if values is not None}
         self._domains: dict[str, Collection[core.Value]] = {
             cell.name: cell.domain if isinstance(cell.domain, AllReals) else frozenset(cell.domain)
             for cell in (*service.replies, *(state.cell for state in service.states))
@@ -91,7 +107,7 @@ class Courses:
         while tapes:
             self._limits.check()
             tape = tapes.pop()
-            course = _Course(handler, dict(held), tape, self._limits)
+            course = _Course(handler, dict(held), tape, self.ranges, self._limits)
             try:
                 course.block(handler.body)
             except _Ended:
@@ -108,10 +124,12 @@ class Courses:
         forms: list[LinearForm] = []
         for each in self._service.states:
             value = course.held[each.name]
-            if each.is_additive and self._by_differences:
+            if each.name in self._kept:
                 form = _number(value)
                 if form.samples():
-                    raise NotPlain
+                    raise NotPlain((each.name,))
+                if not each.is_additive:
+                    self._require_fit(form, each, course)
                 state.append(None)
                 forms.append(form)
                 continue
@@ -138,9 +156,31 @@ class Courses:
         used = [course.sample_of[each.cell] for each in published]
         if len(set(used)) < len(used):
             raise NotPlain  # one sample in two replies
-        return Outcome(
-            course.probability, tuple(reply), tuple(published), tuple(state), tuple(forms)
+        where = tuple(
+            (name, now) for name, now in course.ranges.items() if now != self.ranges[name]
         )
+        return Outcome(
+            course.probability, tuple(reply), tuple(published), tuple(state), tuple(forms), where
+        )
+
+    def _require_fit(self, form: LinearForm, cell: StateCell, course: _Course) -> None:
+        """Make sure that a cell certainly gets a value of its domain.
+
+        Data that is a symbol may be added to additive cells only: what is compared has to differ
+        by numbers that all are looked at, not the ends of their range.
+
+        Raises:
+            NotPlain: If it may not.
+        """
+        unknown = [name for name in form.inputs() if name not in course.ranges]
+        if unknown:
+            raise NotPlain(unknown)
+        low, high = self.ranges[cell.name]
+        least, most = extremes(form, course.ranges)
+        numbers = (form.constant, *(factor for _, factor in form.terms))
+        whole = all(number.denominator == 1 for number in numbers)
+        if not whole or not low <= least <= most <= high:
+            raise NotPlain((cell.name,))
 
 
 class _Course:
@@ -151,6 +191,7 @@ class _Course:
         clamps: The ends that reply cells are clamped to.
         sample_of: The sample that a reply cell publishes.
         probability: Of the choices so far.
+        ranges: Of the values that symbols may have here.
     """
 
     def __init__(
@@ -158,9 +199,11 @@ class _Course:
         handler: Handler,
         held: dict[str, Held],
         tape: tuple[int, ...],
+        ranges: Mapping[str, Range],
         limits: Limits,
     ) -> None:
         self.held = held
+        self.ranges = dict(ranges)
         self.probability = _CERTAINLY
         self._tape = tape
         self._chosen = 0
@@ -218,10 +261,7 @@ class _Course:
     def _choose(self, choice: core.Choose) -> None:
         if self._depth:
             raise NotPlain
-        if self._chosen == len(self._tape):
-            raise _Chooses(len(choice.options))
-        number = self._tape[self._chosen]
-        self._chosen += 1
+        number = self._next(len(choice.options))
         try:
             weights = [weight_value(w, self._finite, choice.span) for _, w in choice.options]
         except PathFault:
@@ -231,6 +271,15 @@ class _Course:
         require_law(weights, choice, self._limits)
         self.probability = self.probability * weights[number]
         self._assign(choice.target, self._value(choice.options[number][0]))
+
+    def _next(self, options: int) -> int:
+        """Return the option that the tape says."""
+        if self._chosen == len(self._tape):
+            if self._chosen >= _MOST_CHOICES:
+                raise NotPlain
+            raise _Chooses(options)
+        self._chosen += 1
+        return self._tape[self._chosen - 1]
 
     def _finite(self, node: core.Expression) -> Fraction:
         value = _constant(self._value(node))
@@ -255,7 +304,7 @@ class _Course:
         form = _number(value)
         (number,) = form.samples() or (None,) if len(form.samples()) < 2 else (None,)
         if number is None:
-            raise NotPlain
+            raise NotPlain(form.inputs())
         sample, sign = self._samples[number], form.coefficient(number)
         if abs(sign) != 1:
             raise NotPlain
@@ -306,11 +355,25 @@ class _Course:
             case core.Any(parts):
                 return any(self._holds(part) for part in parts)
             case core.Comparison(left, relation, right):
-                return _compare(
-                    _constant(self._value(left)), relation, _constant(self._value(right))
-                )
+                ours, theirs = self._value(left), self._value(right)
+                if not _is_constant(ours) or not _is_constant(theirs):
+                    sign = Fraction(self._sign(_number(ours) - _number(theirs)))
+                    return _compare(sign, relation, Fraction(0))
+                return _compare(_constant(ours), relation, _constant(theirs))
             case _:
                 assert_never(condition)
+
+    def _sign(self, form: LinearForm) -> int:
+        """Return the sign of a form in one symbol at most; the tape says which if it varies."""
+        if form.is_constant:
+            return (form.constant > 0) - (form.constant < 0)
+        names = form.inputs()
+        if len(form.terms) > 1 or not names or names[0] not in self.ranges:
+            raise NotPlain(names)
+        found = regions(form, self.ranges[names[0]])
+        values, sign = found[self._next(len(found)) if len(found) > 1 else 0]
+        self.ranges[names[0]] = values
+        return sign
 
 
 def require_law(weights: list[ExponentialRatio], choice: core.Choose, limits: Limits) -> None:
@@ -367,5 +430,5 @@ def _constant(value: Held) -> core.Value:
     if isinstance(value, str):
         return value
     if not value.is_constant:
-        raise NotPlain
+        raise NotPlain(value.inputs())
     return value.constant

@@ -19,9 +19,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, State, Step
-from dipapprox.services.pairs import Examiner, reachable_states
 from dipapprox.services.publishing import signature
 from dipapprox.services.ratios import gain_of
+from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import System
 
 Relation = frozenset[tuple[State, State]]

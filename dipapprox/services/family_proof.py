@@ -17,7 +17,7 @@ from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
 from dipapprox.services.families import Families, Rejection, check_families
 from dipapprox.services.model import Inexpressible, State
 from dipapprox.services.service_proof import examiner_of
-from dipapprox.services.system import System
+from dipapprox.services.system import BY_VALUE, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def prove_families(
     """
     begun = time.monotonic()
     examiner = examiner_of(service, users)
-    system = System(service, False, False, limits)
+    system = System(service, BY_VALUE, False, limits)
     rejection: Rejection | None = None
     ended = ""
     if service.change is not Change.INSERT:

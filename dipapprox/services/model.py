@@ -1,12 +1,13 @@
 """What a service does at a call, from one state: its outcomes, with exact probabilities.
 
 A state is the values of the state cells, in the order of the declaration. In a *state by
-differences* additive cells have no values: what happens to them is a linear form over the values
-they had, and pairs of runs keep how far they are apart.
+differences* some cells have no values: what happens to them is a linear form over the values they
+had, for values within ranges, and pairs of runs keep how far they are apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -16,10 +17,16 @@ from dipapprox.language.core import Value
 from dipapprox.semantics.linear import LinearForm
 
 State = tuple[Value | None, ...]
-"""Values of the state cells; None for additive cells that are kept by differences."""
+"""Values of the state cells; None for cells that are kept by differences."""
 
 Forms = tuple[LinearForm, ...]
-"""For each additive cell its next value, over additive cells and the data argument."""
+"""For each cell kept by differences its next value, over such cells and the data argument."""
+
+Range = tuple[int, int]
+"""Whole numbers, from the first to the last."""
+
+Where = tuple[tuple[str, Range], ...]
+"""What cells hold."""
 
 NOTHING = "no reply"
 """What a reply cell holds that a query does not assign."""
@@ -59,7 +66,7 @@ class Published:
     Attributes:
         cell: Index of the reply cell.
         family: Laplace, discrete or not.
-        mean: Over additive cells and the data argument.
+        mean: Over cells kept by differences and the data argument.
         scale: g > 0 of the scale g / eps.
         ends: What it is clamped to; None for no clamp.
     """
@@ -80,7 +87,8 @@ class Outcome:
         reply: Values of the reply cells; None where a sample is published.
         published: The samples; at most one a cell.
         state: Afterwards.
-        forms: What happens to the additive cells of a state by differences.
+        forms: What happens to the cells that are kept by differences.
+        where: What these have to hold for the call to end so; cells not named: anything.
     """
 
     probability: ExponentialRatio
@@ -88,14 +96,23 @@ class Outcome:
     published: tuple[Published, ...]
     state: State
     forms: Forms = ()
+    where: Where = ()
 
 
 Step = tuple[Outcome, ...]
-"""All outcomes of a call: of total probability 1, no reply and state twice."""
+"""All outcomes of a call: of total probability 1, whatever cells without values hold."""
 
 
 class Untracked(Exception):
-    """Two runs cannot be told apart by differences of additive cells; by values they may be."""
+    """Two runs cannot be told apart by differences of cells; by values they may be.
+
+    Args:
+        cells: Whose values are needed, as far as known.
+    """
+
+    def __init__(self, cells: Collection[str] = ()) -> None:
+        super().__init__()
+        self.cells = frozenset(cells)
 
 
 class Inexpressible(Exception):

@@ -1,29 +1,51 @@
 """Pairs of runs whose calls are adjacent, as a graph; its edges are calls with equal replies.
 
-A node is two states and, for additive cells, how much more the first holds. An edge says how much
-likelier the first run is to answer so and go on there. What a run may show in the end is at most
-the longest path from a *covering* pair, the states after and without the inserted data call (after
-one value and after another, if adjacent is `replace`):
+A node is two states and, for cells kept by differences, how much more the first holds. An edge says
+how much likelier the first run is to answer so and go on there. What a run may show in the end is
+at most the longest path from a *covering* pair, the states after and without the inserted data call
+(after one value and after another, if adjacent is `replace`):
 
-**Lemma.** Let V be a function on pairs with V(x, y) >= 0 and, for every call, reply r and pairing
-of the successors with that reply, V(x, y) >= ln(ν(x') / ν'(y')) + V(x', y'). Then the probability
-of any calls and replies from x is at most e^V(x, y) times that from y.
+**Lemma.** Let V be a function on pairs, V(x, y) >= 0 and V(x, x) = 0. For every pair, call and
+*label* (what is seen of an outcome: values of reply cells, and which samples are published, of
+which noise) let the outcomes (x', p) and (y', q) of the two runs with that label be
 
-If the successors are as many on both sides, they are paired in the order in which they come about
-(any bijection will do: sum over the first side). Else each is paired with each, and the quotient
-is that of the sums. With one successor each, nothing is lost: then V is the least such function.
+- paired one to one, with V(x, y) >= ln(p / q) / eps + cost + V(x', y') for each two, or
+- paired all with all, with the logarithm of the quotient of the two sums in place of ln(p / q),
 
-A published sample of scale g / eps whose mean is D apart costs |D| / g, whatever it shows
-(Laplace noise, discrete or not, clamped or not). With additive cells the costs of a course of
-calls are convex in its data, so the ends of their range are all that matters.
+where *cost* is the sum of |D| / g over the published samples, of scale g / eps and means D apart.
+Then the courses of any calls, whatever is seen in them, are at most e^(V(x, y) eps) times as likely
+from x as from y.
+
+*Proof.* What is seen of a course has a density with respect to products of counting and Lebesgue
+measure, so it suffices to bound the density f_x(r) of single courses r: that bounds the probability
+of any set of them, and of courses in which later calls depend on replies. By induction over the
+calls. Without calls both densities are 1. For a call first seen as r1, let f_x'(r') be the density
+of the rest of r from x'. A published sample is seen by nothing else (`course`), so the next state
+does not depend on the number shown, and f_x(r) is the sum of p h(r1) f_x'(r') over the outcomes,
+h the density of their samples at r1. Labels that may show the same add up on both sides, so one
+label suffices. There h(r1) <= e^(cost eps) h'(r1) for every r1, h' of the second run's outcome: the
+noise has density proportional to e^(-eps |z - mean| / g), and a clamp sends the same numbers to the
+same end in both runs. With f_x' <= e^(V(x', y') eps) f_y' every term is at most e^(V(x, y) eps)
+times its partner's, q h' f_y'. All with all: the sum of p f_x' is at most (sum of p) times the
+largest f_x', which is at most (sum of p / sum of q) e^(V' eps) times (sum of q f_y'), as every f_x'
+is at most e^(V' eps) times every f_y'. A call that is not seen has one label and cost 0. ∎
+
+So a clamped sample is charged for the tail that its ends stand for, too: no smaller cost would do,
+as at an end, or for whole numbers and reals beyond both means, h = e^(cost eps) h'.
+
+With one outcome each nothing is lost: V is then the least such function. With additive cells the
+costs of a course are convex in its data, as everything else does not depend on it: the ends of the
+range of data are all that matters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import inf
 
 from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change
@@ -40,7 +62,9 @@ from dipapprox.services.model import (
     Untracked,
 )
 from dipapprox.services.publishing import one_sided_reply, spelled_out
+from dipapprox.services.ranges import cases, range_of
 from dipapprox.services.ratios import NO_GAIN, Gain, gain_of
+from dipapprox.services.reachable import Arrival, Examiner, reachable_states
 from dipapprox.services.system import System, merged
 
 Node = tuple[int, int, tuple[Fraction, ...]]
@@ -111,7 +135,7 @@ class PairGraph:
         nodes: The pairs.
         edges: For each node.
         covers: Covering pairs, and how the first one of each comes about.
-        parents: For each state the call that led there first, and from where.
+        parents: For each state how it was first come to; None for the initial one.
         one_sided: The first reply that only one run can give.
         determined: Whether replies determine all successors, and the first call too.
     """
@@ -119,48 +143,14 @@ class PairGraph:
     nodes: list[Node] = field(default_factory=list)
     edges: list[list[Edge]] = field(default_factory=list)
     covers: dict[int, Cover] = field(default_factory=dict)
-    parents: dict[State, tuple[State, Call] | None] = field(default_factory=dict)
+    parents: dict[State, Arrival | None] = field(default_factory=dict)
     one_sided: OneSided | None = None
     determined: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Examiner:
-    """Whose queries and replies are seen; None: all of them."""
-
-    users: frozenset[str] | None = None
-
-    def sees(self, system: System, call: Call) -> bool:
-        """Whether a call and its reply are seen."""
-        handler = system.service.handlers[call.handler]
-        if handler.is_data:
-            return False
-        return self.users is None or not handler.users or bool(self.users & set(handler.users))
-
-
-def reachable_states(system: System, limits: Limits) -> dict[State, tuple[State, Call] | None]:
-    """Return the states that calls lead to, each with a state and call before it.
-
-    Raises:
-        LimitReached: If there are too many.
-    """
-    found: dict[State, tuple[State, Call] | None] = {system.initial: None}
-    waiting = [system.initial]
-    system.number(system.initial)
-    for state in waiting:
-        limits.check()
-        number = system.number(state)
-        for place, call in enumerate(system.calls):
-            outcomes, _ = system.moves(number, place)
-            for outcome in outcomes:
-                if outcome.state not in found:
-                    found[outcome.state] = state, call
-                    waiting.append(outcome.state)
-        limits.check_states(len(found))
-    return found
-
-
-def explore_pairs(graph: PairGraph, system: System, examiner: Examiner, limits: Limits) -> None:
+def explore_pairs(
+    graph: PairGraph, system: System, examiner: Examiner, limits: Limits, most: float = inf
+) -> None:
     """Explore the pairs from all covering ones, until a reply is one-sided.
 
     Args:
@@ -168,16 +158,17 @@ def explore_pairs(graph: PairGraph, system: System, examiner: Examiner, limits: 
         system: By differences or not.
         examiner: Who looks.
         limits: Of time, memory and states.
+        most: States, and pairs, that are looked at.
 
     Raises:
         LimitReached: If there are too many.
         Untracked: If differences do not determine what happens to them.
         SourceError, UserError, Inexpressible: See `System.step`.
     """
-    _Exploration(graph, system, examiner, limits).run()
+    Exploration(graph, system, examiner, limits).run(most)
 
 
-class _Exploration:
+class Exploration:
     def __init__(
         self, graph: PairGraph, system: System, examiner: Examiner, limits: Limits
     ) -> None:
@@ -188,17 +179,22 @@ class _Exploration:
         self.plain: dict[tuple[int, ...], tuple[Fraction | None, Outcome, Outcome]] = {}
         self.seen = [examiner.sees(system, call) for call in system.calls]
         service = system.service
-        self.additive = tuple(
-            cell.name for cell in service.states if cell.is_additive and system.by_differences
-        )
+        self.kept = tuple(cell.name for cell in service.states if cell.name in system.kept)
+        self.place = {name: place for place, name in enumerate(self.kept)}
+        self.held = {
+            cell.name: values
+            for cell in service.states
+            if cell.name in system.kept and (values := range_of(cell.cell)) is not None
+        }
         self.data_name = service.data.arguments[0].name
-        values = [v for v in service.data.arguments[0].domain if isinstance(v, Fraction)]
-        self.ends = tuple(dict.fromkeys((min(values), max(values)))) if values else ()
-        self.calm = (min(values, key=lambda v: (abs(v), v)),) if values else ()
+        data = [v for v in service.data.arguments[0].domain if isinstance(v, Fraction)]
+        self.ends = tuple(dict.fromkeys((min(data), max(data)))) if data else ()
+        self.calm = (min(data, key=lambda v: (abs(v), v)),) if data else ()
 
-    def run(self) -> None:
+    def run(self, most: float) -> None:
+        """Explore; see `explore_pairs`."""
         graph = self.graph
-        graph.parents = reachable_states(self.system, self.limits)
+        graph.parents = reachable_states(self.system, self.limits, most)
         for state in graph.parents:
             self.limits.check()
             for pair, cover in self.covering(state):
@@ -208,12 +204,16 @@ class _Exploration:
         place = 0
         while place < len(graph.nodes):
             self.limits.check()
+            if place >= most:
+                break
             for call in range(len(self.system.calls)):
                 graph.edges[place] += self.edges(place, call)
                 if graph.one_sided is not None:
                     return
             place += 1
             self.limits.check_states(len(graph.nodes))
+        if max(len(graph.parents), place) >= most:
+            raise LimitReached(f"more than {most} states")
 
     def number(self, node: Node) -> int:
         if node[0] == node[1] and not any(node[2]):
@@ -236,10 +236,10 @@ class _Exploration:
                 for given in values:
                     number = given if isinstance(given, Fraction) else None
                     ways.append((given, step, number))
-                self.graph.determined &= len(step) == 1
-        unchanged = tuple(LinearForm.symbol(name) for name in self.additive)
+                self.graph.determined &= len({each.where for each in step}) == len(step)
+        unchanged = tuple(LinearForm.symbol(name) for name in self.kept)
         stay = Outcome(_CERTAINLY, (), (), state, unchanged)
-        zero = (Fraction(0),) * len(self.additive)
+        zero = (Fraction(0),) * len(self.kept)
         for value, step, number in ways:
             if system.service.change is Change.INSERT:
                 for outcome in step:
@@ -249,10 +249,11 @@ class _Exploration:
             for other, others, second in ways:
                 if other != value:
                     cover = Cover(state, value, other)
-                    for left, right, gain in paired(step, others, self.limits):
-                        if gain != NO_GAIN:
-                            self.uneven(cover)
-                        yield self._pair(left, right, zero, number, second, cover)
+                    for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
+                        for left, right, gain in paired(ours, theirs, self.limits):
+                            if gain != NO_GAIN:
+                                self.uneven(cover)
+                            yield self._pair(left, right, zero, number, second, cover)
 
     def uneven(self, cover: Cover) -> None:
         """Refuse data calls whose hidden choices depend on the data.
@@ -318,12 +319,12 @@ class _Exploration:
         if ours.terms == theirs.terms and first == second:
             for name, factor in ours.terms:
                 if name != self.data_name:
-                    total += factor * differences[self.additive.index(str(name))]
+                    total += factor * differences[self.place[str(name)]]
             return total
-        for place, name in enumerate(self.additive):
+        for place, name in enumerate(self.kept):
             factor = ours.coefficient(name)
             if factor != theirs.coefficient(name):
-                raise Untracked
+                raise Untracked((name,))
             total += factor * differences[place]
         for form, value, sign in ((ours, first, 1), (theirs, second, -1)):
             factor = form.coefficient(self.data_name)
@@ -351,6 +352,16 @@ class _Exploration:
             target = self.number((our_states[0], their_states[0], ()))
             yield Edge(target, gain, cost, call, (left[0], right[0]), True)
             return
+        for ours, theirs in cases(left, right, self.held, lambda n: differences[self.place[n]]):
+            yield from self.answers(place, call, ours, theirs, visible)
+            if self.graph.one_sided is not None:
+                return
+
+    def answers(
+        self, place: int, call: Call, left: Step, right: Step, visible: bool
+    ) -> Iterator[Edge]:
+        """Yield the edges of outcomes that two runs may have together."""
+        differences = self.graph.nodes[place][2]
         groups = [(left, right)]
         plain = True
         if visible and not (len(left) == 1 == len(right) and agree(left[0], right[0])):

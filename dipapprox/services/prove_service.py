@@ -10,101 +10,35 @@ both meet.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from math import inf, prod
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
-from dipapprox.exact.signs.interval import ALL_EPSILONS
-from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
-from dipapprox.exact.signs.values import difference
-from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Value
+from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits
-from dipapprox.services.longest import LongestPaths, longest_paths
-from dipapprox.services.model import Call, Inexpressible, State, Untracked
-from dipapprox.services.pairs import (
-    EQUAL,
-    Cover,
-    Edge,
-    Examiner,
-    PairGraph,
-    explore_pairs,
-)
-from dipapprox.services.system import System
-from dipapprox.services.traces import Event, Reply, Runs, Trace, total_of, with_best_replies
+from dipapprox.services.abstraction import loss_by_counters
+from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
+from dipapprox.services.model import Inexpressible, Untracked
+from dipapprox.services.pairs import EQUAL, Edge, PairGraph, explore_pairs
+from dipapprox.services.reachable import Examiner
+from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.traces import Event, Trace, with_best_replies
+from dipapprox.services.witnesses import Witnesses
+
+_LARGE = 10_000
+"""States from which on it is tried to keep cells that are compared by differences, too."""
+
+_FEW = 1000
+"""States and pairs that are looked at first for what shows that there is no budget."""
 
 _MOST_TOPS = 20
 """Longest paths that are run on values, to find one that shows its whole length."""
 
 _MOST_JUMPS = 200
 """Steps with quotients that do not vanish with eps which are looked at one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """Calls that can be repeated, and gain something each time.
-
-    Attributes:
-        trace: Up to where the repetition begins.
-        events: What is repeated; both runs are then in the states that they were in before.
-        gain: In eps, for each time; None if it is no multiple of eps.
-        eps: Where the quotient is > 1 for certain; None: everywhere.
-    """
-
-    trace: Trace
-    events: tuple[Event, ...]
-    gain: Fraction | None
-    eps: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What is known of the loss of a service, in eps.
-
-    Attributes:
-        lower: No smaller budget serves every eps.
-        upper: A budget that serves every eps; None if none is known.
-        trace: Calls and replies that show `lower`, or that there is no budget.
-        repetition: Calls to repeat: then there is no budget.
-        one_sided: Whether only the first run can give the last reply of `trace`.
-        vanishing: Whether the quotient of `trace` stays away from 1 as eps vanishes.
-        reason: Why the least budget is not known; empty if it is.
-        states: States that calls lead to.
-        pairs: Pairs of states that were looked at.
-        by_differences: Whether additive cells were kept by differences.
-        determined: Whether replies determine the states.
-        states_of: The states by their numbers.
-        graph: The pairs.
-        values: Of the pairs, where `upper` is known: how much may still be lost from there.
-    """
-
-    lower: Fraction = Fraction(0)
-    upper: Fraction | None = None
-    trace: Trace | None = None
-    repetition: Repetition | None = None
-    one_sided: bool = False
-    vanishing: bool = False
-    reason: str = ""
-    states: int = 0
-    pairs: int = 0
-    by_differences: bool = False
-    determined: bool = True
-    states_of: tuple[State, ...] = field(default=(), repr=False)
-    graph: PairGraph = field(default_factory=PairGraph, compare=False, repr=False)
-    values: tuple[Fraction, ...] = field(default=(), repr=False)
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether no budget serves every eps."""
-        return self.one_sided or self.vanishing or self.repetition is not None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether `upper` is the least budget."""
-        return self.upper is not None and self.upper == self.lower
 
 
 def find_loss(service: Service, examiner: Examiner, limits: Limits) -> Loss:
@@ -114,31 +48,61 @@ def find_loss(service: Service, examiner: Examiner, limits: Limits) -> Loss:
         SourceError: If a handler does something meaningless in a state that calls lead to.
         UserError: If a random choice is no probability distribution for some eps.
     """
-    additive = any(cell.is_additive for cell in service.states)
+    if _size(service) <= _LARGE:
+        return loss_by_values(service, examiner, limits)
+    coarse = loss_by_counters(service, examiner, limits)
+    if coarse is not None and (coarse.is_exact or coarse.unbounded):
+        return coarse
+    first = loss_by_values(service, examiner, limits, _FEW)
+    if first.unbounded or first.upper is not None:
+        return first
+    fine = loss_by_values(service, examiner, limits)
+    if coarse is None or fine.unbounded or fine.upper is not None:
+        return fine
+    return (
+        replace(coarse, lower=fine.lower, trace=fine.trace) if fine.lower > coarse.lower else coarse
+    )
+
+
+def _size(service: Service) -> int:
+    """Return how many states there are at most, additive cells left out."""
+    return prod(
+        len(s.cell.domain) for s in service.states if not isinstance(s.cell.domain, AllReals)
+    )
+
+
+def loss_by_values(service: Service, examiner: Examiner, limits: Limits, most: float = inf) -> Loss:
+    """Find the loss with values for all cells that are not additive.
+
+    Args:
+        service: Elaborated.
+        examiner: Who looks.
+        limits: Of all.
+        most: States, and pairs, that are looked at.
+
+    Raises:
+        SourceError, UserError: See `find_loss`.
+    """
+    additive = frozenset(cell.name for cell in service.states if cell.is_additive)
     numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
     ways = [(True, True), (True, False)] if additive else []
     ways = [(a, b) for a, b in ways if numbers or not b] + [(False, False)]
     for by_differences, any_data in ways:
         graph = PairGraph()
-        system = System(service, by_differences, any_data, limits)
+        system = System(service, additive if by_differences else BY_VALUE, any_data, limits)
         try:
             reason = ""
             with EarlyEnd() as end:
                 try:
-                    explore_pairs(graph, system, examiner, limits)
+                    explore_pairs(graph, system, examiner, limits, most)
                 except Inexpressible as missing:
                     reason = str(missing)
         except Untracked:
             continue
-        values = System(service, False, False, limits) if additive else system
+        values = System(service, BY_VALUE, False, limits) if additive else system
         search = _Search(system, values, examiner, graph, limits)
         return search.answer(reason if end.reason is None else end.reason)
     raise AssertionError("with values for all cells everything is tracked")
-
-
-def weight_of(edge: Edge) -> Fraction:
-    """Return what an edge may add to the loss, in eps; 0 where that is not bounded."""
-    return edge.cost + (edge.gain.upper or 0)
 
 
 class _Search:
@@ -150,6 +114,7 @@ class _Search:
         self.examiner = examiner
         self.graph = graph
         self.limits = limits
+        self.witnesses = Witnesses(graph, system, values, examiner)
 
     def answer(self, reason: str) -> Loss:
         graph = self.graph
@@ -157,7 +122,7 @@ class _Search:
             reason=reason,
             states=len(graph.parents),
             pairs=len(graph.nodes),
-            by_differences=self.system.by_differences,
+            by_differences=bool(self.system.kept),
             determined=graph.determined,
             graph=graph,
             states_of=tuple(self.system.states),
@@ -178,7 +143,7 @@ class _Search:
         if vanishing is not None:
             return replace(known, trace=vanishing, vanishing=True, reason="")
         unknown = any(edge.gain.upper is None for row in graph.edges for edge in row)
-        paths, unit = self.paths()
+        paths, unit = paths_of(graph, self.limits)
         if paths.cycle:
             repetition = self.repetition(paths.cycle)
             if repetition is not None:
@@ -193,7 +158,7 @@ class _Search:
         values = tuple(Fraction(value, unit) for value in paths.values)
         tops = [node for node in graph.covers if paths.values[node] == greatest]
         for top in tops[:_MOST_TOPS]:
-            events = self.events_from(top, self.along(top, values))
+            events = self.witnesses.events_from(graph.covers[top], self.along(top, values))
             filled, runs = with_best_replies(events, self.values, self.limits)
             if not runs.first:  # other replies would have led here
                 continue
@@ -220,13 +185,6 @@ class _Search:
         return "clamped replies hide part of a difference"
 
     # --- paths ----------------------------------------------------------------------------------
-
-    def paths(self) -> tuple[LongestPaths, int]:
-        """Return the longest paths, in units of eps / (an integer)."""
-        rows = [[(edge.target, weight_of(edge)) for edge in row] for row in self.graph.edges]
-        unit = lcm(1, *{weight.denominator for row in rows for _, weight in row})
-        arcs = [[(target, int(weight * unit)) for target, weight in row] for row in rows]
-        return longest_paths(arcs, self.limits), unit
 
     def along(self, node: int, values: Sequence[Fraction]) -> list[Edge]:
         """Return the edges of a longest path with as few calls as possible."""
@@ -256,97 +214,15 @@ class _Search:
             edges.insert(0, edge)
         return edges
 
-    def path_to(self, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
-        """Return a shortest path from a covering pair to a node: where it begins, edges, end."""
-        came: dict[int, tuple[int, Edge] | None] = dict.fromkeys(self.graph.covers)
-        waiting = deque(came)
-        while waiting:
-            node = waiting.popleft()
-            if wanted(node):
-                end, edges = node, []
-                while (step := came[node]) is not None:
-                    node, edge = step
-                    edges.append(edge)
-                return node, edges[::-1], end
-            for edge in self.graph.edges[node]:
-                if edge.target != EQUAL and edge.target not in came:
-                    came[edge.target] = node, edge
-                    waiting.append(edge.target)
-        return None
-
-    # --- traces ---------------------------------------------------------------------------------
-
-    def events_from(self, cover: int, edges: Sequence[Edge]) -> list[Event]:
-        """Return the calls up to a covering pair and along edges."""
-        how = self.graph.covers[cover]
-        events = [Event(call, call, self.common_reply(call)) for call in self.calls_to(how.state)]
-        events = self.replies_before(events)
-        events.append(self.differing(how))
-        return events + [self.event(edge) for edge in edges]
-
-    def differing(self, how: Cover) -> Event:
-        def call(value: Value | None) -> Call | None:
-            return None if value is None else Call(0, self.system.calls[0].name, (value,))
-
-        return Event(call(how.first), call(how.second), None)
-
-    def calls_to(self, state: State) -> list[Call]:
-        calls = []
-        while (before := self.graph.parents[state]) is not None:
-            state, call = before
-            calls.append(call)
-        return [self.with_value(call) for call in reversed(calls)]
-
-    def with_value(self, call: Call) -> Call:
-        """Give data of any value the least one."""
-        if not (call.is_data and self.system.any_data):
-            return call
-        domain = self.system.service.data.arguments[0].domain
-        values = [value for value in domain if isinstance(value, Fraction)]
-        return Call(0, call.name, (min(values, key=lambda v: (abs(v), v)),))
-
-    def common_reply(self, call: Call) -> Reply | None:
-        seen = self.examiner.sees(self.system, call)
-        return (None,) * len(self.system.service.replies) if seen else None
-
-    def replies_before(self, events: list[Event]) -> list[Event]:
-        """Fill in replies that lead to the states that they are to lead to, on one run."""
-        filled = []
-        runs = Runs(self.values, self.limits)
-        for event in events:
-            if event.reply is not None and event.first is not None:
-                (state,) = list(runs.first)[:1]
-                outcome = self.values.step(state, event.first)[0]
-                reply = list(outcome.reply)
-                for published in outcome.published:
-                    number = published.mean.constant
-                    if published.ends is not None:
-                        number = min(
-                            max(number, Fraction(published.ends[0])), Fraction(published.ends[1])
-                        )
-                    reply[published.cell] = number
-                event = replace(event, reply=tuple(reply))
-            runs.go(event)
-            filled.append(event)
-        return filled
-
-    def event(self, edge: Edge) -> Event:
-        seen = self.examiner.sees(self.system, self.plain(edge.call))
-        reply = edge.outcomes[0].reply if seen else None
-        return Event(edge.call, edge.call, reply)
-
-    def plain(self, call: Call) -> Call:
-        return replace(call, values=()) if call.is_data and self.system.any_data else call
-
     # --- no budget ------------------------------------------------------------------------------
 
     def one_sided_trace(self) -> Trace:
         found = self.graph.one_sided
         assert found is not None
-        path = self.path_to(lambda node: node == found.node)
+        path = path_to(self.graph, lambda node: node == found.node)
         assert path is not None
         cover, edges, _ = path
-        events = self.events_from(cover, edges)
+        events = self.witnesses.events_from(self.graph.covers[cover], edges)
         events.append(Event(found.call, found.call, found.reply))
         filled, runs = with_best_replies(events, self.values, self.limits)
         if not runs.first or runs.second:
@@ -362,11 +238,11 @@ class _Search:
             if edge.gain.is_unbounded
         ]
         for node, edge in places[:_MOST_JUMPS]:
-            path = self.path_to(lambda each, wanted=node: each == wanted)  # type: ignore[misc]  # bound early
+            path = path_to(self.graph, lambda each, wanted=node: each == wanted)  # type: ignore[misc]  # bound early
             if path is None:
                 continue
             cover, edges, _ = path
-            events = self.events_from(cover, [*edges, edge])
+            events = self.witnesses.events_from(self.graph.covers[cover], [*edges, edge])
             filled, runs = with_best_replies(events, self.values, self.limits)
             gain = runs.gain()
             if gain is not None and gain.is_unbounded:
@@ -376,33 +252,12 @@ class _Search:
     def repetition(self, cycle: tuple[tuple[int, int], ...]) -> Repetition | None:
         """Return the calls round a cycle, if runs on values confirm what they gain."""
         nodes = [node for node, _ in cycle]
-        path = self.path_to(lambda node: node in nodes)
+        path = path_to(self.graph, lambda node: node in nodes)
         if path is None:
             return None
         cover, edges, entry = path
         turn = nodes.index(entry)
         round_ = [self.graph.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
-        before, runs = with_best_replies(self.events_from(cover, edges), self.values, self.limits)
-        try:
-            begin = runs.restarted()
-            events, after = with_best_replies(
-                [self.event(edge) for edge in round_], self.values, self.limits, begin.copy()
-            )
-            again = after.restarted()
-        except ValueError:
-            return None
-        if again.first != begin.first or again.second != begin.second:
-            return None
-        gain = after.gain()
-        if gain is None:
-            return None
-        trace = Trace(before)
-        if gain.exact is not None:
-            return Repetition(trace, events, gain.exact, None) if gain.exact > 0 else None
-        eps = self.where_greater(total_of(after.first), total_of(after.second))
-        return None if eps is None else Repetition(trace, events, None, eps)
-
-    def where_greater(self, p: ExponentialRatio, q: ExponentialRatio) -> Fraction | None:
-        """Return an eps at which p > q, if there is one."""
-        found = is_nonnegative(difference(q, p), ALL_EPSILONS, self.limits)
-        return found.eps if isinstance(found, Negative) else None
+        leading = self.witnesses.events_from(self.graph.covers[cover], edges)
+        turned = [self.witnesses.event(edge) for edge in round_]
+        return repeated(leading, turned, self.values, self.limits)

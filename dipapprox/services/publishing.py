@@ -2,7 +2,7 @@
 
 A sample of discrete Laplace noise around m, q = e^(-eps / g), shows k with probability
 q^|k - m| (1 - q) / (1 + q); clamped to low..high, its ends stand for all that lies beyond them.
-Of continuous noise only quotients of densities matter, without the factor eps / 2g.
+The density of continuous noise is given without the factor eps / 2, which all such noise has.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def shown_probability(published: Published, number: Fraction) -> ExponentialRati
     mean = published.mean.constant
     decay = _power(published, abs(number - mean))
     if published.family is Family.LAPLACE:
-        return ExponentialRatio(decay)
+        return ExponentialRatio(decay) * ExponentialRatio.constant(1 / published.scale)
     q = _power(published, Fraction(1))
     both = {ONE + q: 1}
     if published.ends is None:
@@ -50,6 +50,13 @@ def shown_probability(published: Published, number: Fraction) -> ExponentialRati
     if number == low:
         return _tail(published, mean - number)
     return ExponentialRatio.of(decay * (ONE - q), both)
+
+
+def may_show(published: Published, number: Fraction) -> bool:
+    """Whether a sample may show a number."""
+    if published.family is Family.DISCRETE_LAPLACE and number.denominator != 1:
+        return False
+    return published.ends is None or published.ends[0] <= number <= published.ends[1]
 
 
 def _tail(published: Published, distance: Fraction) -> ExponentialRatio:
@@ -144,8 +151,6 @@ def _may_show(ours: Outcome, theirs: Outcome, reply: tuple[Value | None, ...]) -
         family = Family.DISCRETE_LAPLACE if own is None else own.family
         if family is not published.family or not isinstance(value, Fraction):
             return False
-        if published.ends is not None:
-            low, high = published.ends
-            if not low <= value <= high or value.denominator != 1:
-                return False
+        if not may_show(published, value):
+            return False
     return True

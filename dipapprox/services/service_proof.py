@@ -14,9 +14,10 @@ from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Table, count
 from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING
-from dipapprox.services.pairs import Examiner
-from dipapprox.services.prove_service import Loss, find_loss
+from dipapprox.services.prove_service import find_loss
+from dipapprox.services.reachable import Examiner
 from dipapprox.services.traces import Event, Reply
 
 _MOST_ROWS = 30
@@ -139,7 +140,7 @@ class ServiceProof(BudgetAnswer):
             return "the quotient of the probabilities below does not go to 1 with ε"
         if self.upper is None:
             return None
-        kept = ", additive cells by their differences" if loss.by_differences else ""
+        kept = ", some cells by their differences" if loss.by_differences else ""
         return f"at most: longest path over pairs of states{kept}; at least: the calls below"
 
     def _size(self) -> str:

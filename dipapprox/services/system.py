@@ -37,6 +37,9 @@ from dipapprox.services.model import (
 )
 from dipapprox.source import Diagnostic
 
+BY_VALUE: frozenset[str] = frozenset()
+"""No cell is kept by differences."""
+
 Moves = tuple[Step, tuple[int, ...]]
 """The outcomes of a call, and the numbers of the states that they lead to."""
 
@@ -46,7 +49,7 @@ class System:
 
     Args:
         service: Elaborated.
-        by_differences: Whether additive cells have no values.
+        kept: Cells that are kept by differences: additive ones, or of ranges of whole numbers.
         any_data: Whether data of all values is one call, the value a symbol.
         limits: Of time, memory and states.
 
@@ -56,13 +59,13 @@ class System:
     """
 
     def __init__(
-        self, service: Service, by_differences: bool, any_data: bool, limits: Limits
+        self, service: Service, kept: frozenset[str], any_data: bool, limits: Limits
     ) -> None:
         self.service = service
-        self.by_differences = by_differences
+        self.kept = kept
         self.any_data = any_data
         self.limits = limits
-        self._courses = Courses(service, by_differences, limits)
+        self._courses = Courses(service, kept, limits)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
@@ -75,8 +78,7 @@ class System:
     def initial(self) -> State:
         """The state that the service begins in."""
         return tuple(
-            None if cell.is_additive and self.by_differences else cell.initial
-            for cell in self.service.states
+            None if cell.name in self.kept else cell.initial for cell in self.service.states
         )
 
     def _calls(self) -> Iterator[Call]:
@@ -110,7 +112,7 @@ class System:
         Raises:
             SourceError: If the handler does something meaningless in this state.
             UserError: If a choice is no probability distribution for some eps.
-            Untracked: If it needs the values of additive cells, or of data.
+            Untracked: If it needs the values of cells that have none, or of data.
             Inexpressible: If there are no closed forms.
             LimitReached: If a limit is reached.
         """
@@ -141,9 +143,9 @@ class System:
             held[argument.name] = self._held(value)
         try:
             return self._courses.run(handler, held)
-        except NotPlain:
-            if self.by_differences or self.any_data:
-                raise Untracked from None
+        except NotPlain as needs:
+            if self.kept or self.any_data:
+                raise Untracked(needs.cells) from None
             return general_outcomes(self.service, handler, state, call, self.limits)
 
 
@@ -156,10 +158,10 @@ def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
 
 
 def merged(outcomes: Iterable[Outcome]) -> Step:
-    """Join outcomes with equal replies and states."""
+    """Join outcomes with equal replies and states, of the same values of cells."""
     found: dict[tuple[object, ...], Outcome] = {}
     for each in outcomes:
-        key = each.reply, each.published, each.state, each.forms
+        key = each.reply, each.published, each.state, each.forms, each.where
         known = found.get(key)
         if known is not None:
             each = replace(known, probability=known.probability + each.probability)

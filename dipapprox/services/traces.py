@@ -2,6 +2,12 @@
 
 All cells have values here, and the distribution over states that replies leave open is carried
 along. So what a trace shows is a lower bound of the loss, however it was found.
+
+Numbers that Laplace noise shows have densities. What they stand for are the events that such
+numbers, up to h, were shown: their probabilities are the densities times h^*order*, as h vanishes,
+the order being how many such numbers there are, and a run with ways of several orders is as likely
+as those of the least. As densities are continuous, quotients of densities of equal order are
+limits of quotients of probabilities of these events, and no smaller budget serves them.
 """
 
 from __future__ import annotations
@@ -11,11 +17,12 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.distributions import Family
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, Published, State
-from dipapprox.services.publishing import shown_probability
+from dipapprox.services.publishing import may_show, shown_probability
 from dipapprox.services.ratios import Gain, gain_of
 from dipapprox.services.system import System
 
@@ -56,6 +63,11 @@ class Runs:
     Args:
         system: With values for all cells.
         limits: Asked often.
+
+    Attributes:
+        first: The states of the first run.
+        second: Those of the second.
+        orders: How many densities their probabilities have for factors.
     """
 
     def __init__(self, system: System, limits: Limits) -> None:
@@ -63,42 +75,51 @@ class Runs:
         self._limits = limits
         self.first: Belief = {system.initial: _CERTAINLY}
         self.second: Belief = dict(self.first)
+        self.orders = 0, 0
 
     def copy(self) -> Runs:
         """Return the same runs, to go on from here once more."""
         other = Runs(self._system, self._limits)
         other.first, other.second = dict(self.first), dict(self.second)
+        other.orders = self.orders
         return other
 
     def go(self, event: Event) -> None:
         """Let both runs answer."""
         self._limits.check()
+        ours, theirs = self.orders
         if event.first is not None:
-            self.first = self._after(self.first, event.first, event.reply)
+            self.first, more = self._after(self.first, event.first, event.reply)
+            ours += more
         if event.second is not None:
-            self.second = self._after(self.second, event.second, event.reply)
+            self.second, more = self._after(self.second, event.second, event.reply)
+            theirs += more
+        self.orders = ours, theirs
 
-    def _after(self, belief: Belief, call: Call, reply: Reply | None) -> Belief:
-        found: Belief = {}
+    def _after(self, belief: Belief, call: Call, reply: Reply | None) -> tuple[Belief, int]:
+        found: dict[int, Belief] = {}
         for state, weight in belief.items():
             for outcome in self._system.step(state, call):
                 chance = _probability(outcome, reply)
                 if chance is None:
                     continue
-                total = weight * chance
-                known = found.get(outcome.state)
-                found[outcome.state] = total if known is None else known + total
-        return found
+                order, factor = chance
+                total = weight * factor
+                there = found.setdefault(order, {})
+                known = there.get(outcome.state)
+                there[outcome.state] = total if known is None else known + total
+        least = min(found, default=0)
+        return found.get(least, {}), least
 
     def gain(self) -> Gain | None:
-        """Return how much likelier the first run is; None if only it can answer so.
+        """Return how much likelier the first run is; None if one of them cannot answer so.
 
         Raises:
             ValueError: If the first run cannot.
         """
         if not self.first:
             raise ValueError("the first run cannot answer so")
-        if not self.second:
+        if not self.second or self.orders[0] != self.orders[1]:
             return None
         return gain_of(total_of(self.first), total_of(self.second), self._limits)
 
@@ -124,11 +145,11 @@ def total_of(belief: Belief) -> ExponentialRatio:
     return total
 
 
-def _probability(outcome: Outcome, reply: Reply | None) -> ExponentialRatio | None:
-    """Return the probability to show a reply in a certain way; None if it is 0."""
+def _probability(outcome: Outcome, reply: Reply | None) -> tuple[int, ExponentialRatio] | None:
+    """Return the order and probability to show a reply in a certain way; None if it cannot."""
     if reply is None:
-        return outcome.probability
-    chance = outcome.probability
+        return 0, outcome.probability
+    order, chance = 0, outcome.probability
     shown = {published.cell: published for published in outcome.published}
     for place, value in enumerate(reply):
         published = shown.get(place)
@@ -136,14 +157,11 @@ def _probability(outcome: Outcome, reply: Reply | None) -> ExponentialRatio | No
             if outcome.reply[place] != value:
                 return None
             continue
-        if not isinstance(value, Fraction):
+        if not isinstance(value, Fraction) or not may_show(published, value):
             return None
-        if published.ends is not None:
-            low, high = published.ends
-            if not low <= value <= high:
-                return None
+        order += published.family is Family.LAPLACE
         chance = chance * shown_probability(published, value)
-    return chance
+    return order, chance
 
 
 def run_trace(trace: Trace, system: System, limits: Limits) -> Runs:

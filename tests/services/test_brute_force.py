@@ -20,10 +20,10 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.model import Call
-from dipapprox.services.pairs import Examiner
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.ratios import Gain
-from dipapprox.services.system import System
+from dipapprox.services.reachable import Examiner
+from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Event, Runs
 from tests.services.examples import service_of
 from tests.services.strategies import services
@@ -82,7 +82,7 @@ def compare(text: str, longest: int) -> None:
     limits = Limits()
     service = service_of(text)
     loss = find_loss(service, Examiner(), limits)
-    system = System(service, False, False, limits)
+    system = System(service, BY_VALUE, False, limits)
     most = Fraction(0)
     for gain in gains(system, Runs(system, limits), longest, False):
         if loss.upper is None:

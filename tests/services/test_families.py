@@ -18,8 +18,8 @@ from dipapprox.services.families import Families, Family, FamilyCheck
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
 from dipapprox.services.model import Call, State
-from dipapprox.services.pairs import Examiner, reachable_states
-from dipapprox.services.system import System
+from dipapprox.services.reachable import Examiner, reachable_states
+from dipapprox.services.system import BY_VALUE, System
 from tests.cli.running import run, run_json
 from tests.services.examples import DATA, HEAD, ONCE, service_of
 
@@ -97,7 +97,7 @@ def paper_family(system: System, state: State, data: int, t: int, v: int, equal:
 @pytest.mark.parametrize(("t", "v", "loose"), [(1, 1, 2), (1, 2, 2), (2, 1, 12)])
 def test_the_families_of_the_paper(t: int, v: int, loose: int) -> None:
     service = service_of(SLOTS, {"t": t, "v": v})
-    system = System(service, False, False, Limits())
+    system = System(service, BY_VALUE, False, Limits())
     states = list(reachable_states(system, Limits()))
 
     def families(step: int, equal: bool) -> Families:

@@ -10,7 +10,7 @@ from dipapprox.language.load import BUNDLED
 from dipapprox.limits import Limits
 from dipapprox.services.model import Step
 from dipapprox.services.publishing import spelled_out
-from dipapprox.services.system import System, merged
+from dipapprox.services.system import BY_VALUE, System, merged
 from tests.services.examples import proof_of, service_of
 
 SAMPLER = (BUNDLED / "literature" / "truncated_geometric.dpg").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def explicit(step: Step) -> Step:
 @pytest.mark.parametrize("m", [1, 2])
 def test_the_sampler_implements_the_mechanism(m: int) -> None:
     systems = [
-        System(service_of(text, {"m": m}), False, False, Limits())
+        System(service_of(text, {"m": m}), BY_VALUE, False, Limits())
         for text in (with_sampler(), with_clamp())
     ]
     (call,) = [call for call in systems[0].calls if not call.is_data]

@@ -1,0 +1,345 @@
+"""Large services: cells that are compared with constants are kept by differences as well.
+
+Two runs differ in few cells, and mostly by known numbers: a slot holds one point more. What such
+*counters* hold is left open: comparisons then have several cases (`ranges`), all of which are
+followed, so that there are at least the pairs of runs that calls lead to. The longest path is an
+upper bound. Where calls that can be repeated seem to gain, the counters that change on the way
+round are given their values, and all is done again.
+
+The lower bound is a course of calls on values. It is searched among pairs of runs with values for
+the counters, along edges that lose nothing of the upper bound:
+
+    weight + V(target) = V(pair)        V the longest paths of the pairs by differences
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
+from itertools import islice
+
+from dipapprox.data_classes import replace
+from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.language.core import Value
+from dipapprox.language.services import Service
+from dipapprox.limits import Limits
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
+from dipapprox.services.model import Call, Inexpressible, State, Untracked
+from dipapprox.services.pairs import EQUAL, Cover, Edge, Exploration, Node, PairGraph, explore_pairs
+from dipapprox.services.ranges import range_of
+from dipapprox.services.reachable import Arrival, Examiner
+from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.traces import Trace, with_best_replies
+from dipapprox.services.witnesses import Witnesses
+
+_MOST_BEFORE = 50
+"""States in which the runs may begin to differ, in the search for a course of calls."""
+
+_MOST_PAIRS = 30_000
+"""Pairs that are looked at in this search."""
+
+_MOST_COURSES = 5
+"""Courses that are run on values."""
+
+
+def loss_by_counters(service: Service, examiner: Examiner, limits: Limits) -> Loss | None:
+    """Find the loss with counters by differences.
+
+    Returns:
+        Bounds, the upper one known, or that there is none; None if differences show neither.
+    """
+    additive = frozenset(cell.name for cell in service.states if cell.is_additive)
+    counters = {s.name for s in service.states if range_of(s.cell) is not None}
+    numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
+    any_data = numbers
+    with EarlyEnd():
+        while counters:
+            kept = additive | counters
+            try:
+                search = _Search(service, kept, additive, any_data, examiner, limits)
+                if search.is_open:
+                    return None
+                if not search.cycle:
+                    return search.loss()
+                repetition = search.repetition()
+                if repetition is not None:
+                    return replace(
+                        search.known(), trace=repetition.trace, repetition=repetition, reason=""
+                    )
+                needed: Collection[str] = search.counted_round() & counters
+            except Untracked as missing:
+                needed = missing.cells & counters
+                if not needed and any_data:
+                    any_data = False
+                    continue
+            except (Inexpressible, UserError):
+                # States that calls do not lead to may be looked at, so this is no error.
+                return None
+            if not needed:
+                return None
+            counters.difference_update(needed)
+    return None
+
+
+class _Search:
+    """Pairs with some cells by differences.
+
+    Args:
+        service: Elaborated.
+        kept: Cells by differences.
+        additive: Those of them that are in the pairs in which a course is searched.
+        any_data: Whether data of all values is one call.
+        examiner: Who looks.
+        limits: Of all.
+
+    Raises:
+        Untracked: If values are needed.
+        Inexpressible, UserError, LimitReached: See `System.step`.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        kept: frozenset[str],
+        additive: frozenset[str],
+        any_data: bool,
+        examiner: Examiner,
+        limits: Limits,
+    ) -> None:
+        self.examiner = examiner
+        self.limits = limits
+        self.graph = PairGraph()
+        self.system = System(service, kept, any_data, limits)
+        self.fine = System(service, additive, any_data, limits)
+        self.values = System(service, BY_VALUE, False, limits)
+        explore_pairs(self.graph, self.system, examiner, limits)
+        paths, unit = paths_of(self.graph, limits)
+        self.cycle = paths.cycle
+        self.lost = tuple(Fraction(value, unit) for value in paths.values)
+        self.numbers = {node: number for number, node in enumerate(self.graph.nodes)}
+        self.parts: dict[int, tuple[int, tuple[Fraction | None, ...]]] = {}
+        self.tight: dict[int, list[int]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the longest paths bound nothing."""
+        edges = (edge for row in self.graph.edges for edge in row)
+        return self.graph.one_sided is not None or any(edge.gain.upper is None for edge in edges)
+
+    def counted_round(self) -> set[str]:
+        """Return the cells that change on the way round the cycle, or are asked for."""
+        found: set[str] = set()
+        for node, arc in self.cycle:
+            for outcome in self.graph.edges[node][arc].outcomes:
+                found.update(name for name, _ in outcome.where)
+                kept = [
+                    cell for cell in self.system.service.states if cell.name in self.system.kept
+                ]
+                for cell, form in zip(kept, outcome.forms, strict=True):
+                    if form != LinearForm.symbol(cell.name):
+                        found.add(cell.name)
+        return found
+
+    def known(self) -> Loss:
+        """Return what was looked at."""
+        return Loss(
+            states=len(self.graph.parents),
+            pairs=len(self.graph.nodes),
+            by_differences=True,
+            determined=self.graph.determined,
+            graph=self.graph,
+            states_of=tuple(self.system.states),
+        )
+
+    def loss(self) -> Loss:
+        """Return the bounds."""
+        upper = max((self.lost[node] for node in self.graph.covers), default=_FREE)
+        reason = "what counters hold is left open" if upper else ""
+        found = replace(self.known(), upper=upper, reason=reason, values=self.lost)
+        with EarlyEnd():
+            try:
+                return self.with_course(found)
+            except (Inexpressible, Untracked):
+                return found
+        return found
+
+    # --- calls to repeat ------------------------------------------------------------------------
+
+    def repetition(self) -> Repetition | None:
+        """Return the calls round the cycle, if runs on values follow it and come back."""
+        nodes = [node for node, _ in self.cycle]
+        path = path_to(self.graph, lambda node: node in nodes)
+        if path is None:
+            return None
+        _, leading, entry = path
+        turn = nodes.index(entry)
+        turned = [self.graph.edges[n][a] for n, a in (*self.cycle[turn:], *self.cycle[:turn])]
+        exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
+        exploration.graph.parents = {self.fine.initial: None}
+        witnesses = Witnesses(exploration.graph, self.fine, self.values, self.examiner)
+        for node, cover in exploration.covering(self.fine.initial):
+            place = exploration.number(node)
+            begin = None if place == EQUAL else self.followed(exploration, place, leading)
+            if begin is None:
+                continue
+            place = begin[-1].target if begin else place
+            round_ = self.followed(exploration, place, turned)
+            if round_ is not None and round_[-1].target == place:
+                before = witnesses.events_from(cover, begin)
+                events = [witnesses.event(edge) for edge in round_]
+                found = repeated(before, events, self.values, self.limits)
+                if found is not None:
+                    return found
+        return None
+
+    def followed(
+        self, exploration: Exploration, node: int, edges: Sequence[Edge]
+    ) -> list[Edge] | None:
+        """Return edges of pairs by value that follow those by differences; None if they end."""
+        found = []
+        for edge in edges:
+            nodes = exploration.graph.nodes
+            number = next(k for k, call in enumerate(self.fine.calls) if self.stands(call, edge))
+            wanted = self.graph.nodes[edge.target] if edge.target != EQUAL else None
+            step = next(
+                (
+                    each
+                    for each in exploration.edges(node, number)
+                    if each.target != EQUAL and self.abstracted(nodes[each.target]) == wanted
+                    if each.gain.upper is not None and weight_of(each) == weight_of(edge)
+                ),
+                None,
+            )
+            if step is None:
+                return None
+            found.append(step)
+            node = step.target
+        return found
+
+    def stands(self, call: Call, edge: Edge) -> bool:
+        """Whether a call is that of an edge, or stands for it."""
+        if call.is_data and self.system.any_data:
+            return edge.call.is_data
+        return call == edge.call
+
+    # --- courses on values ----------------------------------------------------------------------
+
+    def with_course(self, known: Loss) -> Loss:
+        assert known.upper is not None
+        if not known.upper:
+            return known
+        exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
+        witnesses = Witnesses(exploration.graph, self.fine, self.values, self.examiner)
+        begins = islice(self.begins(exploration, known.upper), _MOST_COURSES)
+        for begin, cover in begins:
+            edges = self.course(exploration, begin)
+            if edges is not None:
+                events = witnesses.events_from(cover, edges)
+                filled, runs = with_best_replies(events, self.values, self.limits)
+                gain = runs.gain() if runs.first else None
+                if gain is not None and gain.lower > known.lower:
+                    known = replace(known, lower=gain.lower, trace=Trace(filled))
+            if known.lower == known.upper:
+                return replace(known, reason="")
+        return known
+
+    def begins(self, exploration: Exploration, upper: Fraction) -> Iterator[tuple[int, Cover]]:
+        """Yield pairs by value from which all of the upper bound may be lost."""
+        parents: dict[State, Arrival | None] = {self.fine.initial: None}
+        exploration.graph.parents = parents
+        waiting = [self.fine.initial]
+        for state in waiting:
+            self.limits.check()
+            for node, cover in exploration.covering(state):
+                if self.lost_from(node) == upper:
+                    yield exploration.number(node), cover
+            for call in self.fine.calls:
+                for outcome in self.fine.step(state, call):
+                    if outcome.state not in parents and len(parents) < _MOST_BEFORE:
+                        parents[outcome.state] = Arrival(state, call, outcome)
+                        waiting.append(outcome.state)
+
+    def course(self, exploration: Exploration, begin: int) -> list[Edge] | None:
+        """Return a shortest course along which all is lost that may be lost from a pair."""
+        came: dict[int, tuple[int, Edge] | None] = {begin: None}
+        waiting = deque(came)
+        nodes = exploration.graph.nodes
+        while waiting and len(nodes) < _MOST_PAIRS:
+            self.limits.check()
+            node = waiting.popleft()
+            here = self.lost_from(nodes[node])
+            for call in self.promising(nodes[node]):
+                for edge in exploration.edges(node, call):
+                    end = edge.target == EQUAL
+                    after = Fraction(0) if end else self.lost_from(nodes[edge.target])
+                    if edge.gain.upper is None or weight_of(edge) + after != here:
+                        continue
+                    if not after:
+                        return _course(came, node, edge)
+                    if edge.target not in came:
+                        came[edge.target] = node, edge
+                        waiting.append(edge.target)
+        return None
+
+    def promising(self, node: Node) -> list[int]:
+        """Return the calls that may lose nothing of the upper bound."""
+        number = self.numbers[self.abstracted(node)]
+        if number not in self.tight:
+            lost = (*self.lost, Fraction(0))  # the last is that of EQUAL
+            tight = [
+                edge
+                for edge in self.graph.edges[number]
+                if weight_of(edge) + lost[edge.target] == lost[number]
+            ]
+            self.tight[number] = [
+                place
+                for place, call in enumerate(self.fine.calls)
+                if any(self.stands(call, edge) for edge in tight)
+            ]
+        return self.tight[number]
+
+    def lost_from(self, node: Node) -> Fraction:
+        """Return the longest path from a pair by value, its counters by differences."""
+        number = self.numbers.get(self.abstracted(node))
+        return Fraction(0) if number is None else self.lost[number]
+
+    def abstracted(self, node: Node) -> Node:
+        """Return the pair without the values of its counters."""
+        (first, ours), (second, theirs) = map(self.without, node[:2])
+        apart = iter(node[2])
+        differences = [
+            next(apart) if a is None or b is None else _FREE if a is b else a - b
+            for a, b in zip(ours, theirs, strict=True)
+        ]
+        return first, second, tuple(differences)
+
+    def without(self, number: int) -> tuple[int, tuple[Fraction | None, ...]]:
+        """Return a state without the values of its counters, and these."""
+        known = self.parts.get(number)
+        if known is None:
+            rest: list[Value | None] = []
+            counted: list[Fraction | None] = []
+            for cell, value in zip(
+                self.system.service.states, self.fine.states[number], strict=True
+            ):
+                if cell.name in self.system.kept:
+                    assert not isinstance(value, str)
+                    counted.append(value)
+                    value = None
+                rest.append(value)
+            known = self.parts[number] = self.system.number(tuple(rest)), tuple(counted)
+        return known
+
+
+_FREE = Fraction(0)
+
+
+def _course(came: dict[int, tuple[int, Edge] | None], node: int, last: Edge) -> list[Edge]:
+    """Return the edges of a course."""
+    edges = [last]
+    while (step := came[node]) is not None:
+        node, edge = step
+        edges.append(edge)
+    return edges[::-1]

@@ -1,0 +1,150 @@
+"""What is known of the loss of a service: bounds, and what shows them in the graph of pairs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import lcm
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
+from dipapprox.exact.signs.values import difference
+from dipapprox.limits import Limits
+from dipapprox.services.longest import LongestPaths, longest_paths
+from dipapprox.services.model import State
+from dipapprox.services.pairs import EQUAL, Edge, PairGraph
+from dipapprox.services.system import System
+from dipapprox.services.traces import Event, Trace, total_of, with_best_replies
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Calls that can be repeated, and gain something each time.
+
+    Attributes:
+        trace: Up to where the repetition begins.
+        events: What is repeated; both runs are then in the states that they were in before.
+        gain: In eps, for each time; None if it is no multiple of eps.
+        eps: Where the quotient is > 1 for certain; None: everywhere.
+    """
+
+    trace: Trace
+    events: tuple[Event, ...]
+    gain: Fraction | None
+    eps: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is known of the loss of a service, in eps.
+
+    Attributes:
+        lower: No smaller budget serves every eps.
+        upper: A budget that serves every eps; None if none is known.
+        trace: Calls and replies that show `lower`, or that there is no budget.
+        repetition: Calls to repeat: then there is no budget.
+        one_sided: Whether only the first run can give the last reply of `trace`.
+        vanishing: Whether the quotient of `trace` stays away from 1 as eps vanishes.
+        reason: Why the least budget is not known; empty if it is.
+        states: States that calls lead to.
+        pairs: Pairs of states that were looked at.
+        by_differences: Whether some cells were kept by differences.
+        determined: Whether replies determine the states.
+        states_of: The states by their numbers.
+        graph: The pairs.
+        values: Of the pairs, where `upper` is known: how much may still be lost from there.
+    """
+
+    lower: Fraction = Fraction(0)
+    upper: Fraction | None = None
+    trace: Trace | None = None
+    repetition: Repetition | None = None
+    one_sided: bool = False
+    vanishing: bool = False
+    reason: str = ""
+    states: int = 0
+    pairs: int = 0
+    by_differences: bool = False
+    determined: bool = True
+    states_of: tuple[State, ...] = field(default=(), repr=False)
+    graph: PairGraph = field(default_factory=PairGraph, compare=False, repr=False)
+    values: tuple[Fraction, ...] = field(default=(), repr=False)
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether no budget serves every eps."""
+        return self.one_sided or self.vanishing or self.repetition is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `upper` is the least budget."""
+        return self.upper is not None and self.upper == self.lower
+
+
+def weight_of(edge: Edge) -> Fraction:
+    """Return what an edge may add to the loss, in eps; 0 where that is not bounded."""
+    return edge.cost + (edge.gain.upper or 0)
+
+
+def paths_of(graph: PairGraph, limits: Limits) -> tuple[LongestPaths, int]:
+    """Return the longest paths of a graph, in units of eps / (an integer).
+
+    Raises:
+        LimitReached: If the time runs out.
+    """
+    rows = [[(edge.target, weight_of(edge)) for edge in row] for row in graph.edges]
+    unit = lcm(1, *{weight.denominator for row in rows for _, weight in row})
+    arcs = [[(target, int(weight * unit)) for target, weight in row] for row in rows]
+    return longest_paths(arcs, limits), unit
+
+
+def path_to(graph: PairGraph, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
+    """Return a shortest path from a covering pair to a node: where it begins, edges, end."""
+    came: dict[int, tuple[int, Edge] | None] = dict.fromkeys(graph.covers)
+    waiting = deque(came)
+    while waiting:
+        node = waiting.popleft()
+        if wanted(node):
+            end, edges = node, []
+            while (step := came[node]) is not None:
+                node, edge = step
+                edges.append(edge)
+            return node, edges[::-1], end
+        for edge in graph.edges[node]:
+            if edge.target != EQUAL and edge.target not in came:
+                came[edge.target] = node, edge
+                waiting.append(edge.target)
+    return None
+
+
+def repeated(
+    leading: Sequence[Event], turned: Sequence[Event], values: System, limits: Limits
+) -> Repetition | None:
+    """Return calls as a repetition, if both runs come back to where they were, with a gain.
+
+    Args:
+        leading: Up to where the repetition begins; None for numbers that samples show.
+        turned: What is repeated.
+        values: With values for all cells.
+        limits: Asked often.
+    """
+    before, runs = with_best_replies(leading, values, limits)
+    try:
+        begin = runs.restarted()
+        events, after = with_best_replies(turned, values, limits, begin.copy())
+        again = after.restarted()
+    except ValueError:
+        return None
+    if again.first != begin.first or again.second != begin.second:
+        return None
+    gain = after.gain()
+    if gain is None:
+        return None
+    trace = Trace(before)
+    if gain.exact is not None:
+        return Repetition(trace, events, gain.exact, None) if gain.exact > 0 else None
+    less = difference(total_of(after.second), total_of(after.first))
+    found = is_nonnegative(less, ALL_EPSILONS, limits)
+    return Repetition(trace, events, None, found.eps) if isinstance(found, Negative) else None

@@ -1,0 +1,118 @@
+"""Whole numbers of which only ranges are known, and what comparisons say of them.
+
+In a state by differences a cell is a symbol, and a handler that compares it is followed once for
+each range of values for which the comparisons come out alike. Two runs whose cells differ by known
+numbers then answer by one of few *cases*: ranges of the first run's values, moved by the
+differences, and of the second run's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from math import ceil, floor, prod
+
+from dipapprox.language.core import Cell
+from dipapprox.language.domains import AllReals
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.services.model import Outcome, Range, Step, Untracked
+
+_MOST_CASES = 500
+
+
+def range_of(cell: Cell) -> Range | None:
+    """Return the whole numbers that a cell holds; None if its domain is of another kind."""
+    if isinstance(cell.domain, AllReals) or not cell.domain:
+        return None
+    numbers = [v for v in cell.domain if isinstance(v, Fraction) and v.denominator == 1]
+    if len(numbers) != len(cell.domain):
+        return None
+    low, high = int(min(numbers)), int(max(numbers))
+    return (low, high) if high - low + 1 == len(set(numbers)) else None
+
+
+def regions(form: LinearForm, values: Range) -> list[tuple[Range, int]]:
+    """Split the values of a symbol by the sign of a form in it alone.
+
+    Args:
+        form: Of one symbol.
+        values: Of the symbol.
+
+    Returns:
+        Ranges that make up `values`, none empty, each with the sign of the form there.
+    """
+    ((_, factor),) = form.terms
+    root = -form.constant / factor
+    rising = 1 if factor > 0 else -1
+    low, high = values
+    below = (low, min(high, ceil(root) - 1)), -rising
+    above = (max(low, floor(root) + 1), high), rising
+    found = [below, above]
+    if root.denominator == 1 and low <= root <= high:
+        found.insert(1, ((int(root), int(root)), 0))
+    return [(each, sign) for each, sign in found if each[0] <= each[1]]
+
+
+def extremes(form: LinearForm, values: Mapping[str, Range]) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest value of a form over cells that have ranges."""
+    low = high = form.constant
+    for name, factor in form.terms:
+        ends = sorted(factor * end for end in values[str(name)])
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def cases(
+    left: Step, right: Step, values: Mapping[str, Range], apart: Callable[[str], Fraction]
+) -> Iterator[tuple[Step, Step]]:
+    """Yield the outcomes that two runs may have together, whatever their cells hold.
+
+    Args:
+        left: Of the first run.
+        right: Of the second run.
+        values: All that cells may hold.
+        apart: How much more the first run's cell holds than the second's, a whole number.
+
+    Raises:
+        Untracked: If there are too many cases.
+    """
+    names = sorted({name for outcome in (*left, *right) for name, _ in outcome.where})
+    if not names:
+        yield left, right
+        return
+    pieces = [list(_pieces(name, left, right, values[name], apart(name))) for name in names]
+    if prod(map(len, pieces)) > _MOST_CASES:
+        raise Untracked(frozenset(names))
+    seen = set()
+    for piece in product(*pieces):
+        ours = dict(zip(names, piece, strict=True))
+        theirs = {name: number - int(apart(name)) for name, number in ours.items()}
+        active = _active(left, ours), _active(right, theirs)
+        if active not in seen:
+            seen.add(active)
+            yield tuple(left[k] for k in active[0]), tuple(right[k] for k in active[1])
+
+
+def _pieces(name: str, left: Step, right: Step, values: Range, apart: Fraction) -> Iterator[int]:
+    """Yield one value of the first run's cell for each range in which all outcomes stay."""
+    moved = int(apart)
+    low, high = max(values[0], values[0] + moved), min(values[1], values[1] + moved)
+    if low > high:
+        return
+    cuts = {low, high + 1}
+    for step, by in ((left, 0), (right, moved)):
+        for outcome in step:
+            for each, (first, last) in outcome.where:
+                if each == name:
+                    cuts.update((first + by, last + 1 + by))
+    for begin, _ in pairwise(sorted(cut for cut in cuts if low <= cut <= high + 1)):
+        yield begin
+
+
+def _active(step: Sequence[Outcome], values: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(
+        place
+        for place, outcome in enumerate(step)
+        if all(low <= values[name] <= high for name, (low, high) in outcome.where)
+    )

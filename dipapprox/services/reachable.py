@@ -1,0 +1,70 @@
+"""The states that calls lead to, and who sees the calls."""
+
+from __future__ import annotations
+
+from math import inf
+
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.services.model import Call, Outcome, State
+from dipapprox.services.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Examiner:
+    """Whose queries and replies are seen; None: all of them."""
+
+    users: frozenset[str] | None = None
+
+    def sees(self, system: System, call: Call) -> bool:
+        """Whether a call and its reply are seen."""
+        handler = system.service.handlers[call.handler]
+        if handler.is_data:
+            return False
+        return self.users is None or not handler.users or bool(self.users & set(handler.users))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How a state was first come to.
+
+    Attributes:
+        state: Before.
+        call: That led there.
+        outcome: By which it did.
+    """
+
+    state: State
+    call: Call
+    outcome: Outcome
+
+
+def reachable_states(
+    system: System, limits: Limits, most: float = inf
+) -> dict[State, Arrival | None]:
+    """Return the states that calls lead to, each with how it was first come to.
+
+    Args:
+        system: Of a service.
+        limits: Of time, memory and states.
+        most: States that are enough.
+
+    Raises:
+        LimitReached: If there are too many.
+    """
+    found: dict[State, Arrival | None] = {system.initial: None}
+    waiting = [system.initial]
+    system.number(system.initial)
+    for state in waiting:
+        if len(found) > most:
+            break
+        limits.check()
+        number = system.number(state)
+        for place, call in enumerate(system.calls):
+            outcomes, _ = system.moves(number, place)
+            for outcome in outcomes:
+                if outcome.state not in found:
+                    found[outcome.state] = Arrival(state, call, outcome)
+                    waiting.append(outcome.state)
+        limits.check_states(len(found))
+    return found

@@ -1,0 +1,154 @@
+"""Counters by differences against counters by value, and services too large for values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import UserError
+from dipapprox.language.load import BUNDLED, read_program
+from dipapprox.language.services import elaborate_service
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.services import prove_service
+from dipapprox.services.abstraction import loss_by_counters
+from dipapprox.services.ranges import regions
+from dipapprox.services.reachable import Examiner
+from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.traces import run_trace
+from tests.services.examples import proof_of, service_of
+
+
+@given(
+    st.fractions(-3, 3, max_denominator=3).filter(bool),
+    st.fractions(-9, 9, max_denominator=3),
+    st.integers(-5, 5),
+    st.integers(0, 6),
+)
+def test_regions_are_the_signs_of_all_values(
+    factor: Fraction, constant: Fraction, low: int, more: int
+) -> None:
+    form = LinearForm.of({"n": factor}, constant)
+    found = {n: sign for (a, b), sign in regions(form, (low, low + more)) for n in range(a, b + 1)}
+    values = {n: factor * n + constant for n in range(low, low + more + 1)}
+    assert found == {n: (v > 0) - (v < 0) for n, v in values.items()}
+
+
+DATA = [
+    "if n < 3 then n <- n + 1 end",
+    "if n < 3 then n <- n + 1; tot <- tot + d else n <- 0; tot <- 0 end",
+    "if n >= 3 then n <- n - 1 else n <- n + 1 end",
+    "if n = 2 then skip else n <- n + 1; tot <- tot + d end",
+    "if d > 0 and n + d <= 3 then n <- n + d end",
+    "if n < 3 then k <- choose {1 : 1/2, 0 : 1/2}\nif k = 1 then n <- n + 1 end end",
+]
+ANSWERS = [
+    "reply <- clamp(DLap(n, 1 / eps), 0, 3)",
+    "reply <- clamp(DLap(tot, 2 / eps), -3, 3)",
+    "reply <- clamp(DLap(n - m, 1 / eps), -3, 3)",
+    "if n > 1 then reply <- clamp(DLap(1, 1 / eps), 0, 3) "
+    "else reply <- clamp(DLap(0, 1 / eps), 0, 3) end",
+]
+ENDS = ["left <- left - 1", "left <- left - 1\nn <- 0\ntot <- 0", "n <- 0\ntot <- 0", "m <- 3"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(["insert", "replace"]),
+    st.sampled_from(["{0, 1}", "{-1, 1}", "0..2"]),
+    st.sampled_from(DATA),
+    st.lists(st.tuples(st.sampled_from(ANSWERS), st.sampled_from(ENDS)), min_size=1, max_size=2),
+)
+def test_differences_of_counters_bound_what_values_show(
+    change: str, domain: str, data: str, queries: list[tuple[str, str]]
+) -> None:
+    text = (
+        f"adjacent {change}\nstate n in 0..4 <- 0\nstate m in 0..3 <- 0\nstate tot in int <- 0\n"
+        f"state left in 0..2 <- 2\noutput reply in -3..9\non data d in {domain} do\n{data}\nend\n"
+    )
+    for number, (answer, end) in enumerate(queries):
+        begin = f"on query ask{number} do
+if left = 0 then reply <- 9 else
+"
+        text += f"{begin}{answer}
+{end}
+end
+end
+"
+    service = service_of(text)
+    try:
+        by_values = prove_service.loss_by_values(service, Examiner(), Limits())
+    except UserError:
+        assert loss_by_counters(service, Examiner(), Limits()) is None
+        return
+    found = loss_by_counters(service, Examiner(), Limits())
+    if found is None:
+        return
+    assert found.unbounded <= by_values.unbounded
+    if found.upper is not None:
+        assert not by_values.unbounded
+        assert by_values.lower <= found.upper
+    if by_values.upper is not None:
+        assert found.lower <= by_values.upper
+
+
+def test_ten_slots_of_many_points() -> None:
+    """The paper's server: 2 t, by a course of calls that fills a slot first."""
+    parameters = {"t": Fraction(10), "v": Fraction(200)}
+    service = elaborate_service(
+        read_program(BUNDLED / "services" / "slots.dpg"), parameters, "slots"
+    )
+    loss = prove_service.find_loss(service, Examiner(), Limits())
+    assert loss.is_exact
+    assert loss.upper == 20
+    assert loss.pairs < 1000
+    assert loss.trace is not None
+    assert len(loss.trace.events) == 201 + 10
+    gain = run_trace(loss.trace, System(service, BY_VALUE, False, Limits()), Limits()).gain()
+    assert gain is not None
+    assert gain.exact == 20
+
+
+LARGE = """
+state cur in 1..2 <- 1
+state n[2] in 0..999 <- 0
+state left in 0..9 <- 9
+output reply in int
+output over in bool
+on data d in {0, 1} do
+    if n[cur] < 999 then n[cur] <- n[cur] + d end
+end
+on query ask do
+    over <- left = 0
+    if over then exit end
+    reply <- DLap(n[1] + n[2], 1 / eps)
+    if cur = 2 then cur <- 1 else cur <- 2 end
+    END
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "answer", "upper"),
+    [
+        ("left <- left - 1", Answer.DP, Fraction(9)),
+        ("left <- left - 1; n[cur] <- 0", Answer.DP, Fraction(2)),
+        ("skip", Answer.NOT_DP, None),
+    ],
+)
+def test_counters_that_change_on_the_way_round_get_values(
+    end: str, answer: Answer, upper: Fraction | None
+) -> None:
+    """What is left of a budget decides where a repetition ends, and is followed by value."""
+    proof = proof_of(LARGE.replace("END", end))
+    assert proof.answer is answer
+    assert proof.loss.by_differences
+    assert proof.upper == upper
+    assert proof.is_exact == (upper is not None)
+    repetition = proof.loss.repetition
+    if repetition is not None:
+        assert repetition.gain == len(repetition.events)

@@ -1,0 +1,123 @@
+"""What single courses of calls show: densities of different orders, replies that lead elsewhere."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.services.model import Call, Inexpressible, Outcome
+from dipapprox.services.pairs import Exploration, PairGraph
+from dipapprox.services.reachable import Examiner
+from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.traces import Event, Runs, with_best_replies
+from tests.services.examples import proof_of, service_of
+
+REAL = """
+state n in 0..1 <- 0
+state c in 0..1 <- 0
+state left in 0..1 <- 1
+output reply in real
+output over in bool
+on data d in {0, 1} do n <- d end
+on query mix seen by bob do
+    over <- false
+    c <- choose {0 : 1/2, 1 : 1/2}
+end
+on query ask seen by alice do
+    over <- left = 0
+    if over then exit end
+    left <- 0
+    if c = 0 then reply <- ONE else reply <- OTHER end
+end
+"""
+DATA, MIX = Call(0, "data", (Fraction(1),)), Call(1, "mix", ())
+ASK = Call(2, "ask", ())
+
+
+def shown(one: str, other: str, number: Fraction) -> Runs:
+    text = REAL.replace("ONE", one).replace("OTHER", other)
+    runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
+    runs.go(Event(DATA, None, None))
+    runs.go(Event(MIX, MIX, None))
+    runs.go(Event(ASK, ASK, (number, "false")))
+    return runs
+
+
+def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
+    """(e^-eps|1 - n| + e^(-4 eps|1 - n|) 4) / ... : the slope at 0 is (1 + 16) / (1 + 4)."""
+    gain = shown("Lap(n, 1 / eps)", "Lap(n, 1/4 / eps)", Fraction(1)).gain()
+    assert gain is not None
+    assert gain.at_zero == Fraction(17, 5)
+    assert gain.at_infinity == 1
+
+
+def test_a_number_of_positive_probability_outweighs_a_density() -> None:
+    runs = shown("1", "Lap(n, 1 / eps)", Fraction(1))
+    gain = runs.gain()
+    assert runs.orders == (0, 0)
+    assert gain is not None
+    assert gain.exact == 0
+    assert shown("1", "Lap(n, 1 / eps)", Fraction(1, 2)).orders == (1, 1)
+
+
+def test_whole_noise_shows_no_fractions() -> None:
+    text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
+    runs = Runs(System(service_of(text), BY_VALUE, False, Limits()), Limits())
+    runs.go(Event(ASK, ASK, (Fraction(1, 2), "false")))
+    assert not runs.first
+
+
+def test_a_witness_gives_the_replies_that_lead_where_it_begins() -> None:
+    """Only after an alarm, one reply of two, is more lost than before."""
+    text = (
+        "state n in 0..1 <- 0\nstate alarm in bool <- false\nstate done in bool <- false\n"
+        "output reply in {0, 1, stop}\non data d in {0, 1} do\nif alarm then n <- d end\nend\n"
+        "on query test do\nreply <- choose {0 : 1/2, 1 : 1/2}\n"
+        "if reply = 1 then alarm <- true end\nend\n"
+        "on query ask do\nif done then reply <- stop else done <- true\n"
+        "reply <- clamp(DLap(n, 1 / eps), 0, 1) end\nend\n"
+    )
+    text = text.replace("reply <- choose", "k <- choose").replace(
+        "if reply = 1 then alarm <- true end",
+        "if k = 1 then alarm <- true; reply <- 1 else reply <- 0 end",
+    )
+    proof = proof_of(text)
+    assert proof.is_exact
+    assert proof.upper == 1
+    assert proof.loss.trace is not None
+    assert proof.loss.trace.events[0].reply == (Fraction(1),)
+
+
+def test_calls_that_do_not_lead_to_a_sample_show_nothing() -> None:
+    service = service_of(REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0"))
+    system = System(service, BY_VALUE, False, Limits())
+    once = Event(ASK, ASK, (None, "false"))
+    events, runs = with_best_replies([once, once], system, Limits())
+    assert events[0].reply is not None
+    assert events[0].reply[0] == 0
+    assert events[1].reply == (None, "false")
+    assert not runs.first
+
+
+def test_a_reply_without_a_match_bounds_nothing() -> None:
+    text = REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0")
+    service = service_of(text)
+    system = System(service, BY_VALUE, False, Limits())
+    exploration = Exploration(PairGraph(), system, Examiner(), Limits())
+    one, other = (
+        Outcome(system.step(system.initial, DATA)[0].probability, (Fraction(k), "false"), (), ())
+        for k in (0, 1)
+    )
+    with pytest.raises(Inexpressible, match="one run may give and the other cannot"):
+        list(exploration.grouped((one,), (other,)))
+
+
+def test_an_untaken_branch_before_the_calls_leaves_the_bound() -> None:
+    """A hidden coin decides whether anything is answered: both bounds hold, whichever are shown."""
+    proof = proof_of(REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "Lap(0, 1 / eps)"))
+    assert proof.answer is Answer.DP
+    assert proof.upper == 1
+    assert proof.is_exact
