@@ -71,14 +71,8 @@ def test_differences_of_counters_bound_what_values_show(
         f"state left in 0..2 <- 2\noutput reply in -3..9\non data d in {domain} do\n{data}\nend\n"
     )
     for number, (answer, end) in enumerate(queries):
-        begin = f"on query ask{number} do
-if left = 0 then reply <- 9 else
-"
-        text += f"{begin}{answer}
-{end}
-end
-end
-"
+        begin = f"on query ask{number} do\nif left = 0 then reply <- 9 else\n"
+        text += f"{begin}{answer}\n{end}\nend\nend\n"
     service = service_of(text)
     try:
         by_values = prove_service.loss_by_values(service, Examiner(), Limits())
