@@ -1,4 +1,4 @@
-"""Small programs with and without structure, for the roads over many pairs."""
+"""Small programs with and without structure, for the ways through many pairs."""
 
 from __future__ import annotations
 

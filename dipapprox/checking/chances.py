@@ -1,4 +1,4 @@
-"""Chances of choices: the checker's own evaluation of weights, in balls.
+"""Probabilities of random choices: the checker's own evaluation of their weights, in balls.
 
 A weight is an expression in eps and numbers. That the weights of a choice are probabilities is for
 `weights` to make sure, exactly.

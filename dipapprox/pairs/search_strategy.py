@@ -155,7 +155,7 @@ def check_pairs(
     bulk: BulkSource,
     progress: Progress,
 ) -> None:
-    """Check all selected pairs by the cheapest road.
+    """Check all selected pairs the cheapest way.
 
     Args:
         search: Fresh; afterwards it holds what was found.

@@ -1,4 +1,4 @@
-"""Which way the selected pairs of a program are gone through: what is said here is said once.
+"""The selected pairs of a program, and the ways to go through all of them: equal in result, not in cost.
 
     few pairs, or listed ones            no steps: pairs as they are listed
     outputs that depend on few counters  all pairs at once, however many (`largest`)

@@ -1,4 +1,4 @@
-"""The last word on a pair: its delta by exact forms, compared with the claimed one exactly.
+"""The delta of one pair in closed form, compared with the claimed one exactly: where bounds never tell.
 
 At one rational ε the probabilities of Laplace and discrete programs are sums of c e^q, c and q
 rational, and ratios of such sums. So are p - e^eps_prv p' and Lemma 2's sum of the positive ones;

@@ -65,16 +65,16 @@ def explore(program: core.Program, limits: Limits) -> Steps:
     """
     if program.rounds is None:
         raise BrokenInvariant("the program has no rounds")
-    asked = _Asked()
+    demands = _Demands()
     while True:
         try:
-            return _Exploration(program, program.rounds, asked, limits).run()
+            return _Exploration(program, program.rounds, demands, limits).run()
         except _Anew:
             limits.check()
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Demands:
     """What earlier explorations have found to be needed.
 
     Attributes:
@@ -104,7 +104,7 @@ class _Exploration:
     Args:
         program: With rounds.
         rounds: Its rounds.
-        asked: What is known to be needed; grows.
+        demands: What is known to be needed; grows.
         limits: Of time and points.
     """
 
@@ -112,18 +112,18 @@ class _Exploration:
         self,
         program: core.Program,
         rounds: core.Rounds,
-        asked: _Asked,
+        demands: _Demands,
         limits: Limits,
     ) -> None:
-        self._asked, self._added = asked, asked.added
+        self._demands, self._added = demands, demands.added
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(program.body)
         self._integers = _integers(self._prelude, self._rounds.body)
         self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = Liveness(self._rounds)
         self._limits = limits
-        self._found = Steps(places=asked.places)
-        self._points = Points(self._rounds, self._live, asked.places, asked.facts)
+        self._found = Steps(places=demands.places)
+        self._points = Points(self._rounds, self._live, demands.places, demands.facts)
         self._numbers: dict[Hashable, int] = {}
         self._fresh: dict[int, Laplace] = {}
 
@@ -181,9 +181,9 @@ class _Exploration:
 
     def _foresee(self, wanted: Foreseen) -> Exception:
         """Note that stored values are to be compared in time; the refusal if they were already."""
-        if all(fact in self._asked.facts for fact in wanted.facts):
+        if all(fact in self._demands.facts for fact in wanted.facts):
             return wanted.refused
-        self._asked.facts |= dict.fromkeys(wanted.facts)
+        self._demands.facts |= dict.fromkeys(wanted.facts)
         return _Anew()
 
     def _around_input(self, draw: core.Draw | None, point: Point, wanted: WantsMean) -> Exception:

@@ -76,8 +76,8 @@ class Witness(PairWitness, frozen=True):
     outputs_at_least: Count | UnsetType = UNSET
 
 
-class Asked(Statement, frozen=True):
-    """What every answer about a program says of its question."""
+class ProgramAnswer(Statement, frozen=True):
+    """What every answer about a program begins with: what it is about."""
 
     program: str
     params: dict[str, Rational]
@@ -88,7 +88,7 @@ class Asked(Statement, frozen=True):
 # --- verify -----------------------------------------------------------------------------------
 
 
-class VerifyAnswer(Asked, frozen=True, kw_only=True):
+class VerifyAnswer(ProgramAnswer, frozen=True, kw_only=True):
     """What all verdicts at one ε have."""
 
     eps: Rational
@@ -135,7 +135,7 @@ class IntervalWitness(PairWitness, frozen=True, kw_only=True):
     eps: Rational
 
 
-class IntervalAnswer(Asked, frozen=True):
+class IntervalAnswer(ProgramAnswer, frozen=True):
     """What all verdicts about an interval of ε have."""
 
     eps: Annotated[
@@ -329,7 +329,7 @@ class OutputProbability(Statement, frozen=True):
     final_states: Count
 
 
-class Probability(Asked, frozen=True):
+class Probability(ProgramAnswer, frozen=True):
     """`probability --json`."""
 
     eps: Rational

@@ -9,12 +9,12 @@ from msgspec import UNSET, Meta, UnsetType
 from dipapprox.certificates.numbers import END, RATIONAL
 from dipapprox.certificates.statement import Count, Statement, Text
 from dipapprox.schemas.answers import (
-    Asked,
     Claimed,
     Enclosure,
     End,
     Extended,
     Number,
+    ProgramAnswer,
     Range,
     Rational,
     Seconds,
@@ -85,7 +85,7 @@ class OpenInequality(Statement, frozen=True):
     reason: Text
 
 
-class DecideAnswer(Asked, frozen=True):
+class DecideAnswer(ProgramAnswer, frozen=True):
     """What all decisions have; the claim is (budget * eps, delta)-privacy."""
 
     interval: Annotated[
@@ -152,7 +152,7 @@ class Undecided(DecideAnswer, frozen=True):
 # --- profile ----------------------------------------------------------------------------------
 
 
-class ProfileAnswer(Asked, frozen=True):
+class ProfileAnswer(ProgramAnswer, frozen=True):
     """What all privacy profiles have."""
 
     eps: Rational
@@ -239,7 +239,7 @@ class Renyi(ProfileAnswer, frozen=True):
 # --- calibrate --------------------------------------------------------------------------------
 
 
-class Calibration(Asked, frozen=True):
+class Calibration(ProgramAnswer, frozen=True):
     """`calibrate --json`: the ε of the program for a guarantee."""
 
     eps_prv: Rational

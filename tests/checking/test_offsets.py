@@ -1,4 +1,4 @@
-"""The check's own road for comparisons with offsets: bands in trees, and what cycles become."""
+"""The check's own method for comparisons with offsets: bands in trees, and what cycles become."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From final states to events, one by one and in bulk: the two roads agree."""
+"""From final states to events, one by one and in bulk: both ways agree."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[Input]:
 
 
 def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
-    """The slow road: instantiate, reduce, bring into normal form, state by state."""
+    """The slow way: instantiate, reduce, bring into normal form, state by state."""
     found = Spelled()
     for output, event, chosen in Instantiator(states, eps).events(input):
         reduced = reduce(event)
@@ -62,7 +62,7 @@ def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
 def by_catalogue(
     catalogue: Catalogue, states: FinalStates, inputs: Sequence[Input]
 ) -> list[Spelled]:
-    """The fast road: columns over all inputs."""
+    """The fast way: columns over all inputs."""
     found = [Spelled() for _ in inputs]
     for group in catalogue.columns(inputs):
         for place, solved in group.by_input():

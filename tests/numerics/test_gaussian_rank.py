@@ -177,7 +177,7 @@ def test_more_bits_meet_fewer(seed: int, bits: int, more: int) -> None:
         assert first.meets(second) and second.width <= Q(1, 2**more)
 
 
-# --- other roads ------------------------------------------------------------------------------
+# --- other methods ------------------------------------------------------------------------------
 
 
 def test_elimination_agrees_on_orders() -> None:

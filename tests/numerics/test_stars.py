@@ -156,7 +156,7 @@ def test_far_tails_are_sound() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
-    """Either spelling of x < y, among enough events for the bulk road."""
+    """Either spelling of x < y, among enough events for the bulk interface."""
     first = Distribution(family, Fraction(1, 3), Fraction(2))
     second = Distribution(family, Fraction(0), Fraction(1))
     events: list[Connected] = [Event((first, second), (less(0, 1),))] * 10

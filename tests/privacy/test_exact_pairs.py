@@ -1,4 +1,4 @@
-"""Critical claims, decided by closed forms on every road; the answers agree with enclosures."""
+"""Critical claims, decided by closed forms by every method; the answers agree with enclosures."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from dipapprox.certificates.statement import PlainValue
 from dipapprox.checking.budgets.examine import BudgetClaim
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.checking.services.transitions import UNASSIGNED, Asked, Row, Transitions
+from dipapprox.checking.services.transitions import UNASSIGNED, Call, Row, Transitions
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
@@ -98,7 +98,7 @@ class _Examination:
         self.transitions = Transitions(service, limits)
         self.users = frozenset(record.examiner)
 
-    def seen(self, call: Asked) -> bool:
+    def seen(self, call: Call) -> bool:
         users = call.handler.users
         if call.handler.is_data:
             return False
@@ -129,7 +129,7 @@ class _Examination:
                 if self.partial.differences:
                     return
 
-    def covering(self, calls: list[Asked]) -> list[tuple[Row, Row]]:
+    def covering(self, calls: list[Call]) -> list[tuple[Row, Row]]:
         """Return the pairs of states after calls that differ."""
         initial = tuple(cell.initial for cell in self.service.states)
         found, waiting, pairs = {initial}, [initial], list[tuple[Row, Row]]()
@@ -165,7 +165,7 @@ class _Examination:
         values: dict[tuple[Row, Row], Fraction],
         first: Row,
         second: Row,
-        call: Asked,
+        call: Call,
         value: Fraction,
     ) -> None:
         ours, theirs = self.by_reply(first, call), self.by_reply(second, call)
@@ -183,7 +183,7 @@ class _Examination:
                 text = f"'{call.handler.name}' tells more than the values of its pairs differ"
                 self.partial.differ("evidence.pairs", text)
 
-    def by_reply(self, state: Row, call: Asked) -> dict[Row, list[tuple[Row, Quotient]]]:
+    def by_reply(self, state: Row, call: Call) -> dict[Row, list[tuple[Row, Quotient]]]:
         found: dict[Row, list[tuple[Row, Quotient]]] = defaultdict(list)
         totals: dict[tuple[Row, Row], Quotient] = {}
         for (reply, row), probability in self.transitions.outcomes(state, call).items():
@@ -261,7 +261,7 @@ class _Examination:
             reply = _row(event.reply, cells, where)
         return (self.after(runs[0], first, reply), self.after(runs[1], second, reply)), differs
 
-    def after(self, belief: Belief, call: Asked | None, reply: Row | None) -> Belief:
+    def after(self, belief: Belief, call: Call | None, reply: Row | None) -> Belief:
         if call is None:
             return belief
         found: Belief = {}
@@ -272,12 +272,12 @@ class _Examination:
                     found[row] = found[row].plus(total) if row in found else total
         return found
 
-    def call(self, recorded: RecordedCall | None, where: str) -> Asked | None:
+    def call(self, recorded: RecordedCall | None, where: str) -> Call | None:
         if recorded is None:
             return None
         for handler in self.service.handlers:
             if handler.name == recorded.name:
-                return Asked(handler, _row(recorded.values, handler.arguments, where))
+                return Call(handler, _row(recorded.values, handler.arguments, where))
         raise _Malformed(where, f"the service has no call '{recorded.name:.40}'")
 
 

@@ -33,7 +33,7 @@ MOST_VALUES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Call:
     """A call: its handler and what it carries."""
 
     handler: Handler
@@ -59,13 +59,13 @@ class Transitions:
         if any(isinstance(cell.domain, AllReals) for cell in cells):
             raise Stuck("a cell of the service is not finite")
 
-    def calls(self) -> Iterator[Asked]:
+    def calls(self) -> Iterator[Call]:
         """Yield all calls that can be made."""
         for handler in self._service.handlers:
             for values in product(*(cell.domain for cell in handler.arguments)):
-                yield Asked(handler, values)
+                yield Call(handler, values)
 
-    def outcomes(self, state: Row, call: Asked) -> dict[tuple[Row, Row], Quotient]:
+    def outcomes(self, state: Row, call: Call) -> dict[tuple[Row, Row], Quotient]:
         """Return the probabilities of (reply, next state), functions of ε that are not 0.
 
         Raises:
@@ -85,7 +85,7 @@ class Transitions:
             }
         return self._known[key]
 
-    def _program(self, state: Row, call: Asked) -> core.Program:
+    def _program(self, state: Row, call: Call) -> core.Program:
         body: list[core.Statement] = []
         outputs = []
         for cell in self._service.replies:

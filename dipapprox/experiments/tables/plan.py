@@ -21,7 +21,7 @@ Printed = Mapping[str, str]
 _FOLDER = Path(__file__).parent / "published"
 
 
-class Asked(Struct, frozen=True, forbid_unknown_fields=True):
+class RowQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """A question about the program, or the automaton, of every row.
 
     Attributes:
@@ -77,7 +77,7 @@ class Layout(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     program: str
-    answers: dict[str, Asked]
+    answers: dict[str, RowQuestion]
     columns: tuple[tuple[str, ...], ...] = ()
     grid: Grid | None = None
     domain: tuple[str, ...] | None = None

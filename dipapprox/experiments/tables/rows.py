@@ -27,12 +27,12 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.tables.plan import (
-    Asked,
     Grid,
     Layout,
     Plan,
     Printed,
     ProgramPlan,
+    RowQuestion,
     TablePlan,
     printed_rows,
 )
@@ -187,7 +187,7 @@ class _Cells:
     def _decision(self, row: Printed, name: str) -> Decision | None:
         return self._answer(row, name)[1]
 
-    def proof(self, row: Printed, asked: Asked) -> tuple[Found, AutomatonProof | None]:
+    def proof(self, row: Printed, asked: RowQuestion) -> tuple[Found, AutomatonProof | None]:
         """Return what is proved of the automaton of a row; None if it is refused."""
         if row.get("family"):
             text = FAMILIES[row["family"]](int(row["size"]))
@@ -195,7 +195,7 @@ class _Cells:
             text = row.get("automaton") or self.plan.automata[row[self.layout.program]].text
         return self.runs.prove(AboutAutomaton(text, asked.seconds))
 
-    def answer(self, row: Printed, asked: Asked) -> tuple[Found | None, Decision | None]:
+    def answer(self, row: Printed, asked: RowQuestion) -> tuple[Found | None, Decision | None]:
         """Answer a question about a row; nothing if its program would have no query."""
         if asked.ask == "prove":
             return self.proof(row, asked)[0], None

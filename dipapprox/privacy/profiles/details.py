@@ -1,4 +1,4 @@
-"""What the questions about a privacy profile ask of single pairs: their budget, and what tells."""
+"""Two output distributions of a privacy profile: bounds of their largest difference, and what shows it.
 
 from __future__ import annotations
 
