@@ -182,7 +182,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
     assert "dipapprox.certificates.reading" in known
     unknown = {
         *("pairs.search_strategy", "pairs.counted", "pairs.largest", "pairs.maxima"),
-        *("pairs.search", "pairs.search_together"),
+        *("pairs.search", "pairs.maximum"),
         *("privacy.certificate", "privacy.decisions.certificate", "privacy.decisions.decider"),
         *("privacy.decisions.inequalities", "privacy.sources", "privacy.verifier"),
         "semantics.execution",

@@ -44,7 +44,7 @@ KEYWORDS = frozenset(
 )
 
 SOFT_WORDS = frozenset(["stream", "publishes", "read", "forever", "publish", "real", "state", "on"])
-"""Keywords in their places only (`soft_words.py`); names everywhere else."""
+"""Keywords in their places only (see `tokens.with_keywords`); names everywhere else."""
 
 _FOREIGN = {
     "==": ("EQ", "="),

@@ -1,9 +1,9 @@
-"""Surface trees with some of their parts replaced."""
+"""Surface trees with some of their parts replaced, and names by expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
@@ -59,3 +59,84 @@ def _is_tree(node: object) -> bool:
 
 
 _MODULES = (ast.__name__, ast.Number.__module__)
+
+
+def substituted(block: ast.Block, names: Mapping[str, ast.Expression]) -> ast.Block:
+    """Replace names by expressions; loop variables hide them."""
+    return tuple(_statement(statement, names) for statement in block)
+
+
+def _statement(node: ast.Statement, names: Mapping[str, ast.Expression]) -> ast.Statement:
+    match node:
+        case ast.Assign(targets, value):
+            places = tuple(_target(target, names) for target in targets)
+            return replace(node, targets=places, value=_expression(value, names))
+        case ast.If(branches, otherwise):
+            inner = tuple(
+                replace(
+                    branch,
+                    condition=_expression(branch.condition, names),
+                    body=substituted(branch.body, names),
+                )
+                for branch in branches
+            )
+            return replace(node, branches=inner, otherwise=substituted(otherwise, names))
+        case ast.For(variable, first, last, body):
+            inside = {name: value for name, value in names.items() if name != variable}
+            ends = _expression(first, names), _expression(last, names)
+            return replace(node, first=ends[0], last=ends[1], body=substituted(body, inside))
+        case ast.While(condition, body):
+            return replace(
+                node, condition=_expression(condition, names), body=substituted(body, names)
+            )
+        case _:
+            return node
+
+
+def _target(node: ast.Target, names: Mapping[str, ast.Expression]) -> ast.Target:
+    found = _expression(node, names)
+    return found if isinstance(found, ast.Name | ast.Index) else node
+
+
+def _expression(node: ast.Expression, names: Mapping[str, ast.Expression]) -> ast.Expression:
+    match node:
+        case ast.Number() | ast.Truth():
+            return node
+        case ast.Name(name):
+            return names.get(name, node)
+        case ast.Index(name, index):
+            whole = names.get(name)
+            renamed = whole.name if isinstance(whole, ast.Name) else name
+            return replace(node, name=renamed, index=_expression(index, names))
+        case ast.Call(_, arguments):
+            return replace(node, arguments=_all(arguments, names))
+        case ast.Choose(options):
+            inner = tuple(
+                replace(
+                    option,
+                    value=_expression(option.value, names),
+                    weight=_expression(option.weight, names),
+                )
+                for option in options
+            )
+            return replace(node, options=inner)
+        case ast.Disc(value, points):
+            return replace(node, value=_expression(value, names), points=_all(points, names))
+        case ast.Negative(operand) | ast.Not(operand):
+            return replace(node, operand=_expression(operand, names))
+        case ast.Power(base, exponent):
+            return replace(
+                node, base=_expression(base, names), exponent=_expression(exponent, names)
+            )
+        case ast.Sum(operands) | ast.Product(operands) | ast.Comparison(operands):
+            return replace(node, operands=_all(operands, names))
+        case ast.And(operands) | ast.Or(operands):
+            return replace(node, operands=_all(operands, names))
+        case _:
+            assert_never(node)
+
+
+def _all(
+    nodes: tuple[ast.Expression, ...], names: Mapping[str, ast.Expression]
+) -> tuple[ast.Expression, ...]:
+    return tuple(_expression(node, names) for node in nodes)

@@ -15,8 +15,8 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.call_sequences import PlannedCall
+from dipapprox.language.rewriting import substituted
 from dipapprox.language.services import DATA, Service
-from dipapprox.language.substitution import substituted
 from dipapprox.language.traversal import statements_of
 
 MADE = "made"

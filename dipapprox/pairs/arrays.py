@@ -17,9 +17,8 @@ from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
 from dipapprox.pairs.adjacency import Pair, PairSelection
-from dipapprox.pairs.blocks import Block, InputNumbers, pair_blocks
 from dipapprox.pairs.likely import likely_first
-from dipapprox.pairs.walk import Walk
+from dipapprox.pairs.walk import Block, InputNumbers, Walk, pair_blocks
 
 LARGEST_TABLE = 2_000_000
 """Most probabilities in a table of all inputs; each takes up to 32 bytes."""

@@ -8,13 +8,12 @@ from dipapprox.language.core import Cell
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.counters import CounterPlan
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
 from dipapprox.pairs.search import ExactPairs, Progress, Search, silent
-from dipapprox.pairs.search_together import check_alone
 from dipapprox.pairs.tables import Tables
 
 

@@ -32,8 +32,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.walk import Block
 
 Numbers = NDArray[Any]
 """Doubles or Python integers."""

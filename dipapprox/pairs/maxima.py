@@ -22,7 +22,6 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair, PairSelection, count_selected
 from dipapprox.pairs.arrays import PairArrays, TabledPairs
-from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor
@@ -34,10 +33,10 @@ from dipapprox.pairs.hockey_stick import (
 )
 from dipapprox.pairs.maximum import FACTOR_BITS, FactorAt, Maximum, Together, improved
 from dipapprox.pairs.refinement import refined
-from dipapprox.pairs.remembered import RememberedInputs
-from dipapprox.pairs.search import ProbabilitySource, Progress, silent
+from dipapprox.pairs.search import ProbabilitySource, Progress, RememberedInputs, silent
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
+from dipapprox.pairs.walk import Block
 from dipapprox.semantics.state import FinalStates
 
 MOST_PAIRS = 1_000_000_000

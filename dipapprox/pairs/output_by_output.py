@@ -37,9 +37,8 @@ from dipapprox.pairs.hockey_stick import (
     bounds_in_doubles,
     enclosure,
 )
-from dipapprox.pairs.maximum import Maximum
+from dipapprox.pairs.maximum import Maximum, check_alone
 from dipapprox.pairs.search import Search
-from dipapprox.pairs.search_together import check_alone
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Integers, Walk

@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import Probabilities, divergence
+from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
 
 
@@ -283,3 +283,40 @@ def _obstructed(obstacle: NotEnclosed, attempt: Attempt, before: Attempt | None)
 
 def _closeness(attempt: Attempt) -> tuple[Fraction, Fraction]:
     return attempt.delta.lower, attempt.delta.upper
+
+
+_REMEMBERED = 200_000
+"""Most enclosures kept, a few hundred bytes each; at least the inputs of two pairs are."""
+
+
+class RememberedInputs:
+    """A source that keeps what was asked for last: inputs occur in many pairs.
+
+    Args:
+        source: What computes distributions.
+        size: Most enclosures kept.
+    """
+
+    def __init__(self, source: ProbabilitySource, size: int = _REMEMBERED) -> None:
+        self._source = source
+        self._known: Cache[tuple[int, Input], Probabilities] = Cache(size, len, least=4)
+
+    @property
+    def name(self) -> str:
+        """The word of the source."""
+        return self._source.name
+
+    def distributions(
+        self, inputs: Sequence[Input], bits: int
+    ) -> Sequence[Probabilities | NotEnclosed]:
+        """Return the source's answers, computed now or before."""
+        known = [self._known.get((bits, input)) for input in inputs]
+        missing = [input for input, each in zip(inputs, known, strict=True) if each is None]
+        fresh = iter(self._source.distributions(missing, bits) if missing else ())
+        found = []
+        for input, old in zip(inputs, known, strict=True):
+            each = next(fresh) if old is None else old
+            found.append(each)
+            if old is None and not isinstance(each, NotEnclosed):
+                self._known.put((bits, input), each)
+        return found

@@ -30,9 +30,8 @@ from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first, likely_pairs
-from dipapprox.pairs.maximum import FACTOR_BITS
+from dipapprox.pairs.maximum import FACTOR_BITS, search_together
 from dipapprox.pairs.search import Progress, Search
-from dipapprox.pairs.search_together import search_together
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates

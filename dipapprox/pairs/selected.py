@@ -1,4 +1,4 @@
-"""The selected pairs of a program, and the ways to go through all of them: equal in result, not in cost.
+"""The selected pairs of a program, and ways through all of them: equal in result, not in cost.
 
     few pairs, or listed ones            no steps: pairs as they are listed
     outputs that depend on few counters  all pairs at once, however many (`largest`)

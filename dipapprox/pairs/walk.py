@@ -1,20 +1,28 @@
-"""Adjacent pairs cell by cell: which values two adjacent inputs may have in a cell, as numbers.
+"""Adjacent pairs cell by cell, as numbers: a few steps for every cell, and blocks of all pairs.
 
 A pair of inputs is built from left to right. In every cell it makes a *step*: u gets the value with
 code a, u' the value with code b; staying the same is a step of cost 0. The costs, integers in a
 common unit, add up to at most the radius. Codes are positions in the cell's domain.
+
+Inputs are numbered as in `itertools.product` of the domains, the last cell fastest. A block is a
+set of partial pairs that have taken the steps of the first cells; taking those of the next cell
+multiplies it, and what grows too large is cut. Depth first, so the blocks that wait are few:
+at most one cut of each size per cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import lcm
+from functools import cached_property
+from itertools import accumulate
+from math import lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell, Everyone, Value, Within
+from dipapprox.language.core import Cell, Everyone, Input, Value, Within
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
 
 _MOST_STEPS = 10_000
@@ -82,3 +90,92 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
 def _steps(steps: list[tuple[int, int, Fraction]], unit: int) -> Steps:
     columns = np.array([(a, b, int(cost * unit)) for a, b, cost in steps], dtype=np.int64)
     return Steps(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Ordered pairs of inputs, by number; no pair of an input with itself."""
+
+    first: Integers
+    second: Integers
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, places: NDArray[np.intp]) -> Block:
+        """Return some of the pairs as a block of their own."""
+        return Block(self.first[places], self.second[places])
+
+
+@dataclass(frozen=True, slots=True)
+class _Partial:
+    """Pairs whose cells before `cell` have their values; the others have code 0."""
+
+    cell: int
+    first: Integers
+    second: Integers
+    spent: Integers
+
+
+class InputNumbers:
+    """Numbers for all inputs of a program.
+
+    Attributes:
+        count: How many there are.
+    """
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._domains = tuple(cell.domain for cell in cells)
+        self.count = prod(map(len, self._domains))
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """How far apart inputs are that differ by 1 in one cell: numbers of a bit for each cell."""
+        sizes = [len(domain) for domain in self._domains]
+        return tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
+
+    def input(self, number: int) -> Input:
+        """Return the input with a number."""
+        found = []
+        for domain, stride in zip(self._domains, self.strides, strict=False):
+            code, number = divmod(number, stride)
+            found.append(domain[code])
+        return tuple(found)
+
+
+def pair_blocks(cells: Sequence[Cell], walk: Walk, size: int) -> Iterator[Block]:
+    """Yield every ordered pair of different adjacent inputs once.
+
+    Args:
+        cells: The input cells; fewer than 2**60 inputs.
+        walk: Their steps.
+        size: Most pairs in a block, unless one step of one pair already gives more.
+    """
+    strides = InputNumbers(cells).strides
+    start = np.zeros(1, dtype=np.int64)
+    stack = [_Partial(0, start, start, start)]
+    while stack:
+        part = stack.pop()
+        if part.cell == len(cells):
+            different = part.first != part.second
+            if different.any():
+                yield Block(part.first[different], part.second[different])
+            continue
+        steps = walk.steps[part.cell]
+        most = max(size // len(steps), 1)
+        if len(part.first) > most:
+            rest = slice(most, None)
+            stack.append(_Partial(part.cell, part.first[rest], part.second[rest], part.spent[rest]))
+        part = _Partial(part.cell, part.first[:most], part.second[:most], part.spent[:most])
+        stack.append(_stepped(part, walk, strides[part.cell]))
+
+
+def _stepped(part: _Partial, walk: Walk, stride: int) -> _Partial:
+    steps = walk.steps[part.cell]
+    first = (part.first[:, None] + stride * steps.first[None, :]).ravel()
+    second = (part.second[:, None] + stride * steps.second[None, :]).ravel()
+    if walk.radius is None:
+        return _Partial(part.cell + 1, first, second, np.zeros(len(first), dtype=np.int64))
+    spent = (part.spent[:, None] + steps.cost[None, :]).ravel()
+    kept = np.flatnonzero(spent <= walk.radius)
+    return _Partial(part.cell + 1, first[kept], second[kept], spent[kept])

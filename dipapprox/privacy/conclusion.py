@@ -10,8 +10,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
 from dipapprox.numerics.enclosure import UNIT, Enclosure
-from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import certain_outputs, difference_over, likely_outputs
+from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.notation import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION

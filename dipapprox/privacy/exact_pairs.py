@@ -1,4 +1,4 @@
-"""The delta of one pair in closed form, compared with the claimed one exactly: where bounds never tell.
+"""The delta of one pair in closed form, compared exactly with the claim: where bounds never tell.
 
 At one rational ε the probabilities of Laplace and discrete programs are sums of c e^q, c and q
 rational, and ratios of such sums. So are p - e^eps_prv p' and Lemma 2's sum of the positive ones;
@@ -19,8 +19,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt, ExactSide
-from dipapprox.pairs.divergence import Probabilities, divergence
+from dipapprox.pairs.divergence import Attempt, ExactSide, Probabilities, divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle
 

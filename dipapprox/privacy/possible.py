@@ -19,7 +19,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt, ExactSide
+from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.semantics.state import FinalStates

@@ -39,8 +39,7 @@ from dipapprox.numerics.kinds import (
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.remembered import RememberedInputs
-from dipapprox.pairs.search import ExactPairs, ProbabilitySource
+from dipapprox.pairs.search import ExactPairs, ProbabilitySource, RememberedInputs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.semantics.state import FinalStates

@@ -11,19 +11,19 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, count_selected
+from dipapprox.pairs.maximum import search_together
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.remembered import RememberedInputs
 from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
     Progress,
+    RememberedInputs,
     Search,
     silent,
 )
 from dipapprox.pairs.search_strategy import check_pairs
-from dipapprox.pairs.search_together import search_together
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options

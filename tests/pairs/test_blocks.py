@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from dipapprox.language.core import Adjacency, Cell, Everyone, Norm, Within
 from dipapprox.pairs.adjacency import adjacent_pairs
-from dipapprox.pairs.blocks import InputNumbers, pair_blocks
-from dipapprox.pairs.walk import plan_walk
+from dipapprox.pairs.walk import InputNumbers, pair_blocks, plan_walk
 
 NUMBERS = st.fractions(-2, 2, max_denominator=3)
 DOMAINS = st.lists(NUMBERS, min_size=1, max_size=3, unique=True).map(tuple)

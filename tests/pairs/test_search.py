@@ -18,8 +18,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.remembered import RememberedInputs
-from dipapprox.pairs.search import Search
+from dipapprox.pairs.search import RememberedInputs, Search
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.verdict import Answer
 

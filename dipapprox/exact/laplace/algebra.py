@@ -19,7 +19,7 @@ from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.numerics.algebras.products import SharedProducts, power
+from dipapprox.numerics.algebras.algebra import SharedProducts, power
 
 
 @dataclass(frozen=True, slots=True, eq=False)

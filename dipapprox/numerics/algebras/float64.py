@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.distributions import Distribution
+from dipapprox.numerics.algebras.algebra import power
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.monomials import monomial_integrals
-from dipapprox.numerics.algebras.products import power
 from dipapprox.numerics.algebras.restricted_laws import RestrictedLaw, restricted_laws
 from dipapprox.numerics.algebras.sampled import (
     Sampled,

@@ -21,7 +21,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair, PairSelection, select_pairs
-from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import (

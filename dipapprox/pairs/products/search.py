@@ -12,7 +12,7 @@ from typing import Protocol
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.products.layout import Kind

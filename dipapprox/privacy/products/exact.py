@@ -27,7 +27,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.privacy.claim import Claim

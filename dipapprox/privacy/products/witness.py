@@ -12,8 +12,7 @@ from itertools import islice
 from dipapprox.data_classes import replace
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import difference_over
+from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.measures import ProductAtoms

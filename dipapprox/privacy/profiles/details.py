@@ -1,4 +1,4 @@
-"""Two output distributions of a privacy profile: bounds of their largest difference, and what shows it.
+"""Two output distributions of a privacy profile: their largest difference, and what shows it."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.numerics.rounding import Array
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.arrays import TabledPairs
-from dipapprox.pairs.blocks import Block
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
 from dipapprox.pairs.refinement import refined
+from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 
 
