@@ -275,3 +275,8 @@ class Program:
     discretises: bool = False
     rounds: Rounds | None = None
     real_outputs: tuple[Cell, ...] = ()
+
+    @property
+    def published(self) -> tuple[Cell, ...]:
+        """All output cells, the finite ones first."""
+        return (*self.outputs, *self.real_outputs)

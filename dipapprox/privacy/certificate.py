@@ -52,7 +52,7 @@ from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
-from dipapprox.privacy.notation import html_table, plain_value
+from dipapprox.privacy.notation import finite, html_table, plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
@@ -226,7 +226,7 @@ def _witness(witness: Witness) -> RecordedWitness:
         )
     outputs = [
         WitnessOutput(
-            output=plain_values(row.output),
+            output=plain_values(finite(row.output)),
             probability=Ends.of(row.probability),
             adjacent_probability=Ends.of(row.adjacent_probability),
         )

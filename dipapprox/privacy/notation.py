@@ -6,16 +6,19 @@ finite-domain integers are numbers, other finite-domain values strings.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
+from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.privacy.numbers import NumberSet
 
 if TYPE_CHECKING:
     import html as markup
@@ -23,7 +26,19 @@ else:
     markup = Deferred("html")
 
 PlainValue = int | str
-Valuation = dict[str, PlainValue | list[PlainValue]]
+PlainSet = dict[str, object]
+Valuation = dict[str, PlainValue | PlainSet | list[PlainValue | PlainSet]]
+
+Published = Value | NumberSet
+"""What a cell holds in an answer: a value or, of a real output, a set of numbers."""
+
+
+def finite(values: Sequence[Published]) -> tuple[Value, ...]:
+    """Return values among which are no sets of numbers."""
+    found = tuple(value for value in values if not isinstance(value, NumberSet))
+    if len(found) < len(values):
+        raise BrokenInvariant("a set of numbers where a value is needed")
+    return found
 
 
 def plain_value(value: Value) -> PlainValue:
@@ -43,11 +58,11 @@ def parameters_text(parameters: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in parameters.items())
 
 
-def valuation(cells: Sequence[Cell], values: Sequence[Value]) -> Valuation:
+def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
     """Name the values of cells: {"q": [0, 1], "t": 2}; arrays are lists in order of index."""
     named: Valuation = {}
     for cell, value in zip(cells, values, strict=True):
-        plain = plain_value(value)
+        plain = value.fields() if isinstance(value, NumberSet) else plain_value(value)
         if cell.index is None:
             named[cell.variable] = plain
             continue
@@ -67,12 +82,26 @@ def values_text(values: Sequence[Value]) -> str:
     return f"({', '.join(str(plain_value(value)) for value in values)})"
 
 
-def valuation_text(cells: Sequence[Cell], input: Sequence[Value]) -> str:
-    """Write a named input for people: "q = (0, 1), t = 2"."""
+def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:
+    """Write named values for people: "q = (0, 1), t = 2, y[2] >= 1"."""
+    single = [
+        (cell, value)
+        for cell, value in zip(cells, values, strict=True)
+        if not isinstance(value, NumberSet)
+    ]
     parts = []
-    for name, value in valuation(cells, input).items():
-        text = f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
-        parts.append(f"{name} = {text}")
+    sizes = Counter(cell.variable for cell in cells)
+    whole = Counter(cell.variable for cell, _ in single)
+    for name, value in valuation(*zip(*single, strict=True)).items() if single else ():
+        if isinstance(value, list) and whole[name] == sizes[name]:
+            parts.append(f"{name} = ({', '.join(map(str, value))})")
+        elif not isinstance(value, list):
+            parts.append(f"{name} = {value}")
+    for cell, each in zip(cells, values, strict=True):
+        if isinstance(each, NumberSet):
+            parts.append(each.text(cell.name))
+        elif cell.index is not None and whole[cell.variable] < sizes[cell.variable]:
+            parts.append(f"{cell.name} = {plain_value(each)}")
     return ", ".join(parts)
 
 

@@ -45,6 +45,7 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
+    from dipapprox.events import measures
     from dipapprox.exact import distributions
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
@@ -54,8 +55,11 @@ if TYPE_CHECKING:
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
     from dipapprox.pairs.products import source as product_sources
+    from dipapprox.pairs.published import divergences as published
     from dipapprox.privacy import exact_pairs, possible
 else:
+    measures = Deferred("dipapprox.events.measures")
+    published = Deferred("dipapprox.pairs.published.divergences")
     product_sources = Deferred("dipapprox.pairs.products.source")
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
@@ -177,10 +181,20 @@ def open_probabilities(
         UserError: If some choice of the program is no probability distribution at `eps`.
         LimitReached: If that cannot be told.
     """
+    check_laws(states, eps, options)
+    return OutputProbabilities(states, eps, method or open_method(options), options.limits)
+
+
+def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
+    """Check that the choices of a program are probability distributions at one eps.
+
+    Raises:
+        UserError: If one is none.
+        LimitReached: If that cannot be told.
+    """
     if states.laws:
         point = EpsilonInterval(eps, eps, True, True)
         validity.check_choices(states.laws, point, options.limits)
-    return OutputProbabilities(states, eps, method or open_method(options), options.limits)
 
 
 def open_source(states: FinalStates, eps: Fraction, options: Options) -> ProbabilitySource:
@@ -200,6 +214,20 @@ def open_product_source(
     method = open_method(options)
     parts = (open_probabilities(each, eps, options, method) for each in product.states)
     return product_sources.ProductSource(product, [RememberedInputs(part) for part in parts])
+
+
+def open_published(
+    states: FinalStates, eps: Fraction, options: Options
+) -> published.PublishedDivergences:
+    """Choose the engine for a program with real outputs.
+
+    Raises:
+        UserError: If a choice is no probability distribution at `eps`.
+        LimitReached: If that cannot be told.
+    """
+    check_laws(states, eps, options)
+    measuring = measures.Measuring(states, eps)
+    return published.PublishedDivergences(measuring, open_method(options), options.limits)
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.language.core import Cell, Input, Value
+from dipapprox.language.core import Cell, Input
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import (
@@ -18,6 +18,7 @@ from dipapprox.privacy.description import (
     interval,
 )
 from dipapprox.privacy.notation import (
+    Published,
     ends,
     valuation,
     valuation_text,
@@ -65,7 +66,7 @@ def delta_name(answer: Answer) -> str:
 class WitnessRow:
     """One output of a witness with its probability under both inputs."""
 
-    output: tuple[Value, ...]
+    output: tuple[Published, ...]
     probability: Enclosure
     adjacent_probability: Enclosure
 

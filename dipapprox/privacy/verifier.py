@@ -10,7 +10,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.pairs.adjacency import PairSelection, count_selected
+from dipapprox.pairs.adjacency import PairSelection, count_selected, select_pairs
 from dipapprox.pairs.maximum import search_together
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
@@ -29,16 +29,25 @@ from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_exact_pairs, open_probabilities, open_product_source
+from dipapprox.privacy.sources import (
+    open_exact_pairs,
+    open_probabilities,
+    open_product_source,
+    open_published,
+)
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
+    from dipapprox.pairs.published import together as published_search
     from dipapprox.privacy.products import exact as exact_products
     from dipapprox.privacy.products import witness as product_witnesses
+    from dipapprox.privacy.published import details as published_details
 else:
+    published_search = Deferred("dipapprox.pairs.published.together")
+    published_details = Deferred("dipapprox.privacy.published.details")
     exact_products = Deferred("dipapprox.privacy.products.exact")
     product_losses = Deferred("dipapprox.pairs.products.losses")
     product_search = Deferred("dipapprox.pairs.products.search")
@@ -80,7 +89,7 @@ def verify(
             program=program.name,
             parameters=program.parameters,
             inputs=program.inputs,
-            output_cells=program.outputs,
+            output_cells=program.published,
             scope=scope_of(program, selection),
             pairs=0 if search is None else search.checked,
             outputs=run.number_of_outputs,
@@ -116,6 +125,9 @@ class _Run:
 
     def check(self, program: Program, progress: Progress) -> None:
         """Execute the program, in parts or as a whole, and check its pairs."""
+        if program.real_outputs:
+            self.check_published(program)
+            return
         product = select_parts(program, self.selection, self.options.merge, self.options.limits)
         if product is not None:
             self.check_product(product)
@@ -145,6 +157,19 @@ class _Run:
         search = self.opened(source, pairs)
         together = product_search.ProductPairs(losses, exact, self.total, self.claim.delta)
         search_together(search, together, self.total or 0)
+
+    def check_published(self, program: Program) -> None:
+        """Check the pairs of a program with real outputs."""
+        options, limits = self.options, self.options.limits
+        states = execute(program, options.merge, limits, real_outputs=True)
+        self.number_of_outputs, self.final_states = len(states.outputs()), len(states.states)
+        divergences = open_published(states, self.claim.eps, options)
+        self.source = divergences
+        self.describe = published_details.PublishedDetails(divergences).describe
+        pairs = published_search.PublishedPairs(
+            divergences, select_pairs(program, self.selection), self.total, limits
+        )
+        search_together(self.opened(divergences, None), pairs, self.total or 0)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
         """Open the search that all strategies end in."""

@@ -65,12 +65,14 @@ class ProductProgram:
 def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgram | None:
     """Execute the independent parts of a program; None where its whole is small or has no parts.
 
+    So it is where numbers are published: what is independent shows in the measures.
+
     Raises:
         SourceError: With the faults of all parts.
         LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
-    parts = independent_parts(program) if merge else ()
+    parts = independent_parts(program) if merge and not program.real_outputs else ()
     if sum(part.random and bool(part.outputs) for part in parts) < 2:
         return None
     found: list[FinalStates] = []

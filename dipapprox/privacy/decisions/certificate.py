@@ -45,6 +45,7 @@ from dipapprox.privacy.decisions.decision import EXACT, Decision, Violation
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from dipapprox.privacy.decisions.inequalities import find_inequalities
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
@@ -147,7 +148,7 @@ def _inequalities(
 def _witness(violation: Violation) -> RecordedViolation:
     outputs = [
         ViolationOutput(
-            output=plain_values(row.output),
+            output=plain_values(finite(row.output)),
             form=None if row.form is None else Ratio.of(row.form),
             adjacent_form=None if row.adjacent_form is None else Ratio.of(row.adjacent_form),
             probability=Ends.of(row.probability),

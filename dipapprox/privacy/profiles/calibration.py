@@ -99,7 +99,7 @@ def calibrate(
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
     executed = select_parts(program, selection, options.merge, options.limits) or execute(
-        program, options.merge, options.limits
+        program, options.merge, options.limits, real_outputs=True
     )
     # Far below the width of eps: the eps_prv is about proportional to it.
     question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(eps_prv, width))

@@ -19,13 +19,13 @@ from itertools import combinations
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
-from dipapprox.language.core import Value
 from dipapprox.language.values import exact_rational
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
+from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.details import PairDetails
 
 MOST_POINTS = 100_000
@@ -75,7 +75,7 @@ class CurvePoint:
     delta: Enclosure
     line: Line
     pair: Pair | None
-    outputs: tuple[tuple[Value, ...], ...]
+    outputs: tuple[tuple[Published, ...], ...]
     at_least: int | None = None
 
 
@@ -157,7 +157,7 @@ def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> 
     for eps_prv, factor, each in zip(budgets, factors, found, strict=True):
         excess = None if each.pair is None else details.excess(each.pair, factor, _BITS)
         line = Line(Fraction(0), Fraction(0))
-        outputs: tuple[tuple[Value, ...], ...] = ()
+        outputs: tuple[tuple[Published, ...], ...] = ()
         at_least = None
         if excess is not None:
             outputs, at_least = excess.outputs, excess.at_least

@@ -13,6 +13,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import difference_over, likely_outputs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.search import ProbabilitySource
+from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
@@ -31,7 +32,7 @@ class ExcessSet:
 
     first: Fraction
     second: Fraction
-    outputs: tuple[tuple[Value, ...], ...]
+    outputs: tuple[tuple[Published, ...], ...]
     at_least: int | None
     possible: bool
 

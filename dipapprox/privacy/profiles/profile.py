@@ -32,6 +32,8 @@ from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.products.search import ProductPairs
 from dipapprox.pairs.products.source import ProductSource
+from dipapprox.pairs.published.divergences import PublishedDivergences
+from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
@@ -58,9 +60,10 @@ from dipapprox.privacy.profiles.question import (
     Question,
 )
 from dipapprox.privacy.profiles.renyi import largest_divergence
+from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_probabilities, open_product_source
+from dipapprox.privacy.sources import open_probabilities, open_product_source, open_published
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -163,7 +166,7 @@ class Profiler:
         self.details: PairDetails
         self._program = program
         self._states: FinalStates | None = None
-        self._source: OutputProbabilities | ProductSource
+        self._source: OutputProbabilities | ProductSource | PublishedDivergences
         if isinstance(executed, ProductProgram):
             self._source = open_product_source(executed, eps, options)
             losses = Losses(self._source, selection, options.limits)
@@ -174,6 +177,17 @@ class Profiler:
             )
             self.details = ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
+        elif program.real_outputs:
+            self._source = divergences = open_published(executed, eps, options)
+            pairs = count_selected(program, selection)
+            selected = PublishedPairs(
+                divergences, select_pairs(program, selection), pairs, options.limits
+            )
+            self.maxima = Maxima(
+                pairs, ladder, selected, None, divergences, options.limits, progress
+            )
+            self.details = PublishedDetails(divergences)
+            outputs, final_states = len(executed.outputs()), len(executed.states)
         else:
             self._source = source = open_probabilities(executed, eps, options)
             self.maxima = Maxima.of(executed, source, selection, ladder, options.limits, progress)
@@ -184,7 +198,7 @@ class Profiler:
             program=program.name,
             parameters=program.parameters,
             inputs=program.inputs,
-            output_cells=program.outputs,
+            output_cells=program.published,
             scope=scope_of(program, selection),
             pairs=self.maxima.pairs,
             outputs=outputs,
@@ -274,6 +288,11 @@ class Profiler:
         if isinstance(order, str):
             pure = self._least_eps_prv(Fraction(0), width)
             return OrderResult(order, pure.eps_prv, self._order_witness(pure.pair)), pure.bits, None
+        if self._program.real_outputs:
+            raise UserError(
+                "Rényi divergences of finite orders are not known for real outputs",
+                "'--renyi inf' is; so are --eps-prv, --delta and --curve",
+            )
         found = largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
         return result, found.bits, found.limit
@@ -325,7 +344,7 @@ def profile(
     if not isinstance(question, AtOrders):
         executed = select_parts(program, selection, options.merge, options.limits)
     if executed is None:
-        executed = execute(program, options.merge, options.limits)
+        executed = execute(program, options.merge, options.limits, real_outputs=True)
     profiler = Profiler(executed, eps, selection, options, progress)
     match question:
         case AtEpsPrv():

@@ -1,0 +1,327 @@
+"""Final states, eps and an input in; out, what is published: for each outcome a measure.
+
+The real outputs of a final state are forms f_1, …, f_m over its samples and the inputs. Those that
+are no combinations of earlier ones and constants are the *coordinates* of the outcome; all others
+are written in terms of them (`Outcome.reals`). The numbers that a state publishes fill an affine
+space; so
+
+- states with equal finite outputs and equal spaces have equal outcomes, for which numbers are
+  coordinates, and with which coefficients and constants the others depend on them, is read off the
+  space alone; their densities over the coordinates add up;
+- measures of different outcomes are singular to each other: two different affine spaces meet in a
+  null set of the one that is not smaller.
+
+Samples are connected by guards and by coordinates; a group with one coordinate is a `Marginal`, one
+with none an event. Where a group has several coordinates other combinations are tried: those of the
+reduced echelon form of the coefficients, as for x and x + y, of which y - x is the other. That is a
+linear bijection of what is published, the same for all inputs, and changes no divergence. Where
+this does not part them either there is no product, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from dipapprox import graphs
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Distribution
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Connected, Event
+from dipapprox.events.instantiate import Instantiator, holds
+from dipapprox.events.marginals import Marginal, Outcome, Part
+from dipapprox.events.reduce import connected_parts
+from dipapprox.events.rewriting import as_comparisons
+from dipapprox.events.supports import is_possible
+from dipapprox.language.core import Input, Value
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import FinalState, FinalStates, guards_of
+
+_ZERO = LinearForm.constant_form(0)
+
+
+@dataclass(frozen=True, slots=True)
+class NoProduct:
+    """What is published is no product of measures on lines, as far as is known."""
+
+    reason: str
+
+
+Measures = Mapping[Outcome, tuple[Part, ...]]
+"""For one input: what is published, outcome by outcome."""
+
+
+class Measuring:
+    """Makes the measures of a program at one eps, input by input.
+
+    Args:
+        states: The final states, inputs symbolic.
+        eps: The program's privacy parameter, exact and > 0.
+    """
+
+    def __init__(self, states: FinalStates, eps: Fraction) -> None:
+        self._states = states
+        self._cells = tuple(cell.name for cell in states.program.inputs)
+        self._instantiator = Instantiator(states, eps)
+        self._frames = _frames(states)
+        self._names = tuple(cell.name for cell in states.program.real_outputs)
+
+    def at(self, input: Input) -> Measures | NoProduct:
+        """Return the measure of every outcome that the input may have.
+
+        The total mass is 1. Parts of one outcome add up.
+        """
+        numbers = self._instantiator.numbers(input)
+        values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
+        laws = self._instantiator.laws(numbers)
+        found: dict[Outcome, list[Part]] = {}
+        for number, state in enumerate(self._states.states):
+            if not all(holds(each, values, numbers) for each in state.conditions):
+                continue
+            frame = self._frames[number]
+            made = self._part(state, frame, numbers, laws)
+            if isinstance(made, NoProduct):
+                return made
+            if made is not None:
+                chosen = self._instantiator.chosen(number)
+                if chosen is not None:
+                    made = Part((*made.events, chosen), made.marginals)
+                outcome = Outcome(tuple(state.outputs), frame.reals(state, numbers))
+                found.setdefault(outcome, []).append(made)
+        return {outcome: tuple(parts) for outcome, parts in found.items()}
+
+    def _part(
+        self,
+        state: FinalState,
+        frame: _Frame,
+        numbers: Mapping[Symbol, Fraction],
+        laws: Sequence[Distribution],
+    ) -> Part | NoProduct | None:
+        """Return the product that a state is; None if it has probability 0."""
+        guards = tuple(guard.form.at(numbers) for guard in guards_of(state.path))
+        forms = [form.at(numbers) for form in frame.coordinates(state)]
+        mentioned = {sample for form in (*guards, *forms) for sample in form.samples()}
+        samples = sorted(mentioned)
+        local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
+        event = Event(
+            tuple(laws[sample] for sample in samples),
+            tuple(guard.renamed(local.__getitem__) for guard in guards),
+        )
+        parts = connected_parts(event)
+        if parts is None or not all(is_possible(part) for _, part in parts):
+            return None
+        published = [form.renamed(local.__getitem__) for form in forms]
+        groups = _groups(len(samples), [own for own, _ in parts], published)
+        events: list[Connected] = []
+        marginals: dict[int, Marginal] = {}
+        home = {sample: k for k, group in enumerate(groups) for sample in group}
+        conditions: list[list[LinearForm]] = [[] for _ in groups]
+        for own, part in parts:
+            named: dict[Symbol, Symbol] = dict(enumerate(own))
+            place = home[own[0]]
+            conditions[place] += (form.renamed(named.__getitem__) for form in part.guards)
+        coordinates: list[list[int]] = [[] for _ in groups]
+        for coordinate, form in enumerate(published):
+            coordinates[home[form.samples()[0]]].append(coordinate)
+        for group, own_guards, which in zip(groups, conditions, coordinates, strict=True):
+            if len(which) > 1:
+                return NoProduct(self._refusal(frame, which))
+            law = _restricted(event, group, own_guards)
+            if which:
+                place_of: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
+                form = published[which[0]].renamed(place_of.__getitem__)
+                marginals[which[0]] = Marginal(law, form)
+            elif own_guards:
+                events.append(canonical(as_comparisons(law)))
+        return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
+
+    def _refusal(self, frame: _Frame, coordinates: Iterable[int]) -> str:
+        names = [f"'{self._names[frame.pivots[k]]}'" for k in coordinates]
+        first = ", ".join(names[:-1])
+        return (
+            f"the real outputs {first} and {names[-1]} depend on one another: their joint density "
+            "is out of reach"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """How the real outputs of a state are written in terms of coordinates.
+
+    Attributes:
+        pivots: Places of the outputs that are no combinations of earlier ones.
+        rows: For every output its coefficients over the pivots.
+        change: The coordinates as combinations of the pivots: an invertible matrix; None for the
+            pivots themselves.
+        inverse: Of `change`.
+    """
+
+    pivots: tuple[int, ...]
+    rows: tuple[tuple[Fraction, ...], ...]
+    change: _Matrix | None = None
+    inverse: _Matrix | None = None
+
+    def coordinates(self, state: FinalState) -> list[LinearForm]:
+        """Return the coordinates as forms over samples and inputs."""
+        pivots = [state.reals[k] for k in self.pivots]
+        if self.change is None:
+            return pivots
+        return [_combined(row, pivots) for row in self.change]
+
+    def reals(
+        self, state: FinalState, numbers: Mapping[Symbol, Fraction]
+    ) -> tuple[LinearForm, ...]:
+        """Return the outputs as forms over the coordinates, at one input."""
+        own: list[LinearForm] = [LinearForm.symbol(k) for k in range(len(self.pivots))]
+        if self.inverse is not None:
+            own = [_combined(row, own) for row in self.inverse]
+        pivots = [state.reals[k] for k in self.pivots]
+        found = []
+        for place, row in enumerate(self.rows):
+            # The samples cancel: what is left is a constant over input cells.
+            rest = (state.reals[place] - _combined(row, pivots)).at(numbers)
+            found.append(_combined(row, own) + rest)
+        return tuple(found)
+
+
+_Matrix = tuple[tuple[Fraction, ...], ...]
+
+
+def _combined(row: Iterable[Fraction], forms: Iterable[LinearForm]) -> LinearForm:
+    total = _ZERO
+    for coefficient, form in zip(row, forms, strict=True):
+        total = total + form.scaled(coefficient)
+    return total
+
+
+def _groups(
+    size: int, parts: Iterable[Sequence[int]], forms: Iterable[LinearForm]
+) -> list[tuple[int, ...]]:
+    """Return the samples that conditions and published forms connect, group by group."""
+    edges = [(own[0], other) for own in parts for other in own[1:]]
+    for form in forms:
+        first, *others = form.samples()
+        edges += [(first, other) for other in others]
+    return [tuple(group) for group in graphs.components(size, edges)]
+
+
+def _restricted(event: Event, group: Sequence[int], guards: Iterable[LinearForm]) -> Event:
+    """Keep the samples of a group, renumbered, and its guards."""
+    local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
+    return Event(
+        tuple(event.samples[sample] for sample in group),
+        tuple(guard.renamed(local.__getitem__) for guard in guards),
+    )
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def _frames(states: FinalStates) -> list[_Frame]:
+    """Return the frame of every state; states that may have equal outcomes share the change."""
+    found = [_own_frame(state) for state in states.states]
+    alike: dict[tuple[int, _Frame], list[int]] = {}
+    for number, (state, frame) in enumerate(zip(states.states, found, strict=True)):
+        alike.setdefault((id(state.outputs), frame), []).append(number)
+    for (_, frame), numbers in alike.items():
+        own = [states.states[number] for number in numbers]
+        if all(_parts_coordinates(state, frame) for state in own):
+            continue
+        changed = {_echelon(state, frame) for state in own}
+        if len(changed) == 1:
+            for number in numbers:
+                found[number] = next(iter(changed))
+    return found
+
+
+def _vector(form: LinearForm) -> dict[int, Fraction]:
+    return {symbol: c for symbol, c in form.terms if isinstance(symbol, int)}
+
+
+def _own_frame(state: FinalState) -> _Frame:
+    """Find the outputs that are no combinations of earlier ones, by elimination."""
+    basis: list[tuple[int, dict[int, Fraction], list[Fraction]]] = []
+    pivots: list[int] = []
+    rows: list[list[Fraction]] = []
+    for place, form in enumerate(state.reals):
+        vector, row = _vector(form), [Fraction(0)] * len(pivots)
+        for leading, other, combination in basis:
+            factor = vector.get(leading, Fraction(0))
+            if factor:
+                _subtract(vector, other, factor)
+                for k, c in enumerate(combination):
+                    row[k] += factor * c
+        if not vector:
+            rows.append(row)
+            continue
+        # vector = form - Σ row·pivots: normalised, it is a new element of the basis.
+        leading = min(vector)
+        scale = 1 / vector[leading]
+        combination = [-c * scale for c in row] + [scale]
+        basis.append((leading, {s: c * scale for s, c in vector.items()}, combination))
+        rows.append([Fraction(0)] * len(pivots) + [Fraction(1)])
+        pivots.append(place)
+    padded = (tuple(row + [Fraction(0)] * (len(pivots) - len(row))) for row in rows)
+    return _Frame(tuple(pivots), tuple(padded))
+
+
+def _subtract(vector: dict[int, Fraction], other: Mapping[int, Fraction], factor: Fraction) -> None:
+    for symbol, c in other.items():
+        left = vector.get(symbol, Fraction(0)) - factor * c
+        if left:
+            vector[symbol] = left
+        else:
+            vector.pop(symbol, None)
+
+
+def _parts_coordinates(state: FinalState, frame: _Frame) -> bool:
+    """Whether guards and coordinates, as they stand, connect no two coordinates."""
+    forms = frame.coordinates(state)
+    connected = [guard.form.samples() for guard in guards_of(state.path)]
+    connected += [form.samples() for form in forms]
+    size = 1 + max((s for own in connected for s in own), default=-1)
+    edges = [(own[0], other) for own in connected for other in own[1:]]
+    home = {s: k for k, group in enumerate(graphs.components(size, edges)) for s in group}
+    return len({home[form.samples()[0]] for form in forms}) == len(forms)
+
+
+def _echelon(state: FinalState, frame: _Frame) -> _Frame:
+    """Return the same outputs over the coordinates of the reduced echelon form."""
+    size = len(frame.pivots)
+    rows = [_vector(state.reals[k]) for k in frame.pivots]
+    change = [[Fraction(i == j) for j in range(size)] for i in range(size)]
+    for place in range(size):
+        leading = min(rows[place])
+        scale = 1 / rows[place][leading]
+        rows[place] = {s: c * scale for s, c in rows[place].items()}
+        change[place] = [c * scale for c in change[place]]
+        for other in range(size):
+            factor = rows[other].get(leading, Fraction(0))
+            if other != place and factor:
+                _subtract(rows[other], rows[place], factor)
+                pairs = zip(change[other], change[place], strict=True)
+                change[other] = [c - factor * d for c, d in pairs]
+    matrix = tuple(map(tuple, change))
+    return _Frame(frame.pivots, frame.rows, matrix, _inverse(matrix))
+
+
+def _inverse(matrix: _Matrix) -> _Matrix:
+    """Invert a matrix that is known to be invertible."""
+    size = len(matrix)
+    left = [list(row) for row in matrix]
+    right = [[Fraction(i == j) for j in range(size)] for i in range(size)]
+    for column in range(size):
+        pivot = next(k for k in range(column, size) if left[k][column])
+        left[column], left[pivot] = left[pivot], left[column]
+        right[column], right[pivot] = right[pivot], right[column]
+        scale = 1 / left[column][column]
+        left[column] = [c * scale for c in left[column]]
+        right[column] = [c * scale for c in right[column]]
+        for row in range(size):
+            factor = left[row][column]
+            if row != column and factor:
+                pairs = zip(left[row], left[column], strict=True)
+                left[row] = [c - factor * d for c, d in pairs]
+                pairs = zip(right[row], right[column], strict=True)
+                right[row] = [c - factor * d for c, d in pairs]
+    return tuple(map(tuple, right))

@@ -1,0 +1,238 @@
+"""The hockey-stick divergence of what two inputs publish: summed over outcomes.
+
+    delta_{u,u'} = Σ over outcomes o of sup over S of p_u(o, S) - growth p_u'(o, S)
+
+for measures of different outcomes are singular to each other. An outcome without a published number
+is a term max(0, p - growth q) of the finite sum; each other one is a divergence of measures on the
+line, or of products of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Impossible
+from dipapprox.events.marginals import Outcome, Part
+from dipapprox.events.measures import Measures, Measuring, NoProduct
+from dipapprox.events.reduce import reduce
+from dipapprox.language.core import Input
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.methods import Method
+from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick
+from dipapprox.numerics.real_outputs.masses import Masses
+from dipapprox.numerics.real_outputs.signs import Interval
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, normal_form
+
+_REMEMBERED = 20_000
+
+NOTHING = Enclosure.exact(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What one outcome adds to a divergence.
+
+    Attributes:
+        value: Encloses sup over S of first(S) - growth second(S).
+        intervals: A set S that comes close, of the only coordinate of a normal form; None: all
+            that the outcome publishes, or a set of several numbers.
+        first: Encloses first(S).
+        second: Encloses second(S).
+    """
+
+    value: Enclosure
+    intervals: tuple[Interval, ...] | None
+    first: Enclosure
+    second: Enclosure
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """The set of one outcome that is more than growth times as likely, or nearly that set.
+
+    Attributes:
+        outcome: The outcome.
+        place: Of the coordinate that `intervals` are about.
+        intervals: Which numbers; None: all that it publishes where there is no `place`, those of a
+            likelihood ratio above the factor otherwise.
+        first: Its probability at u.
+        second: At u'.
+    """
+
+    outcome: Outcome
+    place: int | None
+    intervals: tuple[Interval, ...] | None
+    first: Enclosure
+    second: Enclosure
+
+
+Terms = tuple[tuple[Sides, int], ...]
+"""The outcomes of a pair in normal form, equal ones counted: they tell all its divergences."""
+
+
+class PublishedDivergences:
+    """Divergences between inputs of one program at one eps.
+
+    Args:
+        measuring: Gives the measures.
+        method: How events are enclosed.
+        limits: Asked throughout.
+    """
+
+    def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:
+        self._measuring = measuring
+        self._method = method
+        self._stick = HockeyStick(method, limits)
+        self._masses = Masses(method, limits)
+        self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
+        self._forms: Cache[Sides, NormalForm] = Cache(_REMEMBERED)
+        self._known: Cache[tuple[Sides, Factor, int], Term | NotEnclosed] = Cache(_REMEMBERED)
+
+    @property
+    def name(self) -> str:
+        """The method's word in reports."""
+        return self._method.name
+
+    def distributions(self, inputs: Sequence[Input], bits: int) -> Sequence[NotEnclosed]:
+        """Say that there are none: see `ProbabilitySource`."""
+        return [NotEnclosed("numbers have densities, no probabilities")] * len(inputs)
+
+    def terms(self, pair: Pair) -> Terms | NoProduct:
+        """Return the outcomes of a pair in normal form: equal for pairs that look alike."""
+        sides = self._sides(pair)
+        if isinstance(sides, NoProduct):
+            return sides
+        counts: dict[Sides, int] = {}
+        for _, form in sides:
+            counts[form.sides] = counts.get(form.sides, 0) + 1
+        return tuple(sorted(counts.items(), key=repr))
+
+    def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure | NotEnclosed:
+        """Enclose delta_{u,u'} of the pairs with these outcomes."""
+        own = bits + len(terms).bit_length()
+        lower = upper = Fraction(0)
+        for sides, count in terms:
+            term = self._term(sides, factor, own)
+            if isinstance(term, NotEnclosed):
+                return term
+            lower += count * term.value.lower
+            upper += count * term.value.upper
+        return Enclosure(min(lower, Fraction(1)), min(upper, Fraction(1)))
+
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[Excess] | NotEnclosed:
+        """Return for each outcome a set that nearly attains its divergence; without empty ones."""
+        sides = self._sides(pair)
+        if isinstance(sides, NoProduct):
+            return NotEnclosed(sides.reason)
+        own = bits + len(sides).bit_length()
+        found = []
+        for outcome, form in sides:
+            term = self._term(form.sides, factor, own)
+            if isinstance(term, NotEnclosed):
+                return term
+            place = form.places[0] if len(form.places) == 1 else None
+            intervals = term.intervals
+            if intervals is not None and place is not None:
+                intervals = tuple(_back(each, place) for each in intervals)
+                intervals = intervals if place.sign > 0 else intervals[::-1]
+            if intervals == () or not term.first.upper or not term.value.upper:
+                continue
+            coordinate = place.coordinate if place is not None else None
+            if len(form.places) > 1:
+                coordinate = form.places[0].coordinate
+            found.append(Excess(outcome, coordinate, intervals, term.first, term.second))
+        return found
+
+    def measures(self, input: Input) -> Measures | NoProduct:
+        """Return what one input publishes; remembered."""
+        return self._measures.find(input, lambda: self._measuring.at(input))
+
+    def mass(
+        self, parts: Sequence[Part], intervals: Sequence[Interval] | None, bits: int
+    ) -> Enclosure | NotEnclosed:
+        """Enclose the mass that parts have on intervals of their only number; None: on all."""
+        if intervals is not None:
+            return self._masses.of_parts(parts, intervals, bits)
+        own = bits + len(parts).bit_length()
+        total = NOTHING
+        for part in parts:
+            events = [*part.events]
+            for marginal in part.marginals:
+                reduced = reduce(marginal.event)
+                if isinstance(reduced, Impossible):
+                    break
+                events += map(canonical, reduced.factors)
+            else:
+                found = self._masses.product(events, own)
+                if isinstance(found, NotEnclosed):
+                    return found
+                total = total + found
+        return total
+
+    def _sides(self, pair: Pair) -> list[tuple[Outcome, NormalForm]] | NoProduct:
+        first, second = map(self.measures, pair)
+        if isinstance(first, NoProduct):
+            return first
+        if isinstance(second, NoProduct):
+            return second
+        found = []
+        for outcome, parts in first.items():
+            sides = Sides(parts, second.get(outcome, ()))
+            form = self._forms.get(sides)
+            if form is None:
+                form = self._forms.put(sides, normal_form(sides))
+            found.append((outcome, form))
+        # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
+        return found
+
+    def _term(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
+        key = sides, factor, bits
+        known = self._known.get(key)
+        if known is None:
+            known = self._known.put(key, self._computed(sides, factor, bits))
+        return known
+
+    def _computed(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
+        if sides.first == sides.second:
+            # growth >= 1: no set is more than growth times as likely.
+            return Term(NOTHING, (), NOTHING, NOTHING)
+        if not sides.coordinates or not sides.second:
+            return self._atom(sides, factor, bits)
+        growth = Enclosure(factor.lower, factor.lower if factor.upper is None else factor.upper)
+        if sides.coordinates > 1:
+            return NotEnclosed("several numbers that differ are published together")
+        split = self._stick.divergence(sides.first, sides.second, growth, bits)
+        if isinstance(split, NotEnclosed):
+            return split
+        value = split.value
+        if factor.upper is None:
+            value = Enclosure(Fraction(0), value.upper)
+        return Term(value, split.intervals, split.first, split.second)
+
+    def _atom(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
+        """The term of an outcome without numbers, or that only the first input may have."""
+        found = [self.mass(parts, None, bits + 2) for parts in (sides.first, sides.second)]
+        first, second = found
+        if isinstance(first, NotEnclosed):
+            return first
+        if isinstance(second, NotEnclosed):
+            return second
+        upper = max(first.upper - factor.lower * second.lower, Fraction(0))
+        lower = Fraction(0)
+        if factor.upper is not None:
+            lower = max(first.lower - factor.upper * second.upper, Fraction(0))
+        elif not second.upper:
+            lower = first.lower
+        return Term(Enclosure(lower, upper), None, first, second)
+
+
+def _back(interval: Interval, place: Place) -> Interval:
+    ends = [None if end is None else place.sign * end + place.shift for end in interval]
+    return (ends[0], ends[1]) if place.sign > 0 else (ends[1], ends[0])

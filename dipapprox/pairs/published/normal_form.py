@@ -1,0 +1,148 @@
+"""Two measures of one outcome in; out, the same up to what changes no divergence.
+
+    a coordinate with one law, in all parts on both sides, is a common factor: its mass is all that
+    counts, for sup over S of first(S) - growth second(S) is the supremum of the rest times it
+    a coordinate may be shifted and reflected, on both sides alike
+    coordinates, parts and events may be put in another order
+
+So pairs of inputs that differ by names, a shift or a sign are looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.distributions import MIRRORED, Distribution
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.rewriting import as_comparisons
+from dipapprox.semantics.linear import LinearForm, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two measures of one outcome; parts add up.
+
+    Attributes:
+        first: At u; empty: the measure 0.
+        second: At u'.
+    """
+
+    first: tuple[Part, ...]
+    second: tuple[Part, ...]
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers are published."""
+        parts = self.first or self.second
+        return len(parts[0].marginals) if parts else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a coordinate of a normal form comes from: y = sign · z + shift."""
+
+    coordinate: int
+    sign: int
+    shift: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """Two measures in normal form.
+
+    Attributes:
+        sides: The measures.
+        places: For each of their coordinates.
+    """
+
+    sides: Sides
+    places: tuple[Place, ...]
+
+
+def normal_form(sides: Sides) -> NormalForm:
+    """Bring two measures into normal form: equal ones have equal divergences at every factor."""
+    kept = Sides(*(tuple(map(_centred_part, parts)) for parts in (sides.first, sides.second)))
+    places = []
+    marginals: list[list[Marginal]] = [[] for _ in (*kept.first, *kept.second)]
+    extra: list[Event] = []
+    for coordinate in range(kept.coordinates):
+        own = [part.marginals[coordinate] for part in (*kept.first, *kept.second)]
+        if len(set(own)) == 1 and kept.first and kept.second:
+            if own[0].event.guards:
+                extra.append(own[0].event)
+            continue
+        sign, shift, changed = _placed(own)
+        places.append(Place(coordinate, sign, shift))
+        for known, marginal in zip(marginals, changed, strict=True):
+            known.append(marginal)
+    order = _order(marginals, len(kept.first), len(kept.second))
+    events = tuple(canonical(as_comparisons(event)) for event in extra)
+    parts = [
+        Part(tuple(sorted((*part.events, *events), key=repr)), tuple(own[k] for k in order))
+        for part, own in zip((*kept.first, *kept.second), marginals, strict=True)
+    ]
+    first, second = parts[: len(kept.first)], parts[len(kept.first) :]
+    found = Sides(tuple(sorted(first, key=repr)), tuple(sorted(second, key=repr)))
+    return NormalForm(found, tuple(places[k] for k in order))
+
+
+def _centred_part(part: Part) -> Part:
+    return replace(part, marginals=tuple(map(_centred, part.marginals)))
+
+
+def _centred(marginal: Marginal) -> Marginal:
+    """Shift samples to mean 0 and give the first published one the coefficient 1."""
+    laws = marginal.event.samples
+    leading, factor = marginal.form.terms[0]
+    values: dict[Symbol, LinearForm] = {}
+    changed: list[Distribution] = []
+    for sample, law in enumerate(laws):
+        scale = factor if sample == leading else Fraction(1)
+        # x = x' / scale + mean
+        values[sample] = LinearForm.of({sample: 1 / scale}, law.mean)
+        family = MIRRORED[law.family] if scale < 0 else law.family
+        changed.append(Distribution(family, Fraction(0), law.scale * abs(scale)))
+    guards = tuple(guard.substitute(values).normalised() for guard in marginal.event.guards)
+    return Marginal(Event(tuple(changed), guards), marginal.form.substitute(values))
+
+
+def _placed(own: Sequence[Marginal]) -> tuple[int, Fraction, list[Marginal]]:
+    """Shift and reflect a coordinate y = sign (z + shift); of the two images take the first."""
+    images = []
+    for sign in (1, -1):
+        turned = [_mirrored(each) for each in own] if sign < 0 else list(own)
+        shift = turned[0].form.constant
+        moved = [replace(each, form=_plus(each.form, -shift)) for each in turned]
+        images.append((repr(moved), sign, shift, moved))
+    _, sign, shift, moved = min(images)
+    return sign, sign * shift, moved
+
+
+def _plus(form: LinearForm, constant: Fraction) -> LinearForm:
+    return LinearForm(form.terms, form.constant + constant)
+
+
+def _mirrored(marginal: Marginal) -> Marginal:
+    """Reflect the published number, and with it all samples."""
+    laws = tuple(
+        Distribution(MIRRORED[law.family], -law.mean, law.scale) for law in marginal.event.samples
+    )
+    guards = tuple(_turned(guard) for guard in marginal.event.guards)
+    form = LinearForm(marginal.form.terms, -marginal.form.constant)
+    return Marginal(Event(laws, guards), form)
+
+
+def _turned(guard: LinearForm) -> LinearForm:
+    return LinearForm(tuple((s, -c) for s, c in guard.terms), guard.constant)
+
+
+def _order(marginals: Sequence[Sequence[Marginal]], first: int, second: int) -> list[int]:
+    """Order the coordinates of products alike; where measures are sums they stay."""
+    size = len(marginals[0]) if marginals else 0
+    if first > 1 or second > 1:
+        return list(range(size))
+    return sorted(range(size), key=lambda k: repr([own[k] for own in marginals]))

@@ -1,0 +1,121 @@
+"""All pairs of a program with real outputs at once: pairs that look alike are one class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dipapprox.errors import LimitReached
+from dipapprox.events.measures import NoProduct
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
+from dipapprox.pairs.search import Search
+
+MOST_PAIRS = 200_000
+"""More pairs than this are not gone through."""
+
+
+class PublishedPairs:
+    """The selected pairs of a program; see `search_together.CheckedTogether`.
+
+    Args:
+        divergences: Of the program at one eps.
+        pairs: The selected pairs.
+        total: Their number; None if they are too many to count.
+        limits: Asked throughout.
+    """
+
+    def __init__(
+        self,
+        divergences: PublishedDivergences,
+        pairs: Iterable[Pair],
+        total: int | None,
+        limits: Limits,
+    ) -> None:
+        self._divergences = divergences
+        self._pairs = pairs
+        self._total = total
+        self._limits = limits
+        self._classes: dict[Terms | NoProduct, Pair] | None = None
+        self._open: list[tuple[Pair, Enclosure, str | None]] = []
+        self._obstacle: str | None = None
+
+    @property
+    def obstacle(self) -> str | None:
+        """See `Together`."""
+        return self._obstacle
+
+    @property
+    def blocked(self) -> bool:
+        """See `Together`."""
+        return any(isinstance(each, NoProduct) for each in self._classes or ())
+
+    def at(self, factor: Factor, bits: int) -> Maximum:
+        """See `Together`."""
+        lower = upper = UNIT.lower
+        certain: Pair | None = None
+        likely: Pair | None = None
+        self._obstacle = None
+        self._open = []
+        for terms, pair in self.classes().items():
+            self._limits.check()
+            found: Enclosure | NotEnclosed | NoProduct = (
+                terms
+                if isinstance(terms, NoProduct)
+                else self._divergences.divergence(terms, factor, bits)
+            )
+            delta, obstacle = UNIT, None
+            if not isinstance(found, Enclosure):
+                obstacle = self._obstacle = found.reason
+            else:
+                delta = found
+            self._open.append((pair, delta, obstacle))
+            if certain is None or delta.lower > lower:
+                lower, certain = delta.lower, pair
+            if likely is None or delta.upper > upper:
+                upper, likely = delta.upper, pair
+        return Maximum(Enclosure(lower, upper), certain, bits, likely)
+
+    def classes(self) -> dict[Terms | NoProduct, Pair]:
+        """Return one pair for each class of pairs that look alike.
+
+        Raises:
+            LimitReached: If there are more than `MOST_PAIRS`.
+        """
+        if self._classes is None:
+            if self._total is None or self._total > MOST_PAIRS:
+                raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
+            found: dict[Terms | NoProduct, Pair] = {}
+            for pair in self._pairs:
+                self._limits.check()
+                found.setdefault(self._divergences.terms(pair), pair)
+            self._classes = found
+        return self._classes
+
+    def exactly(self, search: Search, found: Maximum) -> Maximum:
+        """Decide by exact forms what enclosures do not; see `CheckedTogether`."""
+        return found
+
+    def confirm(self, search: Search, found: Maximum) -> None:
+        """Record the violating pair."""
+        assert found.pair is not None
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        delta = next(delta for pair, delta, _ in self._open if pair == found.pair)
+        search.violation = Attempt(found.pair, found.bits, delta, factor)
+        search.checked = self._total or 0
+
+    def give_up(self, search: Search, found: Maximum) -> bool:
+        """Leave all classes undecided that are."""
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        for pair, delta, obstacle in self._open:
+            attempt = Attempt(pair, found.bits, delta, factor, obstacle=obstacle)
+            if compare(delta, search.delta) is Side.UNDECIDED:
+                search.give_up(attempt)
+            else:
+                search.cover(0, delta)
+        search.checked = self._total or 0
+        return True
