@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from dipapprox.certificates.numbers import END, RATIONAL
 from dipapprox.certificates.statement import Count, PlainValues, Statement, Text
@@ -43,6 +43,22 @@ Valuation = Annotated[
 may also be a list or an object."""
 
 
+class NumberSet(Statement, frozen=True):
+    """Which numbers a real output may be: a union of intervals, null for an infinite end."""
+
+    intervals: Annotated[
+        tuple[tuple[Text | None, Text | None], ...],
+        Meta(description="disjoint, from left to right; ends are exact rationals"),
+    ] = field(name="in")
+    about: Text | UnsetType = UNSET
+
+
+PublishedValues = Annotated[
+    dict[str, int | Text | NumberSet | tuple[int | Text | NumberSet, ...]],
+    Meta(description="values, or of a real output sets of numbers, by variable; arrays as lists"),
+]
+
+
 class Scope(Statement, frozen=True):
     """What an answer is about: domains of inputs, and pairs or one input."""
 
@@ -65,7 +81,7 @@ class PairWitness(Statement, frozen=True):
 
     input: Valuation
     adjacent: Valuation
-    outputs: tuple[Valuation, ...]
+    outputs: tuple[PublishedValues, ...]
     delta_enclosure: Enclosure
     argument: Argument | UnsetType = UNSET
 
@@ -324,7 +340,7 @@ class BudgetNotConfirmed(CheckOfBudget, frozen=True):
 class OutputProbability(Statement, frozen=True):
     """One output with its probability."""
 
-    output: Valuation
+    output: PublishedValues
     probability: Enclosure
     final_states: Count
 

@@ -15,6 +15,7 @@ from dipapprox.schemas.answers import (
     Extended,
     Number,
     ProgramAnswer,
+    PublishedValues,
     Range,
     Rational,
     Seconds,
@@ -193,7 +194,7 @@ class CurveWitness(Statement, frozen=True):
 
     input: Valuation
     adjacent: Valuation
-    outputs: tuple[Valuation, ...]
+    outputs: tuple[PublishedValues, ...]
     outputs_at_least: Count | UnsetType = UNSET
 
 

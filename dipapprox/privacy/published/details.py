@@ -1,14 +1,16 @@
 """What the questions ask of single pairs of a program with real outputs: see `PairDetails`.
 
-The least factor of a pair is found by Newton's method from below. The divergence at E, the
-supremum over sets S of p(S) - E q(S), is convex and falls; a set S found at E demands the factor
-(p(S) - delta) / q(S), which no smaller one meets.
+The least factor of a pair is found by Newton's method. The divergence D(E), the supremum over sets
+S of p(S) - E q(S), is convex and falls. Whatever S is, a factor below (p(S) - delta) / q(S)
+is too small; the set that attains D at a place near the least factor demands nearly that. Where to
+look is guessed in doubles, from log D as a function of log E.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import exp, log
 
 from dipapprox.events.marginals import Outcome
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
@@ -17,7 +19,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.attempt import Attempt
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
+from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
 from dipapprox.privacy.profiles.details import ExcessSet
@@ -25,6 +27,7 @@ from dipapprox.privacy.profiles.least_factor import LeastFactor
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 _MOST_STEPS = 60
+_LARGEST_STEP = 20.0
 
 _LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 """Where several numbers are published together."""
@@ -35,34 +38,53 @@ class PublishedDetails:
 
     def __init__(self, divergences: PublishedDivergences) -> None:
         self._divergences = divergences
+        self._guesses: dict[tuple[Pair, Fraction], Fraction] = {}
 
     def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
         """See `PairDetails`."""
         terms = self._divergences.terms(pair)
-        place = Fraction(1)
-        upper: Fraction | None = None
-        slack = Fraction(1, 2 ** max(bits - 8, 8))
+        best = Fraction(1)
+        probe = self._guesses.get((pair, delta), best)
+        if not delta and (pair, delta) in self._guesses:
+            # Enclosures never tell that nothing is left: more bits are of no use.
+            return LeastFactor(probe, None, None if probe != 1 else ())
         for _ in range(_MOST_STEPS):
-            factor = Factor(place, place)
-            excess = self._divergences.excess(pair, factor, bits)
+            excess = self._divergences.excess(pair, Factor(probe, probe), bits)
             if isinstance(excess, NotEnclosed):
                 return excess
             first = sum((each.first.lower for each in excess), Fraction(0))
             second = sum((each.second.upper for each in excess), Fraction(0))
-            if not second and first > delta:
-                return LeastFactor(None, None, None)
-            demanded = (first - delta) / second if second else Fraction(0)
-            if demanded > place * (1 + slack):
-                place = _shortened(demanded, bits)
-                continue
-            if not isinstance(terms, tuple):
+            if not second:
+                if first > delta:
+                    return LeastFactor(None, None, None)
+                if probe > best:
+                    probe = best  # nothing is more likely by that much
+                    continue
                 break
-            trial = place * (1 + 4 * slack)
+            demanded = _shortened((first - delta) / second, bits)
+            best = max(best, demanded)
+            if abs(demanded - probe) <= probe / 2 ** (bits // 2 + 8) or demanded <= 1 == probe:
+                break
+            probe = max(best, _extrapolated(probe, first - probe * second, second, delta, bits))
+        self._guesses[pair, delta] = best
+        upper = self._demand_ends(terms, best, delta, bits) if isinstance(terms, tuple) else None
+        return LeastFactor(best, upper, None if best != 1 else ())
+
+    def _demand_ends(
+        self, terms: Terms, place: Fraction, delta: Fraction, bits: int
+    ) -> Fraction | None:
+        """Look for a factor that is enough, from a lower bound upwards; None: none was found."""
+        if not delta:
+            return None
+        trial, step = place, place / 2**bits
+        for _ in range(_MOST_STEPS):
             found = self._divergences.divergence(terms, Factor(trial, trial), bits)
-            if isinstance(found, Enclosure) and found.upper <= delta:
-                upper = trial
-            break
-        return LeastFactor(place, upper, None if place != 1 else ())
+            if not isinstance(found, Enclosure) or step > place:
+                return None
+            if found.upper <= delta:
+                return trial
+            trial, step = place + step, 16 * step
+        return None
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
         """See `PairDetails`."""
@@ -128,3 +150,16 @@ def _shortened(value: Fraction, bits: int) -> Fraction:
     """Round down to a short fraction: what is demanded stays demanded."""
     unit = 2 ** (bits + 16)
     return Fraction(value.numerator * unit // value.denominator, unit)
+
+
+def _extrapolated(
+    place: Fraction, excess: Fraction, second: Fraction, delta: Fraction, bits: int
+) -> Fraction:
+    """Guess where the divergence is delta, from its value and its slope -second at a place."""
+    linear = _shortened(place + (excess - delta) / second, bits)
+    if delta <= 0 or excess <= 0:
+        return linear
+    power = float(excess / (place * second)) * log(float(excess / delta))
+    if not abs(power) < _LARGEST_STEP:
+        return linear
+    return place * Fraction(exp(power))

@@ -1,0 +1,116 @@
+"""Outputs that may be any real number: what is accepted, and what is said of what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+import dipapprox
+from dipapprox.errors import UserError
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.parts import independent_parts
+
+HEAD = "input q[2] in {0, 1}\nadjacent linf 1\n"
+
+
+def reals_of(text: str, merge: bool = True) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
+    program = dipapprox.parse(HEAD + text)
+    states = execute(program, merge, Limits(), real_outputs=True)
+    return [(tuple(state.outputs), state.reals) for state in states.states]
+
+
+def test_real_and_finite_outputs_are_told_apart() -> None:
+    program = dipapprox.parse(
+        HEAD + "output y[2], z in real\noutput c in {0, 1}\n"
+        "c <- 0\ny[1] <- Lap(q[1], 1 / eps)\ny[2] <- 3\nz <- 2 * y[1] + q[2]\n"
+    )
+    assert [cell.name for cell in program.outputs] == ["c"]
+    assert [cell.name for cell in program.real_outputs] == ["y[1]", "y[2]", "z"]
+    (state,) = execute(program, True, Limits(), real_outputs=True).states
+    assert state.reals == (
+        LinearForm.symbol(0),
+        LinearForm.constant_form(3),
+        LinearForm.of({0: Fraction(2), "q[2]": Fraction(1)}),
+    )
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_states_with_other_numbers_stay_apart(merge: bool) -> None:
+    text = (
+        "output y in real\nr <- Lap(q[1], 1 / eps)\ns <- Lap(q[2], 1 / eps)\n"
+        "if r >= 0 then\n  y <- s\nelse\n  y <- 0\nend\nif s >= 5 then\n  skip\nend\n"
+    )
+    found = reals_of(text, merge)
+    assert {reals for _, reals in found} == {
+        (LinearForm.symbol(1),),
+        (LinearForm.constant_form(0),),
+    }
+    assert len(found) == (2 if merge else 4)
+
+
+def test_a_constant_may_be_overwritten_and_a_maximum_is_assigned_once() -> None:
+    found = reals_of(
+        "output y in real\nfor i in 1..2 do\n  v[i] <- Lap(q[i], 1 / eps)\nend\n"
+        "y <- 0\ny <- max(v)\n"
+    )
+    assert {reals for _, reals in found} == {(LinearForm.symbol(0),), (LinearForm.symbol(1),)}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("output y in real\nif q[1] = 1 then\n  y <- 0\nend\n", "'y' is never assigned"),
+        ("output y[2] in real\ny[1] <- 1\n", "'y[2]' is never assigned"),
+        (
+            "output y in real\ny <- Lap(0, 1 / eps)\ny <- Lap(0, 1 / eps)\n",
+            "the real output 'y' is assigned twice",
+        ),
+        (
+            "output y in real\na <- Lap(0, 1 / eps)\ny <- a * Lap(0, 1 / eps)\n",
+            "product of two reals",
+        ),
+        ("output y in real\ny <- DLap(q[1], 1 / eps)\n", "'y' is real, but a random integer"),
+        ("output y in real\noutput c in {a}\nc <- a\ny <- a\n", "but a named value is assigned"),
+        ("output y in real 0..1\ny <- 0\n", "a real output has no bounds"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        program = dipapprox.parse(HEAD + text)
+        execute(program, True, Limits(), real_outputs=True)
+    assert said in str(error.value)
+
+
+MECHANISM = HEAD + "output y in real\ny <- Lap(q[1], 1 / eps)\n"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda program: dipapprox.decide(program, delta=0),
+        lambda program: dipapprox.prove(program, reals=True),
+        lambda program: dipapprox.verify(program, eps="0.5..1", delta=0),
+    ],
+)
+def test_who_looks_at_finite_outputs_only_says_so(
+    ask: Callable[[dipapprox.Program], object],
+) -> None:
+    with pytest.raises(UserError, match="may be any real number"):
+        ask(dipapprox.parse(MECHANISM))
+
+
+def test_independent_parts_keep_their_real_outputs() -> None:
+    program = dipapprox.parse(
+        HEAD + "output y[2] in real\noutput c in {0, 1}\n"
+        "y[1] <- Lap(q[1], 1 / eps)\na <- Lap(q[2], 1 / eps)\ny[2] <- a\nc <- a >= 0\n"
+    )
+    parts = independent_parts(program)
+    found = {
+        tuple(cell.name for cell in (*part.program.outputs, *part.program.real_outputs))
+        for part in parts
+    }
+    assert found == {("y[1]",), ("c", "y[2]")}

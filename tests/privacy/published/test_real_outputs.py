@@ -1,0 +1,158 @@
+"""Programs that publish numbers, against closed forms and against what must not matter."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from statistics import NormalDist
+
+import pytest
+
+import dipapprox
+from dipapprox.privacy.numbers import NumberSet
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.verdict import Answer, Verdict
+from tests.schemas import check_schema
+
+PHI = NormalDist().cdf
+
+
+def mechanism(noise: str, publish: str = "y <- a") -> dipapprox.Program:
+    return dipapprox.parse(
+        f"input q in 0..3\nadjacent linf 1\noutput y in real\na <- {noise}(q, 2 / eps)\n{publish}\n"
+    )
+
+
+def least_delta(program: dipapprox.Program, eps_prv: str, eps: str = "1") -> LeastDelta:
+    found = dipapprox.profile(program, eps=eps, eps_prv=eps_prv)
+    assert isinstance(found, LeastDelta)
+    return found
+
+
+@pytest.mark.parametrize("eps_prv", [Fraction(0), Fraction(1, 3), Fraction(2)])
+def test_gaussian_mechanism_is_as_balle_and_wang_say(eps_prv: Fraction) -> None:
+    """Balle and Wang 2018, theorem 8: Δ = 1, σ = 2 / eps = 2."""
+    found = least_delta(mechanism("Gauss"), str(eps_prv)).delta_enclosure
+    budget = float(eps_prv)
+    wanted = PHI(0.25 - 2 * budget) - exp(budget) * PHI(-0.25 - 2 * budget)
+    assert found.width < 1e-10
+    assert abs(float(found.lower) - wanted) < 1e-10
+
+
+@pytest.mark.parametrize("eps_prv", [Fraction(0), Fraction(1, 3)])
+def test_laplace_mechanism_has_its_closed_form(eps_prv: Fraction) -> None:
+    found = least_delta(mechanism("Lap"), str(eps_prv)).delta_enclosure
+    assert found.width < 1e-10
+    assert abs(float(found.lower) - (1 - exp((float(eps_prv) - 0.5) / 2))) < 1e-10
+
+
+def test_the_least_budget_is_where_delta_is() -> None:
+    program = mechanism("Gauss")
+    found = dipapprox.profile(program, eps=1, delta="1e-5")
+    assert isinstance(found, LeastEpsPrv)
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert lower is not None and upper is not None
+    assert upper - lower < Fraction(1, 10**8)
+    for place, side in ((lower, -1), (upper, 1)):
+        delta = least_delta(program, str(place)).delta_enclosure
+        assert side * (Fraction(1, 10**5) - delta.lower) >= -Fraction(1, 10**14)
+
+
+@pytest.mark.parametrize(
+    "publish",
+    ["y <- 7 - a", "y <- 3 * a + q - q", "y <- a\nz <- 2 * a + 1", "y <- a + b\nz <- b"],
+)
+def test_bijections_of_what_is_published_change_nothing(publish: str) -> None:
+    more = "output z in real\nb <- Gauss(0, 1)\n" if "z" in publish else ""
+    text = "input q in 0..3\nadjacent linf 1\noutput y in real\n"
+    head, body = (more.split("\n")[0], more.split("\n")[1]) if more else ("", "")
+    program = dipapprox.parse(f"{text}{head}\n{body}\na <- Lap(q, 2 / eps)\n{publish}\n")
+    plain = least_delta(mechanism("Lap"), "1/5").delta_enclosure
+    assert plain.meets(least_delta(program, "1/5").delta_enclosure)
+
+
+def verdict_of(text: str, **claim: str) -> Verdict:
+    found = dipapprox.verify(dipapprox.parse(text), **claim)
+    assert isinstance(found, Verdict)
+    return found
+
+
+MIXED = """
+input q in {0, 1}
+adjacent all
+output y in real
+output above in {0, 1}
+above, y <- 0
+r <- Lap(q, 1 / eps)
+if r >= 1 then
+    above <- 1
+    y <- PUBLISHED
+end
+"""
+
+
+def test_numbers_beside_finite_outputs_and_constants() -> None:
+    fresh = MIXED.replace("PUBLISHED", "Lap(q, 1 / eps)")
+    same = MIXED.replace("PUBLISHED", "r")
+    # The fresh answer costs ε more; the compared number published is the mechanism itself, cut.
+    assert verdict_of(fresh, eps="1", eps_prv="2", delta="1e-9").answer is Answer.DP
+    found = verdict_of(fresh, eps="1", eps_prv="1", delta="1e-9")
+    assert found.answer is Answer.NOT_DP
+    assert verdict_of(same, eps="1", eps_prv="1", delta="1e-9").answer is Answer.DP
+
+
+def test_a_witness_names_a_set_of_numbers() -> None:
+    found = verdict_of(MIXED.replace("PUBLISHED", "Lap(q, 1 / eps)"), eps="1", delta="0.01")
+    assert found.witness is not None
+    ((above, y),) = (row.output for row in found.witness.rows)
+    assert above == 1
+    assert isinstance(y, NumberSet)
+    ((low, high),) = y.intervals
+    assert high is None and low is not None
+    # For input 1: Pr[r >= 1] = 1/2, and y >= low has the tail of a Laplace law at 1.
+    tail = exp(1 - float(low)) / 2 if low > 1 else 1 - exp(float(low) - 1) / 2
+    assert abs(float(found.witness.rows[0].probability.lower) - tail / 2) < 1e-9
+    assert found.witness.delta_enclosure.lower > Fraction(1, 100)
+    fields = found.to_dict()["witness"]
+    assert isinstance(fields, dict)
+    assert fields["outputs"] == [{"above": 1, "y": {"in": [["1/2", None]]}}]
+    check_schema("verify", found.to_dict())
+    assert "above = 1, y >= 1/2" in str(found.describe())
+
+
+def test_an_atom_that_moves_with_the_input_tells_all() -> None:
+    text = "input q in {0, 1}\nadjacent all\noutput y in real\ny <- 2 * q\n"
+    found = verdict_of(text, eps="1", delta="0.9")
+    assert found.answer is Answer.NOT_DP
+    assert found.delta_enclosure is not None and found.delta_enclosure.lower == 1
+
+
+def test_labels_of_a_number_tell_less_than_it_does() -> None:
+    coarse = dipapprox.parse(
+        "input q in 0..3\nadjacent linf 1\noutput c in -1..4\n"
+        "a <- Gauss(q, 2 / eps)\nc <- disc(a; -1 < 0 < 1 < 2 < 3 < 4)\n"
+    )
+    whole = least_delta(mechanism("Gauss"), "1/4").delta_enclosure
+    part = least_delta(coarse, "1/4").delta_enclosure
+    assert whole.lower * Fraction(9, 10) < part.lower <= part.upper <= whole.upper
+
+
+def test_numbers_that_depend_on_one_another_are_named() -> None:
+    text = (
+        "input q in {0, 1}\nadjacent all\noutput y, z in real\n"
+        "output c in {0, 1}\na <- Lap(q, 1 / eps)\nb <- Lap(0, 1 / eps)\n"
+        "y <- a\nz <- b\nc <- a >= b\n"
+    )
+    found = verdict_of(text, eps="1", delta="0.1")
+    assert found.answer is Answer.UNKNOWN
+    assert "the real outputs 'y' and 'z' depend on one another" in str(found.reason)
+
+
+def test_pairs_that_look_alike_are_looked_at_once() -> None:
+    text = (
+        "input q[4] in 0..2\nadjacent l1 1\noutput y[4] in real\n"
+        "for i in 1..4 do\n  y[i] <- Gauss(q[i], 1 / eps)\nend\n"
+    )
+    found = verdict_of(text, eps="1", eps_prv="2", delta="0.1")
+    assert found.answer is Answer.DP
+    assert found.pairs == 432
