@@ -9,7 +9,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms

@@ -16,8 +16,7 @@ from dipapprox.events.marginals import Outcome
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.real_outputs.signs import Interval
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.attempt import Attempt
-from dipapprox.pairs.divergence import difference_over
+from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
 from dipapprox.privacy.notation import Published
