@@ -28,6 +28,10 @@ def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> 
     return Distribution(family, Q(mean), Q(scale))
 
 
+def unlimited() -> None:
+    """No limit."""
+
+
 def lattice(*laws: Distribution, points: tuple[Fraction, ...] = (Q(0), HALF)) -> Grid:
     found = build_lattice(laws, points, [laws], 10, 1)
     assert isinstance(found, Grid), found
@@ -66,13 +70,16 @@ def test_doubles_lie_where_the_balls_say(seed: int) -> None:
     fast, slow = Float64Algebra(grid), BallAlgebra(grid, 80, 40)
     first = fast.restrict(fast.density(laws[0]), Q(0), None)
     second = slow.restrict(slow.density(laws[0]), Q(0), None)
-    first, second = fast.plus_sample(first, laws[1]), slow.plus_sample(second, laws[1])
+    first, second = (
+        fast.plus_sample(first, laws[1], unlimited),
+        slow.plus_sample(second, laws[1], unlimited),
+    )
     assert check(first, second, slow, fast)
     first, second = fast.restrict(first, None, HALF), slow.restrict(second, None, HALF)
     other, others = fast.density(laws[2]), slow.density(laws[2])
-    both = fast.convolution(first, other), slow.convolution(second, others)
+    both = fast.convolution(first, other, unlimited), slow.convolution(second, others, unlimited)
     assert check(*both, slow, fast)
-    turned = fast.convolution(other, first), slow.convolution(others, second)
+    turned = fast.convolution(other, first, unlimited), slow.convolution(others, second, unlimited)
     assert check(*turned, slow, fast)
 
 
@@ -82,7 +89,7 @@ def test_sums_of_two_have_their_known_densities(family: Family) -> None:
     one, two = (law(family, 0, s) for s in ((3, 4) if family is Family.GAUSSIAN else (1, 2)))
     grid = lattice(one, two)
     slow = BallAlgebra(grid, 80, 40)
-    found = slow.plus_sample(slow.density(one), two)
+    found = slow.plus_sample(slow.density(one), two, unlimited)
     start, width = grid.lattice()
     with precision(120):
         for panel in range(0, grid.panels, 7):

@@ -141,7 +141,9 @@ class ExactAlgebra:
         both = zip(upper.on(marks), lower.on(marks), strict=True)
         return self._made(marks, [pieces.combined([(1, f), (-1, g)]) for f, g in both])
 
-    def convolution(self, left: Piecewise, right: Piecewise) -> Piecewise:
+    def convolution(
+        self, left: Piecewise, right: Piecewise, check: Callable[[], None]
+    ) -> Piecewise:
         """t -> ∫ left(r) right(t - r) dr.
 
         A piece of `right` between two marks wants t - r between them: as a sum of functions of t
@@ -155,6 +157,7 @@ class ExactAlgebra:
             above = right.marks[k] if k < len(right.marks) else None
             below = right.marks[k - 1] if k else None
             for of_sum, of_part in pieces.by_difference(piece):
+                check()
                 weighted = self.product(left, Piecewise((), (of_part,)))
                 if above is None or below is None:
                     primitive = self._integrate(weighted, from_left=above is None)
@@ -168,9 +171,11 @@ class ExactAlgebra:
                     parts.append((sign, self.product(moved, Piecewise((), (of_sum,)))))
         return self._sum(parts)
 
-    def plus_sample(self, function: Piecewise, law: Distribution) -> Piecewise:
+    def plus_sample(
+        self, function: Piecewise, law: Distribution, check: Callable[[], None]
+    ) -> Piecewise:
         """t -> ∫ function(r) φ(t - r) dr for the density φ of a law."""
-        return self.convolution(function, self.density(law))
+        return self.convolution(function, self.density(law), check)
 
     def _sum(self, parts: Sequence[tuple[int, Piecewise]]) -> Piecewise:
         marks: tuple[int, ...] = ()

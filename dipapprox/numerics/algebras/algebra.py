@@ -65,14 +65,14 @@ class FunctionAlgebra(Protocol[F, V]):
     def from_right(self, function: F) -> F:
         """t -> ∫ function over (t, ∞)."""
 
-    def convolution(self, left: F, right: F) -> F:
-        """t -> ∫ left(r) right(t - r) dr.
+    def convolution(self, left: F, right: F, check: Callable[[], None]) -> F:
+        """t -> ∫ left(r) right(t - r) dr; `check` is called now and then, and raises to stop.
 
         Raises:
             ValueError: If the algebra was not made for sums.
         """
 
-    def plus_sample(self, function: F, law: Distribution) -> F:
+    def plus_sample(self, function: F, law: Distribution, check: Callable[[], None]) -> F:
         """t -> ∫ function(r) φ(t - r) dr for the density φ of a law, which is not restricted.
 
         Raises:

@@ -188,13 +188,19 @@ class BallAlgebra:
         """t -> ∫ function over (t, ∞)."""
         return self._integrate(function, from_left=False)
 
-    def convolution(self, left: BallFunction, right: BallFunction) -> BallFunction:
+    def convolution(
+        self, left: BallFunction, right: BallFunction, check: Callable[[], None]
+    ) -> BallFunction:
         """t -> ∫ left(r) right(t - r) dr, on a lattice."""
+        check()
         start, _ = self.grid.lattice()
         return self._convolved(left, right, start)
 
-    def plus_sample(self, function: BallFunction, law: Distribution) -> BallFunction:
+    def plus_sample(
+        self, function: BallFunction, law: Distribution, check: Callable[[], None]
+    ) -> BallFunction:
         """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
+        check()
         _, width = self.grid.lattice()
         reach = self.grid.panels
 

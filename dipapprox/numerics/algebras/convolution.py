@@ -45,6 +45,7 @@ Legendre's basis, plus interpolation and node errors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -61,7 +62,9 @@ Array = NDArray[np.float64]
 _TINY = 2.0**-930
 
 
-def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> Sampled:
+def convolve(
+    function: Sampled, kernel: Kernel, rule: Rule, width: Fraction, check: Callable[[], None]
+) -> Sampled:
     """Return h on the panels on which f is.
 
     Args:
@@ -69,6 +72,7 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
         kernel: g; that of a law covers all differences of two panels.
         rule: The nodes and ellipses of both.
         width: w, in [2^-30, 2^30].
+        check: Called for every node; raises to stop.
     """
     nodes, panels = len(rule.nodes), function.layers.shape[-1]
     matrices = bilinear(nodes, tuple(rule.ratios.tolist()))
@@ -96,7 +100,7 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
     offset = first + kernel.start + low  # of the first panel reached, on the panels of f
     inside = slice(max(-offset, 0), min(panels - offset, size + high - low - 1))
     target = slice(inside.start + offset, inside.stop + offset)
-    values, growth_g = _values(inner.layers[:nodes].T, kernel, used, matrices)
+    values, growth_g = _values(inner.layers[:nodes].T, kernel, used, matrices, check)
 
     def folded(left: Array, right: Array) -> Array:
         return np.convolve(left, right[..., used])[inside]
@@ -136,7 +140,9 @@ def convolve(function: Sampled, kernel: Kernel, rule: Rule, width: Fraction) -> 
     return Sampled(layers, 1, FLOOR)
 
 
-def _values(f: Array, kernel: Kernel, used: slice, matrices: Bilinear) -> tuple[Array, Array]:
+def _values(
+    f: Array, kernel: Kernel, used: slice, matrices: Bilinear, check: Callable[[], None]
+) -> tuple[Array, Array]:
     """Add up the summands of (1), over w, by panel of h.
 
     Args:
@@ -144,6 +150,7 @@ def _values(f: Array, kernel: Kernel, used: slice, matrices: Bilinear) -> tuple[
         kernel: g.
         used: The differences that are needed, D of them.
         matrices: Of the rule.
+        check: See `convolve`.
 
     Returns:
         The sums, shape (n, K + D - 1), and max_j Σ_b |(p' A_j)_b| + |(p' B_j)_b| for each panel.
@@ -157,6 +164,7 @@ def _values(f: Array, kernel: Kernel, used: slice, matrices: Bilinear) -> tuple[
     found = np.empty((nodes, size + columns - 1))
     growth_of_errors = np.zeros(size)
     for j in range(nodes):
+        check()
         # Row k of the summands, moved by k places: one more column, then rows of the old length.
         moved = np.zeros((size, size + columns))
         if len(kernel.table):

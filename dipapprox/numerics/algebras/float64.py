@@ -152,19 +152,31 @@ class Float64Algebra:
         """Enclose ∫ function over the line, for each function without batch axes."""
         return self.product_totals([(function,) for function in functions])
 
-    def convolution(self, left: Sampled, right: Sampled) -> Sampled:
+    def convolution(self, left: Sampled, right: Sampled, check: Callable[[], None]) -> Sampled:
         """t -> ∫ left(r) right(t - r) dr, on a lattice; functions without batch axes."""
         start, width = self._lattice()
         return convolutions.convolve(
-            left, kernels.function_kernel(right, start, self.rule), self.rule, width
+            left, kernels.function_kernel(right, start, self.rule), self.rule, width, check
         )
 
-    def plus_sample(self, function: Sampled, law: Distribution) -> Sampled:
+    def plus_sample(
+        self, function: Sampled, law: Distribution, check: Callable[[], None]
+    ) -> Sampled:
         """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
         _, width = self._lattice()
         if law not in self._kernels:
             self._kernels[law] = kernels.law_kernel(law, width, self.grid.panels, self.rule)
-        return convolutions.convolve(function, self._kernels[law], self.rule, width)
+        return convolutions.convolve(function, self._kernels[law], self.rule, width, check)
+
+    def require_sums(self) -> None:
+        """See to it that functions can be added up on the grid.
+
+        Raises:
+            ValueError: If not: the panels or their widths are out of range, or laws too far away.
+        """
+        _, width = self._lattice()
+        for law in self.grid.spans:
+            kernels.require_reach(law, width, self.grid.panels)
 
     def _lattice(self) -> tuple[int, Fraction]:
         start, width = self.grid.lattice()

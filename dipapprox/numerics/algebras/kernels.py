@@ -85,6 +85,16 @@ def function_kernel(function: Sampled, start: int, rule: Rule) -> Kernel:
     )
 
 
+def require_reach(law: Distribution, width: Fraction, reach: int) -> None:
+    """See to it that a law may be added, where panels are up to `reach` panels apart.
+
+    Raises:
+        ValueError: If the law lies too far away for its scale.
+    """
+    if abs(law.mean / width) + reach > FARTHEST * min(law.scale / width, Fraction(1)):
+        raise ValueError("a law is too far from the panels")
+
+
 def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Kernel:
     """Prepare the density of a law for differences of up to `reach` panels.
 
@@ -95,8 +105,7 @@ def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Ke
     matrices = bilinear(len(rule.nodes), tuple(rule.ratios.tolist()))
     nodes, size = len(rule.nodes), 2 * reach + 1
     mean = law.mean / width
-    if abs(mean) + reach > FARTHEST * min(law.scale / width, Fraction(1)):
-        raise ValueError("a law is too far from the panels")
+    require_reach(law, width, reach)
     table, relative = _table(law, width, reach, rule)
     real, local = _law_majorants(law, width, reach, rule)
     pairs, sup, error, truncated = np.zeros((2 * nodes, 0)), *np.zeros((3, size))

@@ -249,7 +249,9 @@ class PlacedAlgebra(Generic[F]):
 
         return Placed(own, (from_left, not from_left), make)
 
-    def convolution(self, left: Placed[F], right: Placed[F]) -> Placed[F]:
+    def convolution(
+        self, left: Placed[F], right: Placed[F], check: Callable[[], None]
+    ) -> Placed[F]:
         """No sums here.
 
         Raises:
@@ -257,7 +259,9 @@ class PlacedAlgebra(Generic[F]):
         """
         raise ValueError("functions on panels of their own are not convolved")
 
-    def plus_sample(self, function: Placed[F], law: Distribution) -> Placed[F]:
+    def plus_sample(
+        self, function: Placed[F], law: Distribution, check: Callable[[], None]
+    ) -> Placed[F]:
         """No sums here; see `convolution`."""
         raise ValueError("functions on panels of their own are not convolved")
 

@@ -168,7 +168,10 @@ def open_algebra(
         return grid
     try:
         if not level.bits:
-            return Float64Algebra(grid)
+            doubles = Float64Algebra(grid)
+            if required.sums:
+                doubles.require_sums()
+            return doubles
         # Panels of one width are narrow for all but the narrowest laws.
         degree = 3 * level.degree // 5 if required.sums else level.degree
         return BallAlgebra(grid, level.bits, degree)

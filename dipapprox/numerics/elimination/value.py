@@ -158,10 +158,10 @@ class Evaluation(Generic[F, V]):
         self._raise(products_in(function), limits)
         (first,) = self._algebra.products([self._factors(left)])
         if isinstance(right, Distribution):
-            found = self._algebra.plus_sample(first, right)
+            found = self._algebra.plus_sample(first, right, limits.check)
         else:
             (second,) = self._algebra.products([self._factors(right)])
-            found = self._algebra.convolution(first, second)
+            found = self._algebra.convolution(first, second, limits.check)
         if function.lower is None and function.upper is None:
             return found
         return self._algebra.restrict(found, function.lower, function.upper)
