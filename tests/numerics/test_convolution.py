@@ -7,15 +7,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
+from dipapprox.numerics.algebras.ball_convolution import convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.lattice import build_lattice
+from dipapprox.numerics.algebras.pieces import Piece
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.densities import STANDARD_LAWS
+from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.refinement import RefinementLevel
+from dipapprox.numerics.elimination.requirements import GridRequirements
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball
 
@@ -124,3 +131,67 @@ def test_what_is_no_lattice_is_refused() -> None:
     grid = Grid(1, (0, 1, 3), {})
     with pytest.raises(ValueError, match="lattice"):
         grid.lattice()
+
+
+def constant(value: float, read: float, algebra: Float64Algebra) -> Sampled:
+    """A constant on the first panel; its node values say something else, within their errors."""
+    nodes = len(algebra.rule.nodes)
+    layers = np.zeros((nodes + len(algebra.rule.ratios) + 2, algebra.grid.panels))
+    layers[-1] = 1.0
+    layers[:nodes, 0], layers[nodes:-1, 0] = read, value
+    layers[-1, 0] = 1 + abs(value - read) / value
+    return Sampled(layers, 0, value)
+
+
+def test_errors_of_both_functions_multiply_too() -> None:
+    """Where 2 is read as 1 twice, 4 is read as 1: off by 3, not by 1 · 1 + 1 · 1."""
+    algebra = Float64Algebra(Grid(1, (0, 1, 2), {}))
+    function = constant(2.0, 1.0, algebra)
+    found = algebra.convolution(function, function, unlimited)
+    errors = panel_errors(found, algebra.rule)
+    for panel in range(2):
+        theta = (algebra.rule.nodes + 1) / 2
+        truth = 4 * (theta if panel == 0 else 1 - theta)
+        wrong = np.abs(found.layers[: len(theta), panel] - truth).max()
+        assert 2.9 < wrong <= errors.values[panel]
+
+
+def test_pieces_without_coefficients_have_their_radius() -> None:
+    """|f| <= 1 and g = 3 on panels of width 1: up to 3 on the first one, and on the second."""
+    with precision(64):
+        error, three = Piece(arb_poly([]), arb(1)), Piece(arb_poly([3]), arb(0))
+        for sides in (([error], [three]), ([three], [error]), ([error], [error])):
+            found = convolved_pieces(*sides, arb(1), range(2))
+            for piece in found:
+                assert piece is not None and piece.radius >= 1
+        assert convolved_pieces([None], [three], arb(1), range(2)) == [None, None]
+
+
+def test_lattices_too_narrow_for_doubles_are_refused() -> None:
+    tiny = law(Family.GAUSSIAN, 0, Q(1, 2**24))
+    required = GridRequirements(frozenset([tiny]), frozenset(), 3, frozenset([(tiny, tiny)]))
+    for fineness, fits in ((1, True), (64, False)):
+        level, table = RefinementLevel(fineness), FunctionTable()
+        found = new_evaluator(required, 48, level, table, 2048)
+        assert isinstance(found, NotEnclosed) is not fits
+    far = law(Family.GAUSSIAN, 2**30, Q(1, 2**10))
+    both = GridRequirements(frozenset([far]), frozenset(), 3, frozenset([(far, far)]))
+    assert isinstance(
+        new_evaluator(both, 48, RefinementLevel(1), FunctionTable(), 2048), NotEnclosed
+    )
+
+
+def test_a_convolution_can_be_stopped() -> None:
+    one = law(Family.GAUSSIAN)
+    grid = lattice(one)
+    calls = 0
+
+    def stop() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise LimitReached("enough")
+
+    fast = Float64Algebra(grid)
+    with pytest.raises(LimitReached):
+        fast.plus_sample(fast.density(one), one, stop)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
 import pytest
 from flint import arb
 
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_panels import BallPanels
@@ -18,9 +19,9 @@ from dipapprox.numerics.algebras.balls import BallFunction
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.legendre import legendre_nodes, legendre_rule
 from dipapprox.numerics.algebras.placed import Marks, Placed, PlacedAlgebra, TooManyPanels
-from dipapprox.numerics.algebras.places import places
-from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
-from dipapprox.numerics.algebras.sampled_panels import SampledPanels
+from dipapprox.numerics.algebras.places import Place, places
+from dipapprox.numerics.algebras.sampled import SAFE, Array, Sampled, panel_errors
+from dipapprox.numerics.algebras.sampled_panels import SampledIntegral, SampledPanels, _refinement
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision
@@ -169,3 +170,38 @@ def test_what_is_beyond_the_ends_is_constant_or_nothing() -> None:
     values = rising.on((first - 10, first, *rising.marks[1:], last + 10)).layers[:NODES]
     assert (values[:, 0] == 0).all()
     assert np.ptp(values[:, -1]) == 0 and values[0, -1] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_panels_that_are_nearly_old_ones_are_computed() -> None:
+    """Half over width rounds to 1 in doubles; the panel is another one all the same."""
+    width = 2**60
+    nearly = Place(0, 0, -1, width - 1, width)
+    assert not nearly.is_same and nearly.half / nearly.width == 1.0
+    same = Place(0, 0, 0, width, width)
+    rule = legendre_rule(NODES, (1.5, 3.0))
+    assert _refinement([same, nearly], rule).fresh.tolist() == [1]
+
+
+def test_what_comes_before_a_panel_is_what_was_added_up() -> None:
+    """The integral up to a panel is the running sum less the panel's own term, not less one that
+    is computed again and rounds otherwise."""
+    grid = build_grid((Distribution(Family.GAUSSIAN, Q(0), Q(1)),), (), 40)
+    assert isinstance(grid, Grid)
+    algebra = SampledPanels().on(grid)
+    density = algebra.density(next(iter(grid.spans)))
+
+    class Noted(SampledIntegral):
+        """Says that every panel has added 1 more than it has."""
+
+        def _accumulated(self) -> tuple[Array, Array, Array]:
+            after, error, totals = super()._accumulated()
+            return after, error, totals + 1
+
+    old = np.array(grid.marks, dtype=object)
+    halves = sorted({*(2 * mark for mark in old), *(a + b for a, b in pairwise(old))})
+    how = _refinement(places([2 * mark for mark in old], halves), algebra.rule)
+    plain, noted = (
+        kind(density, algebra.rule, algebra.half, True)._inside(how)[0]
+        for kind in (SampledIntegral, Noted)
+    )
+    assert np.abs(plain - noted - 1).max() < 1e-12
