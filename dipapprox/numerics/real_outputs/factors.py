@@ -1,0 +1,78 @@
+"""Measures in space in, pairs of measures on the line out, where they are products.
+
+A measure that is the sum of several parts is a product if the parts differ in one coordinate at
+most: then the sum is over that coordinate only. What two measures have in common, a factor that is
+the same for both, is a factor of their divergence:
+
+    sup over S of (f ⊗ c)(S) - growth (g ⊗ c)(S)  =  (mass of c) · sup over S of f(S) - growth g(S),
+
+by Fubini: both sides are ∫ max(0, f - growth g), times ∫ c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dipapprox.data_classes import dataclass
+from dipapprox.events.marginals import Part
+from dipapprox.numerics.enclosure import NotEnclosed
+
+Line = tuple[Part, ...]
+"""Parts with one published number each; their measures add up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factored:
+    """Two product measures.
+
+    Attributes:
+        pairs: By coordinate, those on which they differ: (coordinate, first, second).
+        common: The factors that are the same for both, each with a positive mass.
+    """
+
+    pairs: tuple[tuple[int, Line, Line], ...]
+    common: tuple[Line, ...]
+
+
+def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | NotEnclosed:
+    """Write two measures as products.
+
+    Args:
+        first: At least one part; all with the same number, >= 1, of published numbers.
+        second: The same.
+
+    Returns:
+        The factors; with events of the parts in one of them, a pair if there is any. Or which
+        coordinates the parts differ in.
+    """
+    count = len(first[0].marginals)
+    columns = [
+        [[part.marginals[k] for part in side] for side in (first, second)] for k in range(count)
+    ]
+    varying = [k for k, sides in enumerate(columns) if any(_vary(side) for side in sides)]
+    if len(varying) > 1:
+        numbers = " and ".join(f"number {k + 1}" for k in varying)
+        return NotEnclosed(
+            f"paths that publish the same depend on each other in {numbers} of what is published"
+        )
+    differing = [k for k, (own, other) in enumerate(columns) if own[0] != other[0]]
+    home = varying[0] if varying else differing[0] if differing else 0
+    pairs: list[tuple[int, Line, Line]] = []
+    common: list[Line] = []
+    for k, (own, other) in enumerate(columns):
+        if k == home:
+            lines = tuple(
+                tuple(Part(part.events, (part.marginals[k],)) for part in side)
+                for side in (first, second)
+            )
+        else:
+            lines = (Part((), (own[0],)),), (Part((), (other[0],)),)
+        if lines[0] == lines[1]:
+            common.append(lines[0])
+        else:
+            pairs.append((k, *lines))
+    return Factored(tuple(pairs), tuple(common))
+
+
+def _vary(marginals: Sequence[object]) -> bool:
+    return any(each != marginals[0] for each in marginals)
