@@ -24,21 +24,22 @@ mechanism is taken to reveal nothing from below, and the interval stays wide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from math import ceil
 
-from dipapprox.composition.catalogue import is_attained, is_symmetric, profile_of
-from dipapprox.composition.discretise import from_above, from_below
-from dipapprox.composition.grid import Step, all_knots, between, choose_knots
+from dipapprox.composition.bounds import Bounds, are_finite, gain, greatest_of, matters
+from dipapprox.composition.catalogue import is_attained, is_symmetric
+from dipapprox.composition.grid import Step
 from dipapprox.composition.lattice import first_step, refined
-from dipapprox.composition.losses import LossDistribution, Side, composed, power
-from dipapprox.composition.pieces import Piece, Run, pieces_of
+from dipapprox.composition.losses import LossDistribution
+from dipapprox.composition.pieces import Run
+from dipapprox.composition.products import Grid, bits_of, factors_of, pieces_on, product
 from dipapprox.composition.profile import Profile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
+from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision
 
@@ -56,53 +57,25 @@ _NO_GAIN = "the interval gets no narrower on finer grids"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """A certified interval: lower <= truth <= upper; None stands for infinity."""
-
-    lower: Fraction | None
-    upper: Fraction | None
-
-    @property
-    def width(self) -> Fraction | None:
-        """upper - lower; None if infinite."""
-        if self.upper is None or self.lower is None:
-            return None
-        return self.upper - self.lower
-
-    def is_within(self, width: Fraction) -> bool:
-        """Whether the interval is as narrow as wanted, or the number is surely infinite."""
-        own = self.width
-        return self.lower is None if own is None else own <= width
-
-    def meet(self, other: Bounds) -> Bounds:
-        """The common part of two intervals of one number.
-
-        Raises:
-            BrokenInvariant: If there is none.
-        """
-        lower = None if self.lower is None or other.lower is None else max(self.lower, other.lower)
-        ends = [each for each in (self.upper, other.upper) if each is not None]
-        upper = min(ends) if ends else None
-        if upper is not None and (lower is None or lower > upper):
-            raise BrokenInvariant("two intervals of what a composition costs do not meet")
-        return Bounds(lower, upper)
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """What was asked of a composition.
 
     Attributes:
         bounds: An interval for every value asked.
-        step: The finest grid that was used; None if none was.
+        grid: The finest grid that was used; None if none was.
         atoms: How many losses the widest composition on it has.
         reason: Why the intervals are wider than asked; None if they are not.
     """
 
     bounds: tuple[Bounds, ...]
-    step: Step | None
+    grid: Grid | None
     atoms: int
     reason: str | None
+
+    @property
+    def step(self) -> Step | None:
+        """The step of the grid."""
+        return None if self.grid is None else self.grid.step
 
 
 _Reading = Callable[[LossDistribution, Step, Fraction], Sequence[Fraction | None]]
@@ -197,9 +170,9 @@ class Composition:
         Raises:
             LimitReached: If the limits are.
         """
-        search = _Search(self, lambda *_: [], lambda _: [], Fraction(1), accuracy, None, limits)
-        (_, (losses, _)) = search.losses(step, added, ())
-        return losses
+        grid = Grid(step, False, accuracy, accuracy, Fraction(1))
+        factors = factors_of(self.runs, grid, limits, added=added)
+        return product(factors.above, grid.share(self.runs), limits)
 
 
 def _check_width(width: Fraction) -> None:
@@ -249,23 +222,24 @@ class _Search:
         found = dict.fromkeys((False,) if symmetric else (False, True), start)
         step, used, idle = self._first, None, 0
         while True:
-            before = _greatest(found.values())
+            before = greatest_of(found.values())
+            grid = self._grid(step, before)
             with EarlyEnd() as end:
                 for added, known in found.items():
-                    if _matters(known, _greatest(found.values())):
-                        now = self._bounds(step, added, before)
+                    if matters(known, greatest_of(found.values())):
+                        now = self._bounds(grid, added)
                         found[added] = tuple(
                             old.meet(new) for old, new in zip(known, now, strict=True)
                         )
-                used = step
-            after = _greatest(found.values())
+                used = grid
+            after = greatest_of(found.values())
             if all(each.is_within(self._width) for each in after):
                 return Answer(after, used, self._atoms, None)
             if end.reason is not None:
                 return Answer(after, used, self._atoms, end.reason)
-            gain = _gain(before, after)
-            idle = 0 if gain > _LEAST_GAIN else idle + 1
-            if idle == _MOST_IDLE or (idle == 2 and not self._attained and _are_finite(after)):
+            progress = gain(before, after)
+            idle = 0 if progress > _LEAST_GAIN else idle + 1
+            if idle == _MOST_IDLE or (idle == 2 and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
                 return Answer(after, used, self._atoms, reason)
             if idle:
@@ -275,89 +249,35 @@ class _Search:
                     self._mechanisms, step, self._parts(after, hurry=self._attained and idle > 0)
                 )
 
-    def _bounds(self, step: Step, added: bool, known: Sequence[Bounds]) -> list[Bounds]:
+    def _bounds(self, grid: Grid, added: bool) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         if self._single:
-            found = self._alone(step, added)
+            found = self._alone(grid, added)
             if found is not None:
                 return found
             self._single = False
-        below, above = (
-            self._read(losses, step, slip) for losses, slip in self.losses(step, added, known)
-        )
-        return [Bounds(low, high) for low, high in zip(below, above, strict=True)]
+        factors = factors_of(self._runs, grid, self._limits, added=added)
+        share = grid.share(self._runs)
+        read = []
+        for each, slip in ((factors.below, factors.slip), (factors.above, _ZERO)):
+            losses = product(each, share, self._limits)
+            self._atoms = max(self._atoms, losses.atoms)
+            read.append(self._read(losses, grid.step, slip))
+        return [Bounds(low, high) for low, high in zip(*read, strict=True)]
 
-    def _alone(self, step: Step, added: bool) -> list[Bounds] | None:
+    def _alone(self, grid: Grid, added: bool) -> list[Bounds] | None:
         """Bound what is asked where all runs have one profile; None if they have several."""
-        bits = _bits(self._accuracy) + 128
+        bits = bits_of(grid.accuracy) + 128
         with precision(bits):
-            pieces = self._pieces(bits, step, added=added)
+            pieces = pieces_on(self._runs, grid, bits, self._limits, added=added)
             if len(pieces) > 1 or pieces[0].times > 1:
                 return None
             return [Bounds(*each) for each in self._direct(pieces[0].profile)]
 
-    def losses(
-        self, step: Step, added: bool, known: Sequence[Bounds]
-    ) -> Iterator[tuple[LossDistribution, Fraction]]:
-        """Yield the loss distribution of all runs from below and from above, with its slip.
-
-        Of accuracy, each cut at either end of each product takes a share, and so does the rounding
-        of 2^20 masses of each run.
-        """
-        times = sum(run.times for run in self._runs)
-        products = sum(2 * run.times.bit_length() for run in self._runs)
-        share = self._accuracy / (16 * products * times)
-        bits = _bits(share) + 20
-        cut = share * (1 << bits)
+    def _grid(self, step: Step, known: Sequence[Bounds]) -> Grid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
-        single: dict[Side, list[tuple[LossDistribution, int]]] = {Side.BELOW: [], Side.ABOVE: []}
-        working = bits + 2 * max(_bits(step.unit), 0) + 64
-        with precision(working):
-            pieces = self._pieces(working, step, added=added)
-            number = sum(piece.times for piece in pieces if Side.BELOW in piece.sides)
-            slip = self._slip(step, number)
-            for piece in pieces:
-                profile = piece.profile
-                arguments = float(share / 1024), float(weight / 16), self._limits
-                knots = choose_knots(profile, step, *arguments)
-                if self._exact:
-                    knots = all_knots(profile, step, knots[0].place, knots[-1].place, self._limits)
-                if Side.BELOW in piece.sides:
-                    lines = between(profile, step, knots)
-                    low = from_below(lines, profile.ends, step, slip / number, bits, int(cut))
-                    single[Side.BELOW].append((low, piece.times))
-                if Side.ABOVE in piece.sides:
-                    single[Side.ABOVE].append((from_above(knots, bits, int(cut)), piece.times))
-        for side, each in single.items():
-            whole: LossDistribution | None = None
-            count = 0
-            for one, times in each:
-                several = power(one, times, cut, self._limits)
-                count += times
-                whole = (
-                    several
-                    if whole is None
-                    else composed(whole, several, int(cut * count), self._limits)
-                )
-            if whole is None:
-                raise BrokenInvariant("a composition of no runs")
-            self._atoms = max(self._atoms, whole.atoms)
-            yield whole, slip if side is Side.BELOW else _ZERO
-
-    def _pieces(self, bits: int, step: Step, *, added: bool) -> list[Piece]:
-        if self._exact:  # all pairs are symmetric
-            return [Piece(profile_of(run.mechanism, bits), run.times) for run in self._runs]
-        return pieces_of(self._runs, bits, float(step.loss(2)), self._limits, added=added)
-
-    def _slip(self, step: Step, pieces: int) -> Fraction:
-        """By how much losses from below may be less than on the grid, for all pieces together.
-
-        With an eighth of a squared step for each, the last half step before an atom may be merged
-        with it: then the greatest loss stays where it is.
-        """
-        size = _ZERO if self._exact else Fraction(float(step.loss(2)))
-        return self._width / 2**12 + size * size / 8 * pieces
+        return Grid(step, self._exact, self._accuracy, weight, self._width)
 
     def _parts(self, known: Sequence[Bounds], *, hurry: bool) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare."""
@@ -366,47 +286,3 @@ class _Search:
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
         return Fraction(ceil(16 * min(max(1.1 * excess**0.5, 1.25), _FINER)), 16)
-
-
-def _matters(known: Sequence[Bounds], greatest: Sequence[Bounds]) -> bool:
-    """Whether one direction may be the greater one somewhere."""
-    for own, other in zip(known, greatest, strict=True):
-        if own.upper is None or (other.lower is not None and own.upper > other.lower):
-            return True
-    return False
-
-
-def _greatest(directions: Iterable[Sequence[Bounds]]) -> tuple[Bounds, ...]:
-    """Bound the greater of two costs, for every value asked."""
-    return tuple(
-        Bounds(_most(each.lower for each in two), _most(each.upper for each in two))
-        for two in zip(*directions, strict=True)
-    )
-
-
-def _most(values: Iterable[Fraction | None]) -> Fraction | None:
-    found: Fraction | None = _ZERO
-    for value in values:
-        found = None if value is None or found is None else max(value, found)
-    return found
-
-
-def _are_finite(known: Sequence[Bounds]) -> bool:
-    return all(each.width is not None for each in known)
-
-
-def _gain(before: Sequence[Bounds], after: Sequence[Bounds]) -> float:
-    """By which part the interval that is narrowed most got narrower."""
-    return max(
-        1.0
-        if old.width is None and new.width is not None
-        else 0.0
-        if old.width is None or new.width is None or not old.width
-        else float(1 - new.width / old.width)
-        for old, new in zip(before, after, strict=True)
-    )
-
-
-def _bits(size: Fraction) -> int:
-    """About -log2 of a number > 0, at least that."""
-    return size.denominator.bit_length() - size.numerator.bit_length() + 1

@@ -58,12 +58,16 @@ class Piece:
     Attributes:
         profile: Of each.
         times: How many.
+        run: The place of the run that it is of; None for several.
         sides: From where the profile bounds the runs.
+        group: How often the mechanism is run in each.
     """
 
     profile: Profile
     times: int
+    run: int | None = None
     sides: tuple[Side, ...] = _BOTH
+    group: int = 1
 
 
 def pieces_of(
@@ -84,13 +88,13 @@ def pieces_of(
     chosen: list[tuple[Between, Fraction, int]] = []
     found: list[Piece] = []
     steps = 0
-    for run in runs:
+    for place, run in enumerate(runs):
         several = _with_several_pairs(run.mechanism)
         if several is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
             chosen.append((*several, run.times))
         else:
-            found += _fixed(run, bits, added=added)
+            found += _fixed(run, place, bits, added=added)
     if chosen:
         stages = [_stage(*each, added=added) for each in chosen]
         found.append(Piece(adaptive_profile(stages, grid_size(step, steps), limits), 1))
@@ -119,7 +123,7 @@ def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
     return Stage([*map(masses, inner.worst)], [*map(masses, inner.chosen)], times)
 
 
-def _fixed(run: Run, bits: int, *, added: bool) -> Iterator[Piece]:
+def _fixed(run: Run, place: int, bits: int, *, added: bool) -> Iterator[Piece]:
     """Yield the pieces of runs of one pair, or of one from above and one from below."""
     mechanism = run.mechanism
     inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
@@ -132,7 +136,7 @@ def _fixed(run: Run, bits: int, *, added: bool) -> Iterator[Piece]:
         profile: Profile
         if masses is None:
             profile = profile_of(each, bits)
-            yield Piece(ReversedProfile(profile) if added else profile, run.times, sides)
+            yield Piece(ReversedProfile(profile) if added else profile, run.times, place, sides)
             continue
         if added:
             masses = [(q, p) for p, q in masses]
@@ -140,7 +144,7 @@ def _fixed(run: Run, bits: int, *, added: bool) -> Iterator[Piece]:
             profile = grouped(masses, arb(0), size)
             if not is_attained(each):
                 profile = UpperOnlyProfile(profile)
-            yield Piece(profile, count, sides)
+            yield Piece(profile, count, place, sides, size)
 
 
 def _only(mechanism: Mechanism, side: Side) -> Mechanism:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.composition import accountant, losses
+from dipapprox.composition import accountant, losses, products
 from dipapprox.composition.losses import LossDistribution, Side
 from dipapprox.composition.mechanisms import RandomisedResponse
 from dipapprox.composition.pieces import Run
@@ -41,7 +41,7 @@ def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.Monk
 
     if broken:
         monkeypatch.setattr(losses, "composed", rounded_down)
-        monkeypatch.setattr(accountant, "composed", rounded_down)
+        monkeypatch.setattr(products, "composed", rounded_down)
     run = Run(RandomisedResponse(Fraction(51, 100)), TIMES)
     composition = accountant.Composition((run,))
     true = least_delta()

@@ -1,0 +1,163 @@
+"""Runs on one grid: the loss distribution of every piece, from both sides, and their product.
+
+run: pieces ─ profile ─ knots ─┬─ from above ─ factor ─┐
+                               └─ from below ─ factor ─┤  powers, product
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.composition.catalogue import profile_of
+from dipapprox.composition.discretise import from_above, from_below
+from dipapprox.composition.grid import Step, all_knots, between, choose_knots
+from dipapprox.composition.losses import LossDistribution, Side, composed, power
+from dipapprox.composition.pieces import Piece, Run, pieces_of
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import Limits
+from dipapprox.numerics.precision import precision
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where losses lie, and how accurately masses are kept.
+
+    Of accuracy, each cut at either end of each product takes a share, and so does the rounding of
+    2^20 masses of each run.
+
+    Attributes:
+        step: The distance of losses.
+        exact: Whether all losses of all runs lie on it.
+        accuracy: How accurate H is to be, besides what the grid costs.
+        weight: The δ that matters, about.
+        width: Of the least ε that is wanted, about: some of it may slip.
+    """
+
+    step: Step
+    exact: bool
+    accuracy: Fraction
+    weight: Fraction
+    width: Fraction
+
+    def share(self, runs: Sequence[Run]) -> Fraction:
+        """What one product or run may cost."""
+        products = sum(2 * run.times.bit_length() for run in runs)
+        return self.accuracy / (16 * products * sum(run.times for run in runs))
+
+    def bits(self, runs: Sequence[Run]) -> int:
+        """Of the unit of masses."""
+        return bits_of(self.share(runs)) + 20
+
+    def slip(self, pieces: int) -> Fraction:
+        """By how much losses from below may be less than on the grid, for all pieces together.
+
+        With an eighth of a squared step for each, the last half step before an atom may be merged
+        with it: then the greatest loss stays where it is.
+        """
+        size = Fraction(0) if self.exact else Fraction(float(self.step.loss(2)))
+        return self.width / 2**12 + size * size / 8 * pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A piece on a grid, from one side.
+
+    Attributes:
+        losses: Of the piece.
+        piece: Of some runs.
+    """
+
+    losses: LossDistribution
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What is multiplied.
+
+    Attributes:
+        below: From below; true losses are less, by slip in all.
+        above: From above.
+        slip: >= 0.
+    """
+
+    below: tuple[Factor, ...]
+    above: tuple[Factor, ...]
+    slip: Fraction
+
+
+def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) -> Factors:
+    """Put runs on a grid.
+
+    Args:
+        runs: What is run.
+        grid: The grid.
+        limits: What may be used.
+        added: Whether for the adding of a record, not the removal.
+
+    Raises:
+        LimitReached: If the limits are.
+    """
+    step, share, bits = grid.step, grid.share(runs), grid.bits(runs)
+    cut = int(share * (1 << bits))
+    below, above = [], []
+    working = bits + 2 * max(bits_of(step.unit), 0) + 64
+    with precision(working):
+        pieces = pieces_on(runs, grid, working, limits, added=added)
+        number = sum(piece.times for piece in pieces if Side.BELOW in piece.sides)
+        slip = grid.slip(number)
+        for piece in pieces:
+            profile = piece.profile
+            arguments = float(share / 1024), float(grid.weight / 16), limits
+            knots = choose_knots(profile, step, *arguments)
+            if grid.exact:
+                knots = all_knots(profile, step, knots[0].place, knots[-1].place, limits)
+            if Side.BELOW in piece.sides:
+                lines = between(profile, step, knots)
+                low = from_below(lines, profile.ends, step, slip / number, bits, cut)
+                below.append(Factor(low, piece))
+            if Side.ABOVE in piece.sides:
+                above.append(Factor(from_above(knots, bits, cut), piece))
+    return Factors(tuple(below), tuple(above), slip)
+
+
+def pieces_on(
+    runs: Sequence[Run], grid: Grid, bits: int, limits: Limits, *, added: bool
+) -> list[Piece]:
+    """Return the pieces of runs for a grid; see `pieces_of`."""
+    if grid.exact:  # all pairs are symmetric
+        return [
+            Piece(profile_of(run.mechanism, bits), run.times, place)
+            for place, run in enumerate(runs)
+        ]
+    return pieces_of(runs, bits, float(grid.step.loss(2)), limits, added=added)
+
+
+def product(factors: Sequence[Factor], share: Fraction, limits: Limits) -> LossDistribution:
+    """Return the composition of all runs of some pieces.
+
+    Args:
+        factors: At least one, on one grid, from one side.
+        share: Mass of one run's share that may be cut off at either end of every product.
+        limits: What may be used.
+
+    Raises:
+        LimitReached: If the limits are.
+    """
+    whole: LossDistribution | None = None
+    count = 0
+    for factor in factors:
+        cut = share * (1 << factor.losses.bits)
+        several = power(factor.losses, factor.piece.times, cut, limits)
+        count += factor.piece.times
+        whole = several if whole is None else composed(whole, several, int(cut * count), limits)
+    if whole is None:
+        raise BrokenInvariant("a composition of no runs")
+    return whole
+
+
+def bits_of(size: Fraction) -> int:
+    """About -log2 of a number > 0, at least that."""
+    return size.denominator.bit_length() - size.numerator.bit_length() + 1
