@@ -60,18 +60,19 @@ def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | NotEnc
     pairs: list[tuple[int, Line, Line]] = []
     common: list[Line] = []
     for k, (own, other) in enumerate(columns):
+        one: Line = (Part((), (own[0],)),)
+        two: Line = (Part((), (other[0],)),)
         if k == home:
-            lines = tuple(
-                tuple(Part(part.events, (part.marginals[k],)) for part in side)
-                for side in (first, second)
-            )
+            one, two = _line(first, k), _line(second, k)
+        if one == two:
+            common.append(one)
         else:
-            lines = (Part((), (own[0],)),), (Part((), (other[0],)),)
-        if lines[0] == lines[1]:
-            common.append(lines[0])
-        else:
-            pairs.append((k, *lines))
+            pairs.append((k, one, two))
     return Factored(tuple(pairs), tuple(common))
+
+
+def _line(side: Sequence[Part], coordinate: int) -> Line:
+    return tuple(Part(part.events, (part.marginals[coordinate],)) for part in side)
 
 
 def _vary(marginals: Sequence[object]) -> bool:

@@ -28,6 +28,7 @@ from fractions import Fraction
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Connected
 from dipapprox.events.marginals import Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
@@ -63,18 +64,24 @@ class Split:
     Attributes:
         value: Encloses sup over sets S of first(S) - growth · second(S), >= 0.
         intervals: A set S, disjoint intervals from left to right; None: infinite. Empty: S = ∅.
-        first: Encloses first(S).
-        second: Encloses second(S).
+            Of several published numbers, one lies in S and the others anywhere; None: the set is
+            of another shape.
+        first: Encloses first(S); [0, 1] if the set is not described.
+        second: Encloses second(S) likewise.
+        coordinate: Which of the published numbers is to lie in S, from 0.
     """
 
     value: Enclosure
-    intervals: tuple[Interval, ...]
+    intervals: tuple[Interval, ...] | None
     first: Enclosure
     second: Enclosure
+    coordinate: int = 0
 
 
 class HockeyStick:
     """Divergences of measures on the line, several factors for one pair of measures.
+
+    For any number of published numbers see `composition.product_measures`.
 
     Args:
         method: How events are enclosed.
@@ -87,6 +94,9 @@ class HockeyStick:
         self._tier = tier
         self._masses = Masses(method, limits)
         self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
+        self._placed: Cache[tuple[Sequence[Part], Sequence[Part]], tuple[Coordinate, _Pair]] = (
+            Cache(_REMEMBERED)
+        )
 
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
@@ -109,9 +119,8 @@ class HockeyStick:
         if not first or not second:
             everything = EVERYWHERE if first else ()
             return self.at(everything, first, second, growth, bits, Fraction(0))
-        coordinate = Coordinate.of([*first, *second])
-        sides = [tuple([coordinate.within(part) for part in side]) for side in (first, second)]
-        pair = self._pairs.find((sides[0], sides[1]), lambda: _Pair(sides[0], sides[1]))
+        first, second = tuple(first), tuple(second)
+        coordinate, pair = self._placed.find((first, second), lambda: self._pair(first, second))
         signs = pair.signs(growth, bits, self._masses, self._tier, self._limits)
         if isinstance(signs, NotEnclosed):
             return signs
@@ -121,6 +130,13 @@ class HockeyStick:
         ]
         intervals = positive_part(signs.first, ends)
         return self.at(intervals, first, second, growth, bits, signs.excess)
+
+    def _pair(self, first: Sequence[Part], second: Sequence[Part]) -> tuple[Coordinate, _Pair]:
+        """Two measures in the normal form, which several may share."""
+        coordinate = Coordinate.of([*first, *second])
+        sides = [tuple([coordinate.within(part) for part in side]) for side in (first, second)]
+        pair = self._pairs.find((sides[0], sides[1]), lambda: _Pair(sides[0], sides[1]))
+        return coordinate, pair
 
     def at(
         self,
@@ -150,6 +166,10 @@ class HockeyStick:
     ) -> Enclosure | NotEnclosed:
         """Enclose the mass that parts, with one marginal each, have on disjoint intervals."""
         return self._masses.of_parts(parts, intervals, bits)
+
+    def product(self, events: Sequence[Connected], bits: int) -> Enclosure | NotEnclosed:
+        """Enclose the probability of independent events together."""
+        return self._masses.product(events, bits)
 
     def total(self, parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
         """Enclose the mass of the whole line."""

@@ -56,7 +56,9 @@ class Signs:
 
 def collected(leaves: Iterable[Leaf], grid: Grid) -> Signs:
     """Put the leaves of all panels together; beyond the panels signs continue."""
-    ordered = sorted(leaves, key=lambda leaf: (leaf.panel, Fraction(leaf.place, 2**leaf.depth)))
+    leaves = tuple(leaves)
+    deepest = max((leaf.depth for leaf in leaves), default=0)
+    ordered = sorted(leaves, key=lambda leaf: (leaf.panel, leaf.place << deepest - leaf.depth))
     excess = sum((leaf.excess for leaf in ordered if leaf.excess), Fraction(0))
     proved = [leaf for leaf in ordered if leaf.sign]
     gaps: list[Gap] = []

@@ -1,0 +1,145 @@
+"""Several independent published numbers: closed forms, lattice convolutions, factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction as F
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dipapprox.composition.product_measures import ProductMeasures
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.real_outputs.hockey_stick import Split
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method
+from dipapprox.semantics.linear import LinearForm
+
+GAUSS, LAPLACE = Family.GAUSSIAN, Family.LAPLACE
+Y = LinearForm.symbol(0)
+
+
+def noise(family: Family, mean: F | int, scale: F | int, upper: int | None = None) -> Marginal:
+    guards = () if upper is None else (Y + LinearForm.constant_form(-upper),)
+    return Marginal(Event((Distribution(family, F(mean), F(scale)),), guards), Y)
+
+
+def half(mean: F) -> Event:
+    """{x <= 0} for a standard Laplace sample about a mean."""
+    return Event((Distribution(LAPLACE, mean, F(1)),), (Y,))
+
+
+def value(first: Sequence[Part], second: Sequence[Part], budget: F, bits: int = 30) -> Split:
+    with precision(200):
+        growth = to_enclosure(to_ball(budget).exp())
+    assert isinstance(growth, Enclosure)
+    measures = ProductMeasures(open_method(Options()), Limits())
+    found = measures.divergence(first, second, growth, bits)
+    assert isinstance(found, Split), found
+    return found
+
+
+def by_lattice(shift: float, times: int, budget: float) -> tuple[float, float]:
+    """Bounds for Laplace counts of one shift, with losses moved down, or up, to a lattice.
+
+    One loss has the masses 1/2 at the shift, and e^((l - shift) / 2) / 2 up to l below it.
+    """
+    parts = 600
+    step = shift / parts
+    below = np.exp((np.arange(-parts, parts + 1) * step - shift) / 2) / 2
+    between = np.diff(below)
+    bounds = []
+    for up in (0, 1):
+        masses = np.zeros(2 * parts + 1)
+        masses[up : up + 2 * parts] += between
+        masses[0] += below[0]
+        masses[-1] += 0.5
+        total = masses
+        for _ in range(times - 1):
+            total = np.convolve(total, masses)
+        losses = (np.arange(len(total)) - parts * times) * step
+        bounds.append(float(np.sum(total * np.maximum(0.0, 1 - np.exp(budget - losses)))))
+    return bounds[0], bounds[1]
+
+
+@pytest.mark.parametrize("budget", [F(1, 2), F(2)])
+def test_gaussian_vectors_depend_on_the_norm_of_the_shift(budget: F) -> None:
+    scales, shifts = (1, 2, 4), (F(1, 2), F(-1), F(3))
+    first = [Part((), tuple(noise(GAUSS, 0, s) for s in scales))]
+    second = [Part((), tuple(noise(GAUSS, m, s) for m, s in zip(shifts, scales, strict=True)))]
+    found = value(first, second, budget, 60)
+    shift = sqrt(sum(float(m / s) ** 2 for m, s in zip(shifts, scales, strict=True)))
+    far = float(budget) / shift
+    expected = norm.cdf(shift / 2 - far) - exp(budget) * norm.cdf(-shift / 2 - far)
+    assert float(found.value.lower) == pytest.approx(float(expected), rel=1e-10)
+    assert found.value.width < F(1, 2**60)
+
+
+def test_laplace_counts_against_a_lattice() -> None:
+    parts = [[Part((), tuple(noise(LAPLACE, mean, 4) for _ in range(5)))] for mean in (0, 1)]
+    found = value(parts[0], parts[1], F(1, 2)).value
+    low, high = by_lattice(0.25, 5, 0.5)
+    assert low < found.lower <= found.upper < high
+    assert found.width < 1e-7
+    # at the sum of the budgets nothing is left
+    assert value(parts[0], parts[1], F(5, 4)).value.lower == 0
+
+
+def test_one_number_that_differs_is_as_good_as_alone() -> None:
+    same = [noise(LAPLACE, 0, 2), noise(GAUSS, 0, 1)]
+    first, second = ([Part((), (same[0], noise(LAPLACE, m, 1), same[1]))] for m in (0, 1))
+    found = value(first, second, F(1, 2))
+    assert float(found.value.lower) == pytest.approx(1 - exp(-0.25), rel=1e-9)
+    assert found.coordinate == 1 and found.intervals is not None
+
+
+def test_the_same_measure_twice() -> None:
+    part = [Part((), (noise(LAPLACE, 0, 1), noise(GAUSS, 0, 1)))]
+    assert value(part, part, F(1)).value == Enclosure.exact(0)
+    assert value(part, (), F(1)).value == Enclosure.exact(1)
+    assert value((), part, F(1)).value == Enclosure.exact(0)
+
+
+def test_probabilities_of_events_weigh() -> None:
+    events = [(canonical(half(mean)),) for mean in (F(0), F(-1))]  # 1/2 and more
+    parts = [
+        [Part(own, (noise(LAPLACE, m, 1), noise(LAPLACE, -m, 1)))]
+        for own, m in zip(events, (0, 1), strict=True)
+    ]
+    found = value(parts[1], parts[0], F(1, 4), 20).value
+    # (1 - 1/(2e)) H(growth / (2 - 1/e)) of two Laplace counts with shift 1
+    mass = 1 - exp(-1) / 2
+    factor = exp(0.25) / 2 / mass
+    low, high = by_lattice(1.0, 2, float(np.log(factor)))
+    assert low * mass - 1e-9 < found.lower <= found.upper < high * mass + 1e-9
+    assert found.width < 1e-5
+
+
+def test_truncated_noise_is_completed() -> None:
+    """Two numbers below 3: against a two-dimensional sum."""
+    parts = [[Part((), (noise(LAPLACE, m, 2, 3), noise(LAPLACE, m, 2, 3)))] for m in (0, 1)]
+    found = value(parts[0], parts[1], F(1, 4), 12).value
+    places = np.linspace(-37, 3, 2001)[:-1] + 0.01
+    densities = [np.exp(-np.abs(places - m) / 2) / 4 for m in (0, 1)]
+    f, g = (np.outer(each, each) for each in densities)
+    expected = float(np.sum(np.maximum(f - exp(0.25) * g, 0.0)) * 0.02**2)
+    assert abs(float(found.lower) - expected) < 1e-3
+    assert found.width < 1e-3
+
+
+def test_mixtures_of_products_have_a_reason() -> None:
+    mixed = [
+        Part((canonical(half(F(0))),), (noise(GAUSS, m, 1), noise(GAUSS, m, 2))) for m in (0, 1)
+    ]
+    found = ProductMeasures(open_method(Options()), Limits()).divergence(
+        mixed, mixed[:1], Enclosure.exact(1), 20
+    )
+    assert not isinstance(found, Split) and "number 1 and number 2" in found.reason
