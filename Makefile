@@ -45,6 +45,8 @@ check: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tests/documented_python.py $(VENV)/documented
+	$(BIN)/mypy $(VENV)/documented
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dipapprox needs Python 3.11 or newer")'

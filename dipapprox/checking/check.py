@@ -115,6 +115,8 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         UserError: If it is no certificate, of another version, or malformed.
     """
     limits = Limits() if limits is None else limits
+    if not isinstance(limits, Limits):
+        raise UserError(f"limits must be Limits, got {type(limits).__name__}")
     record, own_digest = read_certificate(certificate)
     claim = _claim(record)
     partial = PartialResult()

@@ -101,12 +101,50 @@ def parse(
             raise UserError(f"parameters must have names, got {shorten(repr(key))}")
     if not isinstance(name, str):
         raise UserError(f"name must be a text, got {shorten(repr(name))}")
+    if for_all is not None and not isinstance(for_all, str):
+        raise UserError(f"for_all must be the name of a parameter, got {shorten(repr(for_all))}")
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
     program = parse_text(text)
     finite_rounds = read_rounds(rounds, values)
     if finite_rounds is not None:
         program = with_finite_rounds(program, finite_rounds)
     return elaborate(program, exact, name, widening_of(widen), for_all)
+
+
+@overload
+def verify(
+    program: Program,
+    *,
+    eps: int | Fraction | Decimal,
+    delta: Number,
+    eps_prv: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Verdict: ...
+
+
+@overload
+def verify(
+    program: Program,
+    *,
+    eps: tuple[Number, Number],
+    delta: Number,
+    eps_prv: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> IntervalVerdict: ...
+
+
+@overload
+def verify(
+    program: Program,
+    *,
+    eps: Number | tuple[Number, Number],
+    delta: Number,
+    eps_prv: Number | None = None,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Verdict | IntervalVerdict: ...
 
 
 def verify(
@@ -133,7 +171,7 @@ def verify(
         options: How to compute; their limits' clock runs since they were made.
 
     Returns:
-        An `IntervalVerdict` for an interval.
+        An `IntervalVerdict` for an interval; for a text, type checkers know of both only.
 
     Raises:
         UserError: If an argument is wrong or makes no claim, or the adjacency does not suit the
@@ -355,7 +393,7 @@ def pair_distributions(
 def certify(
     program: Program | Automaton | Service,
     text: str,
-    verdict: Verdict | Decision | Certifiable,
+    verdict: Verdict | IntervalVerdict | Decision | Certifiable,
     *,
     pairs: Pairs = "all",
     options: Options | None = None,

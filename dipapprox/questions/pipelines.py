@@ -49,6 +49,7 @@ from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
+from dipapprox.questions.interface import known_options
 
 Table = Mapping[str, object]
 """A run: its keys and their values."""
@@ -195,17 +196,14 @@ def compose(
         UserError: If a run is wrong, or runs are stated for different adjacencies.
     """
     stated = None if adjacency is None else read_adjacency(adjacency, "adjacency")
-    known = Options() if options is None else options
-    if not isinstance(known, Options):
-        raise UserError(
-            f"options must be Options, got {type(options).__name__}",
-            "for example dipapprox.Options(precision=60)",
-        )
+    known = known_options(options)
     if isinstance(runs, str | PathLike):
         return Composed(read_pipeline(Path(runs), stated), known)
-    tables = list(runs)
-    if not all(isinstance(each, Mapping) for each in tables):
-        raise UserError("runs must be tables", 'for example {"mechanism": "gaussian", "sigma": 1}')
+    tables = list(runs) if isinstance(runs, Iterable) else [runs]
+    if isinstance(runs, Mapping) or not all(isinstance(each, Mapping) for each in tables):
+        raise UserError(
+            "runs must be tables", 'for example [{"mechanism": "gaussian", "sigma": 1}]'
+        )
     places = [f"run {k}" for k in range(1, len(tables) + 1)]
     return Composed(pipeline_of(tables, places, stated), known)
 

@@ -5,22 +5,74 @@ from __future__ import annotations
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
-from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.interface import Number, known_options
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
+from dipapprox.services.service_proof import ServiceProof
+
+
+@overload
+def prove(
+    program: Automaton,
+    *,
+    budget: Number | None = None,
+    reals: bool = False,
+    stops: Stops | Literal["hidden", "visible"] = "hidden",
+    examiner: Iterable[str] | str = "",
+    options: Options | None = None,
+) -> AutomatonProof: ...
+
+
+@overload
+def prove(
+    program: Program,
+    *,
+    budget: Number | None = None,
+    reals: bool = False,
+    stops: Stops | Literal["hidden", "visible"] = "hidden",
+    examiner: Iterable[str] | str = "",
+    options: Options | None = None,
+) -> RealProof | StreamProof: ...
+
+
+@overload
+def prove(
+    program: Service,
+    *,
+    budget: Number | None = None,
+    reals: bool = False,
+    stops: Stops | Literal["hidden", "visible"] = "hidden",
+    examiner: Iterable[str] | str = "",
+    options: Options | None = None,
+) -> ServiceProof: ...
+
+
+@overload
+def prove(
+    program: str | PathLike[str],
+    *,
+    budget: Number | None = None,
+    reals: bool = False,
+    stops: Stops | Literal["hidden", "visible"] = "hidden",
+    examiner: Iterable[str] | str = "",
+    options: Options | None = None,
+) -> Proof: ...
 
 
 def prove(
-    program: Program | Automaton | str | PathLike[str],
+    program: Program | Automaton | Service | str | PathLike[str],
     *,
     budget: Number | None = None,
     reals: bool = False,
@@ -33,7 +85,8 @@ def prove(
     number of rounds; or a service for every sequence of calls.
 
     Args:
-        program: From `parse`, an automaton, or the name of a `.dpg` or `.dipa` file.
+        program: From `parse`, an automaton or service of an earlier proof, or the name of a `.dpg`
+            or `.dipa` file.
         budget: A claimed D, >= 0: then the answer is about it.
         reals: Whether every input with numbers is taken as any real number.
         stops: Whether it is seen that an automaton stops where no guard holds.
@@ -52,7 +105,7 @@ def prove(
 
 def _known_subject(program: object) -> Subject:
     match program:
-        case Program():
+        case Program() | Service():
             return program
         case Automaton():
             return NamedAutomaton("automaton", program)

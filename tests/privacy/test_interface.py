@@ -121,6 +121,31 @@ def test_messages_name_the_argument(name: str, argument: str) -> None:
                 function(program, **{**known, argument: stranger})
 
 
+RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
+
+
+@pytest.mark.parametrize(
+    ("call", "known"),
+    [
+        (dipapprox.prove, {"budget": 1, "reals": True, "stops": "hidden", "options": None}),
+        (dipapprox.check, {"certificate": "{}", "limits": None}),
+        (dipapprox.compose, {"runs": RUNS, "adjacency": None, "options": None}),
+        (dipapprox.compose(RUNS).epsilon, {"delta": "1e-5", "width": "0.1"}),
+        (dipapprox.compose(RUNS).curve, {"low": 0, "high": 1, "points": 3}),
+        (dipapprox.compose(RUNS).to_pld, {"step": "0.1"}),
+        (dipapprox.parse, {"for_all": None}),
+    ],
+)
+def test_messages_of_proofs_pipelines_and_checks_name_the_argument(
+    call: Any, known: dict[str, object]
+) -> None:
+    first = {dipapprox.prove: (dipapprox.parse(TEXT),), dipapprox.parse: (TEXT,)}.get(call, ())
+    for argument in known:
+        for stranger in (b"1", 1.5, object(), [2]):
+            with pytest.raises(UserError, match=argument):
+                call(*first, **{**known, argument: stranger})
+
+
 def test_what_stands_for_several_things_is_neither_bytes_nor_a_mapping() -> None:
     program = dipapprox.parse(TEXT)
     for stranger in (b"12", {2: 3}):

@@ -142,7 +142,7 @@ class Composed:
             UserError: If the range is empty or reversed, or numbers are out of range.
         """
         begun = time.monotonic()
-        ends = exact_rational(low, "the first eps_prv"), exact_rational(high, "the last eps_prv")
+        ends = exact_rational(low, "low"), exact_rational(high, "high")
         budgets = evenly(*ends, points)
         wanted = exact_rational(width, "width")
         found, reason = self._ask(
@@ -193,16 +193,25 @@ class Composed:
     def to_pld(self, step: Number = DEFAULT_WIDTH) -> tuple[LogMasses, LogMasses]:
         """Return (lower, upper) as dp_accounting takes a pair that dominates the composition.
 
+        Args:
+            step: Between two losses, > 0.
+
             lower, upper = composed.to_pld()
             pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
             pld.get_delta_for_epsilon(1)
 
         For the removal of a record; numbers are logarithms of masses, as doubles: what an
         accountant makes of them is not proved.
+
+        Raises:
+            UserError: If step is no number > 0.
         """
         limits = self._options.limits
+        unit = exact_rational(step, "step")
+        if unit <= 0:
+            raise UserError(f"step must be > 0, got {unit}")
         composition = self._composition(_EXPORT_ACCURACY)
-        grid = Step(exact_rational(step, "step"))
+        grid = Step(unit)
         losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
         return _log_masses(losses, grid)
 
