@@ -35,16 +35,15 @@ if TYPE_CHECKING:
     from dipapprox.proofs.real_proof import RealProof
     from dipapprox.proofs.streams.stream_proof import StreamProof
     from dipapprox.questions.interface import (
-        calibrate,
         certify,
         decide,
         pair_distributions,
         parse,
         probability,
-        profile,
         verify,
     )
     from dipapprox.questions.pipelines import compose
+    from dipapprox.questions.profiling import calibrate, profile
     from dipapprox.questions.proving import prove
     from dipapprox.services.service_proof import ServiceProof
 
@@ -107,16 +106,18 @@ _HOMES = {
     "dipapprox.proofs.real_proof": ("RealProof",),
     "dipapprox.proofs.streams.stream_proof": ("StreamProof",),
     "dipapprox.questions.interface": (
-        "calibrate",
         "certify",
         "decide",
         "pair_distributions",
         "parse",
         "probability",
-        "profile",
         "verify",
     ),
     "dipapprox.questions.pipelines": ("compose",),
+    "dipapprox.questions.profiling": (
+        "calibrate",
+        "profile",
+    ),
     "dipapprox.questions.proving": ("prove",),
     "dipapprox.services.service_proof": ("ServiceProof",),
 }

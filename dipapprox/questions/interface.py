@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, overload
+from typing import overload
 
 from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError
@@ -35,24 +35,14 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.profiles import loss
-from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.loss import PairDistributions
-from dipapprox.privacy.profiles.profile_result import (
-    LeastDelta,
-    LeastEpsPrv,
-    PrivacyCurve,
-    ProfileAnswer,
-    RenyiProfile,
-)
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions import kinds
-from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
-from dipapprox.questions.profile import Profile
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
@@ -178,7 +168,7 @@ def verify(
             inputs.
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
-    return read_keywords(Verify, given).answer(_known(program), known_options(options))
+    return read_keywords(Verify, given).answer(known_program(program), known_options(options))
 
 
 def probability(
@@ -204,129 +194,7 @@ def probability(
     """
     given = {"eps": eps, "input": input, "relative_width": relative_width}
     question = read_keywords(Probability, given)
-    return question.answer(_known(program), known_options(options))
-
-
-@overload
-def profile(
-    program: Program,
-    *,
-    eps: Number,
-    eps_prv: Number | None = None,
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> LeastDelta: ...
-
-
-@overload
-def profile(
-    program: Program,
-    *,
-    eps: Number,
-    delta: Number,
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> LeastEpsPrv: ...
-
-
-@overload
-def profile(
-    program: Program,
-    *,
-    eps: Number,
-    curve: str | tuple[Number, Number, int],
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> PrivacyCurve: ...
-
-
-@overload
-def profile(
-    program: Program,
-    *,
-    eps: Number,
-    renyi: str | Iterable[Number | Literal["inf"]],
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> RenyiProfile: ...
-
-
-def profile(
-    program: Program,
-    *,
-    eps: Number,
-    eps_prv: Number | None = None,
-    delta: Number | None = None,
-    curve: str | tuple[Number, Number, int] | None = None,
-    renyi: str | Iterable[Number | Literal["inf"]] | None = None,
-    width: Number | None = None,
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> ProfileAnswer:
-    """Find the tightest guarantee at one eps.
-
-        profile(program, eps=1, eps_prv="1/2")         the least delta
-        profile(program, eps=1, delta="0.01")          the least eps_prv; 0 asks for pure privacy
-        profile(program, eps=1, curve=(0, 1, 200))     delta for every eps_prv in [0, 1]
-        profile(program, eps=1, renyi=(1, 2, "inf"))   Rényi divergences
-
-    Args:
-        program: From `parse`.
-        eps: The program's privacy parameter, > 0.
-        eps_prv: A number >= 0, or made of logarithms; if nothing else is asked, eps by default.
-        delta: In [0, 1].
-        curve: The first and the last eps_prv, and how many points are certified.
-        renyi: Orders >= 1, or "inf".
-        width: Wanted of enclosures, > 0.
-        pairs: As in `verify`.
-        options: How to compute.
-
-    Raises:
-        UserError: If an argument is wrong, or the adjacency does not suit the inputs.
-        LimitReached: If a limit of `options` is reached.
-    """
-    given = {
-        "eps": eps,
-        "eps_prv": eps_prv,
-        "delta": delta,
-        "curve": curve,
-        "renyi": renyi,
-        "width": width,
-        "pairs": pairs,
-    }
-    return read_keywords(Profile, given).answer(_known(program), known_options(options))
-
-
-def calibrate(
-    program: Program,
-    *,
-    eps_prv: Number,
-    delta: Number,
-    width: Number = "1e-6",
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> Calibration:
-    """Find a program's eps at which (eps_prv, delta) is certified, and a slightly larger one at
-    which it is refuted.
-
-    Args:
-        program: From `parse`.
-        eps_prv: The claimed one, >= 0.
-        delta: The claimed one, in [0, 1].
-        width: Wanted distance of the two, relative to the larger one, in (0, 1).
-        pairs: As in `verify`.
-        options: How to compute.
-
-    Raises:
-        UserError: If an argument is wrong, or the adjacency does not suit the inputs.
-        LimitReached: If a limit of `options` is reached.
-    """
-    given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
-    question = read_keywords(Calibrate, given)
-    return question.answer(_known(program), known_options(options))
+    return question.answer(known_program(program), known_options(options))
 
 
 def decide(
@@ -367,7 +235,7 @@ def decide(
         "width": width,
         "pairs": pairs,
     }
-    return read_keywords(Decide, given).answer(_known(program), known_options(options))
+    return read_keywords(Decide, given).answer(known_program(program), known_options(options))
 
 
 def pair_distributions(
@@ -384,7 +252,7 @@ def pair_distributions(
         UserError: If an argument is wrong.
         LimitReached: If a limit of `options` is reached.
     """
-    first = kinds.input_of(input, "input", _known(program))
+    first = kinds.input_of(input, "input", known_program(program))
     second = kinds.input_of(adjacent, "adjacent", program)
     exact = kinds.positive(eps, "eps")
     return loss.pair_distributions(program, exact, first, second, known_options(options))
@@ -424,7 +292,7 @@ def certify(
         if program != proved:
             raise UserError(f"program must be the {what} of the proof: proof.{what}")
         return certify_proof(verdict, text, known_options(options).limits)
-    known = _known(program)
+    known = known_program(program)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
     match verdict:
@@ -439,7 +307,12 @@ def certify(
             )
 
 
-def _known(program: object) -> Program:
+def known_program(program: object) -> Program:
+    """Return a program that Python gives, if it is one for all questions but `prove`.
+
+    Raises:
+        UserError: If it is none.
+    """
     if not isinstance(program, Program):
         hint = "dipapprox.parse(text) reads one"
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
