@@ -18,8 +18,10 @@ values are live at once, some are pinned (`pins.py`), and what is found is an up
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +40,7 @@ MOST_LIVE = 12
 _LEFT_FREE = 4
 """Live variables at one node that are not pinned where there are more."""
 
-_MANY, _BATCH = 16, 64
+_MANY, _BATCH = 16, 128
 """Pairs that are compared with others all at once: more than the first, at most the second."""
 
 MOST_ENTRIES = 5_000_000
@@ -52,6 +54,35 @@ class Member:
     node: int
     lower: tuple[int | None, ...]
     upper: tuple[int | None, ...]
+
+
+class Members(Sequence[Member]):
+    """Members that are made when somebody looks at them.
+
+    Args:
+        nodes: Where they are.
+        vectors: Their costs.
+        infinite: What stands for ∞ in these.
+    """
+
+    def __init__(self, nodes: Sequence[int], vectors: Sequence[Vectors], infinite: int) -> None:
+        self._nodes, self._vectors, self._infinite = nodes, vectors, infinite
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @overload
+    def __getitem__(self, place: int) -> Member: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Member, ...]: ...
+    def __getitem__(self, place: int | slice) -> Member | tuple[Member, ...]:
+        if isinstance(place, slice):
+            return tuple([self[k] for k in range(*place.indices(len(self)))])
+        lower, upper = map(self._entries, self._vectors[place].tolist())
+        return Member(self._nodes[place], lower, upper)
+
+    def _entries(self, row: list[int]) -> tuple[int | None, ...]:
+        return tuple([None if entry >= self._infinite else entry for entry in row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +107,8 @@ class ClosedFamily:
     unit: Fraction
     live: tuple[tuple[int, ...], ...]
     pins: tuple[tuple[tuple[int, int], ...], ...]
-    members: tuple[Member, ...]
-    derivation: tuple[Member, ...]
+    members: Sequence[Member]
+    derivation: Sequence[Member]
     value: Fraction
 
 
@@ -133,6 +164,10 @@ class _Search:
         self.origins: list[tuple[int, int, int, int]] = []  # node, parent, edge, change
         self.heap: list[tuple[int, int, int]] = []
         self.seen: set[tuple[int, bytes]] = set()
+        graph = prices.graph
+        self.cyclic = [any(map(graph.is_internal, leaving)) for leaving in graph.leaving]
+        self.awaited: set[int] = set()
+        self.done: set[int] = set()
         self.expanded: set[int] = set()
         self.entries = 0
         self.best = -1
@@ -149,7 +184,10 @@ class _Search:
                     return self._result(reason=reason)
                 _, _, key = heappop(self.heap)
                 node = self.origins[key][0]
-                if key in self.expanded or key not in self.fronts[node]:
+                if self.cyclic[node]:
+                    if key in self.expanded or key not in self.fronts[node]:
+                        continue
+                elif node in self.done:
                     continue
                 if not self._expand(node, key):
                     return self._result(passed_cap=True)
@@ -164,9 +202,9 @@ class _Search:
         of such a node are taken together.
         """
         graph = self.prices.graph
-        cyclic = any(graph.is_internal(edge) for edge in graph.leaving[node])
-        keys = [key] if cyclic else self.fronts[node].keys
-        self.expanded.update(keys)
+        keys = [key] if self.cyclic[node] else self.fronts[node].keys
+        self.expanded.add(key)
+        self.done.add(node)
         stack = np.stack([self.vectors[key] for key in keys])
         for step in self.prices.steps(node):
             after = self.prices.after(stack, step)
@@ -181,13 +219,43 @@ class _Search:
                 return False
             # The largest first: most others are within them.
             order = np.argsort(-pairs.sum(axis=(1, 2)))
-            for begin in range(0, len(order), _BATCH):
-                batch = order[begin : begin + _BATCH]
-                if len(batch) > _MANY:
-                    batch = batch[~self.fronts[target].within(pairs[batch])]
-                for row in batch:
+            if len(order) <= _MANY:
+                for row in order:
                     self._add(target, pairs[row], int(costs[row]), origins[row])
+            else:
+                self._add_all(target, pairs[order], costs[order], [origins[k] for k in order])
         return True
+
+    def _add_all(
+        self,
+        node: int,
+        pairs: npt.NDArray[np.int64],
+        costs: npt.NDArray[np.int64],
+        origins: Sequence[tuple[int, int, int]],
+    ) -> None:
+        """Do as `_add` for many pairs."""
+        flat = pairs.reshape(len(pairs), -1)
+        rows = np.sort(
+            np.unique(flat.view(f"V{flat.itemsize * flat.shape[1]}"), return_index=True)[1]
+        )
+        for begin in range(0, len(rows), _BATCH):
+            batch = rows[begin : begin + _BATCH]
+            batch = batch[self.fronts[node].add_all(pairs[batch], len(self.vectors))]
+            kept = pairs[batch]
+            component = self.prices.graph.components[node]
+            for row, vectors, total in zip(
+                batch.tolist(), kept, kept.sum(axis=(1, 2)).tolist(), strict=True
+            ):
+                if self.cyclic[node] or node not in self.awaited:
+                    heappush(self.heap, (-component, -total, len(self.vectors)))
+                    self.awaited.add(node)
+                self.vectors.append(vectors)
+                self.origins.append((node, *origins[row]))
+            self.entries += kept.size
+            if len(batch) and costs[batch].max() > self.best:
+                dearest = int(costs[batch].argmax())
+                self.best = int(costs[batch][dearest])
+                self.dearest = len(self.vectors) - len(batch) + dearest
 
     def _add(self, node: int, vectors: Vectors, value: int, origin: tuple[int, int, int]) -> None:
         """Keep a pair of vectors, its least cost and how it came, unless others are as dear."""
@@ -227,17 +295,12 @@ class _Search:
             while key >= 0 and key not in needed:
                 needed.add(key)
                 key = self.origins[key][1]
-        made = {
-            key: Member(self.origins[key][0], *(self._entries(row) for row in self.vectors[key]))
-            for key in sorted(needed)
-        }
-        members = [made[key] for key in kept]
         live = tuple(map(tuple, prices.live))
         pins = tuple(tuple(sorted(fixed.items())) for fixed in prices.pins)
-        return ClosedFamily(
-            prices.unit, live, pins, tuple(members), tuple(made.values()), self.best * prices.unit
-        )
+        members, derivation = self._members(kept), self._members(sorted(needed))
+        value = self.best * prices.unit
+        return ClosedFamily(prices.unit, live, pins, members, derivation, value)
 
-    def _entries(self, row: npt.NDArray[np.int64]) -> tuple[int | None, ...]:
-        infinite = self.prices.infinite
-        return tuple([None if entry >= infinite else entry for entry in row.tolist()])
+    def _members(self, keys: Sequence[int]) -> Members:
+        nodes = [self.origins[key][0] for key in keys]
+        return Members(nodes, [self.vectors[key] for key in keys], self.prices.infinite)

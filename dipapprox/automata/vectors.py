@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,18 @@ import numpy.typing as npt
 from dipapprox.automata.model import Automaton, Sample, Transition, members
 from dipapprox.automata.pins import Pins
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 
 Vectors = npt.NDArray[np.int64]
 """Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
 
+_Wholes = npt.NDArray[np.signedinteger[Any]]
+
 _LARGEST = 2**40
 """Units that a cap may have: sums of a few entries stay far below the end of int64."""
+
+_SMALL = 2**28
+"""The same for 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class Prices:
         self.cap = int(cap / self.unit)
         self.infinite = self.cap + 1
         self._known: dict[int, tuple[Step, ...]] = {}
+        self._shapes: dict[object, Step] = {}
 
     def start(self) -> Vectors:
         """Return the vectors of the empty run."""
@@ -125,6 +132,23 @@ class Prices:
         return values
 
     def _step(self, edge: int) -> Step:
+        """Prepare a step, or take what was prepared for one that differs in its states only."""
+        ends, transition = self.graph.edges[edge], self.graph.transition(edge)
+        shape = (
+            *(
+                (tuple(self.live[k]), tuple(self.pins[k].items()))
+                for k in (ends.source, ends.target)
+            ),
+            *(transition.above, transition.below, transition.assigned, transition.output),
+            *(self.graph.automaton.rate(transition), self.graph.automaton.reads(transition)),
+            self.graph.automaton.fresh_cost(transition),
+        )
+        known = self._shapes.get(shape)
+        if known is None:
+            known = self._shapes[shape] = self._prepared(edge)
+        return replace(known, edge=edge)
+
+    def _prepared(self, edge: int) -> Step:
         graph, automaton = self.graph, self.graph.automaton
         transition = graph.transition(edge)
         before_live = self.live[graph.edges[edge].source]
@@ -212,20 +236,22 @@ def fits(graph: Unfolding, cap: Fraction) -> bool:
 class Front:
     """Vectors of one node none of which is within another.
 
-    They lie side by side, entry by entry: levels, indices, vectors. Bounds have a very large number
-    for ∞, which anything is within.
+    They lie side by side, entry by entry: levels, indices, vectors, in 32 bits if that is enough.
+    Bounds have a very large number for ∞, which anything is within.
     """
 
     def __init__(self, infinite: int) -> None:
         self._infinite = infinite
-        self._rows: npt.NDArray[np.int64] | None = None
-        self._bounds: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._large = _LARGEST if infinite >= _SMALL else _SMALL
+        self._type = np.int64 if infinite >= _SMALL else np.int32
+        self._rows: _Wholes | None = None
+        self._bounds: _Wholes = np.zeros(0, dtype=self._type)
         self._keys: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def add(self, vectors: Vectors, key: int) -> bool:
         """Add vectors unless they are within some that are there; drop those within them."""
-        row = vectors[:, :, None]
-        bound = np.where(row >= self._infinite, _LARGEST, row)
+        row: _Wholes = vectors[:, :, None].astype(self._type)
+        bound = np.where(row >= self._infinite, self._large, row)
         if self._rows is None:
             self._rows, self._bounds, self._keys = row.copy(), bound, np.array([key])
             return True
@@ -242,22 +268,36 @@ class Front:
         self._keys = np.append(self._keys, key)
         return True
 
-    def within(self, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Return which of some pairs, shape (pairs, 2, 2^live), are within vectors that are there.
+    def add_all(self, pairs: npt.NDArray[np.int64], key: int) -> npt.NDArray[np.intp]:
+        """Add those of some pairs that are within no other; drop vectors that are within them.
 
-        Entry by entry, all pairs against all vectors: for many pairs.
+        Args:
+            pairs: Different ones, shape (pairs, 2, 2^live).
+            key: Of the first one that is added; those of others follow.
+
+        Returns:
+            The indices of those that are added.
         """
+        added = np.arange(len(pairs))
+        rows: _Wholes = np.ascontiguousarray(np.moveaxis(pairs, 0, 2), dtype=self._type)
+        if self._rows is not None:
+            added = np.flatnonzero(~_within(rows, self._bounds).any(axis=1))
+            rows = rows[:, :, added]
+        bounds = np.where(rows >= self._infinite, self._large, rows)
+        inside = _within(rows, bounds)
+        # Of two within each other the first stays.
+        later = np.tri(len(added), k=-1, dtype=np.bool_)
+        kept = ~(inside & (~inside.T | later)).any(axis=1)
+        added, rows, bounds = added[kept], rows[:, :, kept], bounds[:, :, kept]
+        keys = np.arange(key, key + len(added))
         if self._rows is None:
-            return np.zeros(len(pairs), dtype=np.bool_)
-        total = np.zeros((len(pairs), self._rows.shape[2]), dtype=np.int64)
-        for level in (0, 1):
-            gaps = np.full_like(total, -_LARGEST)
-            for index in range(pairs.shape[2]):
-                gap = pairs[:, level, index, None] - self._bounds[level, index]
-                np.maximum(gaps, gap, out=gaps)
-            total += gaps
-        found: npt.NDArray[np.bool_] = np.any(total <= 0, axis=1)
-        return found
+            self._rows, self._bounds, self._keys = rows, bounds, keys
+        elif len(added):
+            stay = ~_within(self._rows, bounds).any(axis=1)
+            self._rows = np.concatenate((self._rows[:, :, stay], rows), axis=2)
+            self._bounds = np.concatenate((self._bounds[:, :, stay], bounds), axis=2)
+            self._keys = np.concatenate((self._keys[stay], keys))
+        return added
 
     @property
     def keys(self) -> list[int]:
@@ -266,3 +306,15 @@ class Front:
 
     def __contains__(self, key: int) -> bool:
         return bool((self._keys == key).any())
+
+
+def _within(rows: _Wholes, bounds: _Wholes) -> npt.NDArray[np.bool_]:
+    """Return which of some vectors (first axis) are within which others (second axis)."""
+    total = np.zeros((rows.shape[2], bounds.shape[2]), dtype=rows.dtype)
+    for level in (0, 1):
+        gaps = rows[level, 0][:, None] - bounds[level, 0]
+        for index in range(1, rows.shape[1]):
+            np.maximum(gaps, rows[level, index][:, None] - bounds[level, index], out=gaps)
+        total += gaps
+    found: npt.NDArray[np.bool_] = total <= 0
+    return found

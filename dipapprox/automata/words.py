@@ -93,6 +93,7 @@ def word_rate(
     units = _Units(automaton, letters, word)
     work = 0
     costs: dict[tuple[int, tuple[int, ...]], int] = {(0, (0,) * len(automaton.variables)): 0}
+    ways = _ways(graph)
     for letter, seen in zip(letters, word, strict=True):
         limits.check_states(len(costs))
         limits.check()
@@ -101,34 +102,53 @@ def word_rate(
         for (node, stored), cost in costs.items():
             if automaton.states[graph.states[node]].reads != (letter is not None):
                 continue
-            for edge in graph.leaving[node]:
-                index = graph.edges[edge].transition
-                transition = automaton.transitions[index]
+            for index, target, above, below, assigned in ways[node]:
                 if index not in prices:
+                    transition = automaton.transitions[index]
                     prices[index] = units.prices(automaton, transition, letter, seen)
                 taken = prices[index]
                 if not taken:
                     continue
-                under = [stored[x] for x in members(transition.above)]
-                over = [stored[x] for x in members(transition.below)]
-                low = bisect_left(taken, (max(under), -1)) if under else 0
-                high = bisect_left(taken, (min(over) + 1, -1)) if over else len(taken)
+                low, high = 0, len(taken)
+                if above:
+                    low = bisect_left(taken, (max([stored[x] for x in above]), -1))
+                if below:
+                    high = bisect_left(taken, (min([stored[x] for x in below]) + 1, -1))
+                if low >= high:
+                    work += 1
+                    continue
+                work += 1 + high - low
                 allowed = taken[low:high]
-                work += 1 + len(allowed)
-                if allowed and not transition.assigned:  # the value is not needed any more
-                    allowed = [(0, min(price for _, price in allowed))]
+                kept = stored
+                if not assigned:  # the value is not needed any more
+                    allowed = [(0, min([price for _, price in allowed]))]
                 for value, price in allowed:
-                    kept = tuple(
-                        value if transition.assigned >> x & 1 else old
-                        for x, old in enumerate(stored)
-                    )
-                    key, total = (graph.edges[edge].target, kept), cost + price
-                    if key not in after or total < after[key]:
+                    for x in assigned:
+                        kept = (*kept[:x], value, *kept[x + 1 :])
+                    key, total = (target, kept), cost + price
+                    if total < after.get(key, total + 1):
                         after[key] = total
         costs = after
     if meter is not None:
         meter.left -= work
     return units.cost(min(costs.values())) if costs else None
+
+
+_Way = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""A step: its transition, where it leads, and the variables below, above and stored."""
+
+
+def _ways(graph: Unfolding) -> list[list[_Way]]:
+    """Return the steps that leave each node."""
+    sets = [
+        (tuple(members(t.above)), tuple(members(t.below)), tuple(members(t.assigned)))
+        for t in graph.automaton.transitions
+    ]
+    edges = graph.edges
+    return [
+        [(edges[k].transition, edges[k].target, *sets[edges[k].transition]) for k in leaving]
+        for leaving in graph.leaving
+    ]
 
 
 class _Units:
