@@ -60,11 +60,16 @@ def places(machine: Machine, limits: Limits) -> Iterator[Place]:
                 waiting.append(target)
 
 
-def moves_from(machine: Machine, place: Place) -> Iterator[tuple[int, Place]]:
-    """Yield the moves that are feasible at a place, and where they lead."""
-    state, known = place
-    for number in machine.leaving.get(state, ()):
-        move = machine.moves[number]
-        after = follow(machine, known, move)
-        if after is not None:
-            yield number, (move.target, after)
+def moves_from(machine: Machine, place: Place) -> tuple[tuple[int, Place], ...]:
+    """Return the moves that are feasible at a place, and where they lead."""
+    found: tuple[tuple[int, Place], ...] | None = machine.ways.get(place)
+    if found is None:
+        state, known = place
+        ways = list[tuple[int, Place]]()
+        for number in machine.leaving.get(state, ()):
+            move = machine.moves[number]
+            after = follow(machine, known, move)
+            if after is not None:
+                ways.append((number, (move.target, after)))
+        found = machine.ways[place] = tuple(ways)
+    return found

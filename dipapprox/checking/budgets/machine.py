@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 from dipapprox.automata.model import Laplace, Sample, members
 from dipapprox.certificates.budgets import Branch
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME, AutomatonText, Noise
 from dipapprox.rounds.compiled import Compiled
@@ -65,6 +66,7 @@ class Machine:
         factor: What budgets are multiplied by.
         unproved: Why a lower bound of its budget is none; empty if it is.
         words: Whether words prove lower bounds.
+        ways: What is feasible at a place and where it leads, as far as it was asked for.
     """
 
     values: Mapping[str, int]
@@ -79,6 +81,7 @@ class Machine:
     factor: Fraction = Fraction(1)
     unproved: tuple[str, ...] = ()
     words: bool = True
+    ways: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads(self, move: Move) -> bool:
         """Whether a move reads an input."""

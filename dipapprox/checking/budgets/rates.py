@@ -11,7 +11,7 @@ the word, with the samples that the stored values hold, finds the rate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import assert_never
@@ -65,37 +65,63 @@ def _rate(
     inputs = [letter.second if side else letter.first for letter in letters]
     grid = sorted(set(_touched(machine, letters, inputs)))
     unit = _unit(machine, grid, inputs)
-    following: dict[Place, list[tuple[int, Place]]] = {}
-    costs: dict[tuple[Place, _Held], int] = {((machine.initial, NOTHING), ()): 0}
+    prices: dict[object, list[tuple[int, int]]] = {}
+    costs: dict[Place, dict[_Held, int]] = {(machine.initial, NOTHING): {(): 0}}
     for letter, given in zip(letters, inputs, strict=True):
-        limits.check_states(len(costs))
+        limits.check_states(sum(map(len, costs.values())))
         limits.check()
-        after: dict[tuple[Place, _Held], int] = {}
-        taken: dict[int, list[tuple[int, int]]] = {}
-        for (place, held), cost in costs.items():
+        after: dict[Place, dict[_Held, int]] = {}
+        for place, before in costs.items():
             if (place[0] in machine.reading) != (given is not None):
                 continue
-            if place not in following:
-                following[place] = list(moves_from(machine, place))
-            known = dict(held)
-            for number, target in following[place]:
-                move = machine.moves[number]
-                if number not in taken:
-                    exact = _samples(machine, move, grid, given or Fraction(0), letter)
-                    taken[number] = [(sample, int(price / unit)) for sample, price in exact]
-                kept = machine.needed[move.target]
-                old = [(x, z) for x, z in held if x in kept and x not in move.stored]
-                low = max((known[x] for x in move.at_least), default=0)
-                high = min((known[x] for x in move.less), default=len(grid))
-                for sample, price in taken[number]:
-                    if low <= sample <= high:
-                        new = [(x, sample) for x in move.stored if x in kept]
-                        key = target, tuple(sorted([*old, *new])) if new else tuple(old)
-                        total = cost + price
-                        if key not in after or total < after[key]:
-                            after[key] = total
+            for number, target in moves_from(machine, place):
+                alike = number, given, letter.seen
+                if alike not in prices:
+                    exact = _samples(
+                        machine, machine.moves[number], grid, given or Fraction(0), letter
+                    )
+                    prices[alike] = [(sample, int(price / unit)) for sample, price in exact]
+                if prices[alike]:
+                    move = machine.moves[number]
+                    _take(machine, move, before, prices[alike], after.setdefault(target, {}))
         costs = after
-    return min(costs.values()) * unit if costs else None
+    totals = [total for each in costs.values() for total in each.values()]
+    return min(totals) * unit if totals else None
+
+
+def _take(
+    machine: Machine,
+    move: Move,
+    before: Mapping[_Held, int],
+    prices: Sequence[tuple[int, int]],
+    after: dict[_Held, int],
+) -> None:
+    """Add what a move leads to, with the least costs.
+
+    Args:
+        machine: The automaton.
+        move: From a place at which values are held at some costs.
+        before: These.
+        prices: What samples cost, in the order of the samples.
+        after: What is held where the move leads, and at what cost.
+    """
+    needed = machine.needed[move.target]
+    new = [x for x in move.stored if x in needed]
+    for held, cost in before.items():
+        known = dict(held)
+        low = max([known[x] for x in move.at_least], default=0)
+        high = min([known[x] for x in move.less], default=prices[-1][0])
+        allowed = [each for each in prices if low <= each[0] <= high]
+        if not allowed:
+            continue
+        old = [each for each in held if each[0] in needed and each[0] not in move.stored]
+        if not new:
+            allowed = [(0, min([price for _, price in allowed]))]
+        for sample, price in allowed:
+            key = tuple(sorted([*old, *((x, sample) for x in new)])) if new else tuple(old)
+            total = cost + price
+            if total < after.get(key, total + 1):
+                after[key] = total
 
 
 def _unit(

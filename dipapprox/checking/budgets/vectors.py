@@ -38,11 +38,15 @@ from dipapprox.limits import Limits
 Costs = npt.NDArray[np.int64]
 """Shape (pairs, 2, 2, …, 2): pairs of one node, level, choices for the free values."""
 
+Makers = npt.NDArray[np.intp]
+
 _LARGEST = 2**40
 """Units up to which sums of a few costs stay far below the end of int64."""
 
 _MOST_FREE = 24
-_MOST_COMPARED = 1_000_000
+_MOST_COMPARED = 100_000
+_FEW = 16
+"""Costs of one level up to which vectors are compared cost by cost."""
 
 
 def examine_family(
@@ -91,14 +95,11 @@ def _examine_vectors(steps: _Steps, vectors: Sequence[VectorPair], limits: Limit
         if stack is None:
             return "vectors: a cost above the upper bound"
         stacks[node] = stack
-    numbers_of = {
-        (node, stacks[node][row].tobytes()): number
-        for node, numbers in pairs.items()
-        for row, number in enumerate(numbers)
-    }
-    if len(numbers_of) < len(vectors):
+    known = {node: _Known(stack, pairs[node]) for node, stack in stacks.items()}
+    if any(each.has_double for each in known.values()):
         return "vectors: a pair comes twice"
-    maker = {0: -1}
+    maker = np.full(len(vectors), len(vectors))
+    maker[0] = -1
     largest = 0
     for node, numbers in pairs.items():
         for target, made, values in steps.made(node, stacks[node]):
@@ -106,20 +107,16 @@ def _examine_vectors(steps: _Steps, vectors: Sequence[VectorPair], limits: Limit
             if values.max() > steps.bound:
                 return f"vectors: a step from node {node} costs more than the upper bound"
             largest = max(largest, int(values.max()))
-            others = []
-            for row, pair in enumerate(made):
-                same = numbers_of.get((target, pair.tobytes()))
-                if same is None:
-                    others.append(row)
-                else:
-                    maker[same] = min(maker.get(same, len(vectors)), numbers[row])
+            others = np.arange(len(made))
+            if target in known:
+                others = known[target].note(made, numbers, maker)
             beyond = steps.first_beyond(made[others], stacks.get(target))
             if beyond is not None:
                 where = f"a step from vectors[{numbers[others[beyond]]}] to node {target}"
                 return f"vectors: {where} leads beyond all that are there"
-    for number in range(len(vectors)):
-        if maker.get(number, number) >= number:
-            return f"vectors[{number}]: no step from those before it makes it"
+    unmade = np.flatnonzero(maker >= np.arange(len(vectors)))
+    if len(unmade):
+        return f"vectors[{unmade[0]}]: no step from those before it makes it"
     if largest != steps.bound:
         return f"least_budget.upper: the vectors prove {largest * steps.unit}"
     return None
@@ -230,14 +227,59 @@ class _Steps:
         """
         if not len(pairs) or stack is None:
             return 0 if len(pairs) else None
-        these = pairs.reshape(len(pairs), 1, 2, -1)
-        those = stack.reshape(1, len(stack), 2, -1)
-        step = max(1, _MOST_COMPARED // stack.size)
+        these = pairs.reshape(len(pairs), 2, -1)
+        those = np.where(stack >= self.infinite, _LARGEST, stack).reshape(len(stack), 2, -1)
+        few = these.shape[2] <= _FEW
+        step = max(1, _MOST_COMPARED // (len(stack) if few else those.size))
         for begin in range(0, len(pairs), step):
-            gaps = these[begin : begin + step] - those
-            np.copyto(gaps, -_LARGEST, where=those >= self.infinite)
-            within = gaps.max(axis=3).sum(axis=2) <= 0
-            outside = np.flatnonzero(~within.any(axis=1))
+            some = these[begin : begin + step]
+            if few:
+                total = np.zeros((len(some), len(stack)), dtype=np.int64)
+                for level in (0, 1):
+                    gaps = some[:, level, 0, None] - those[:, level, 0]
+                    for index in range(1, these.shape[2]):
+                        gap = some[:, level, index, None] - those[:, level, index]
+                        np.maximum(gaps, gap, out=gaps)
+                    total += gaps
+            else:
+                total = (some[:, None] - those).max(axis=3).sum(axis=2)
+            outside = np.flatnonzero((total > 0).all(axis=1))
             if len(outside):
                 return begin + int(outside[0])
         return None
+
+
+class _Known:
+    """The pairs of one node, found again by their costs.
+
+    Args:
+        stack: The pairs.
+        numbers: Those that they have in the file.
+    """
+
+    def __init__(self, stack: Costs, numbers: Sequence[int]) -> None:
+        self._rows, order = np.unique(_whole(stack), return_index=True)
+        self._numbers = np.array(numbers)[order]
+        self.has_double = len(order) < len(numbers)
+
+    def note(self, made: Costs, numbers: Sequence[int], maker: Makers) -> Makers:
+        """Note for pairs of the file which pair made them first; return the indices of others.
+
+        Args:
+            made: Pairs at this node.
+            numbers: Those of the pairs that made them, ascending.
+            maker: For all pairs of the file the first that is known to make it.
+        """
+        rows, first = np.unique(_whole(made), return_index=True)
+        places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        same = self._rows[places] == rows
+        found = self._numbers[places[same]]
+        maker[found] = np.minimum(maker[found], np.array(numbers)[first[same]])
+        others: Makers = np.sort(first[~same])
+        return others
+
+
+def _whole(pairs: Costs) -> npt.NDArray[np.void]:
+    """Return each pair as one value."""
+    rows = np.ascontiguousarray(pairs).reshape(len(pairs), -1)
+    return rows.view(f"V{rows.itemsize * rows.shape[1]}").reshape(-1)
