@@ -1,13 +1,14 @@
-"""Least budgets of automata, and checks of their certificates, beside the published tool.
+"""Least budgets of automata and of programs with rounds, and checks of their certificates.
 
 Published: DiPAut (CCS 2023), Tables 1 to 3: 1.4 GHz quad-core Intel Core i5, mean of 6 runs, about
-0.22 s of start-up included; ours begin with the automaton and end with the bounds.
+0.22 s of start-up included; ours begin with the automaton, or the program, and end with the bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
 from dipapprox.automata.analysis import analyse
@@ -23,11 +24,17 @@ from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
 from dipapprox.experiments.tables.plan import plan
+from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import BUNDLED, DPG, parse_program, read_text
 from dipapprox.limits import Limits
-from dipapprox.proofs.automaton_certificate import certify_budget
-from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
+from dipapprox.proofs.streams.prove_rounds import prove_rounds
+from dipapprox.proofs.streams.stream_proof import StreamProof
+from dipapprox.questions.proof_certificates import certify_proof
 
 PROVED, READ, CHECKED = "prove", "prove, its text read", "check"
 
@@ -37,15 +44,24 @@ class AutomatonCase:
     """An automaton, most seconds that a proof is meant to take, and what the published tool took.
 
     Attributes:
-        text: In `.dipa`.
+        text: In `.dipa`, or `.dpg` for programs.
         goal: Seconds; None for none.
         published: Seconds; None if it was not measured.
+        for_all: The parameter of a program that is any number; "" for streams, None for automata.
+        parameters: The values of others.
     """
 
     name: str
     text: str
     goal: float | None = None
     published: float | None = None
+    for_all: str | None = None
+    parameters: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        """Read the text of a program."""
+        parsed = parse_program(self.text, DPG, self.name)
+        return elaborate(parsed, self.parameters, self.name, for_all=self.for_all or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +82,13 @@ class Budgeted:
         checked = self.timings.get(CHECKED)
         return None if checked is None else ratio(checked, self.timings[READ])
 
+
+_FOR_ALL = (
+    "svt_laplace", "svt_laplace_ge", "svt_geometric", "svt_monotone", "svt_laplace_leaky_3",
+    "svt_laplace_leaky_4", "svt_laplace_leaky_6", "m_range_laplace", "k_min_max_laplace",
+    "dipc/sparse", "literature/sparse_vector", "literature/sparse_vector_fresh_threshold",
+    "literature/sparse_vector_without_limit",
+)  # fmt: skip
 
 _SMALL = {
     "SVT": 0.238,
@@ -93,30 +116,54 @@ def automata() -> tuple[AutomatonCase, ...]:
         AutomatonCase("all pairs of 5", all_pairs_text(5), 3.0),
         AutomatonCase("sparse vector, 100 positives", sparse_vector_text(100), 0.1),
         AutomatonCase("GAP-PV", texts["GAP-PV"].text),
+        *programs(),
     )
+
+
+def programs() -> Iterator[AutomatonCase]:
+    """Yield the programs: those for every N, and streams; then many positive answers."""
+    many = {"c": Fraction(100)}
+    for name in _FOR_ALL:
+        text = read_text(BUNDLED / f"{name}.dpg")
+        yield AutomatonCase(f"{name}, every N", text, 0.1, for_all="N")
+        if name == "literature/sparse_vector":
+            yield AutomatonCase(f"{name}, every N, c = 100", text, 0.1, None, "N", many)
+    for path in sorted((BUNDLED / "streams").glob("*.dpg")):
+        text = read_text(path)
+        yield AutomatonCase(path.stem, text, 0.1, for_all="")
+        if path.stem == "sparse_stream":
+            yield AutomatonCase(f"{path.stem}, c = 100", text, 0.1, None, "", many)
 
 
 def measure_automaton(case: AutomatonCase, patience: Patience) -> Budgeted:
     """Measure a proof, and the check of its certificate."""
-    named = NamedAutomaton(case.name, automaton_of(parse_dipa(case.text)))
-    proof = prove_automaton(named, None, Stops.HIDDEN, Limits())
-    upper = "none" if proof.analysis.unbounded else str(proof.upper)
+    subject = _subject(case)
+    proof = _proof(subject, Limits())
+    upper = "none" if proof.has_none else str(proof.upper)
     bounds = upper if proof.is_exact or proof.upper is None else f"{proof.lower} … {upper}"
 
     def prove(cap: float) -> None:
-        found = analyse(named.automaton, Limits(seconds=cap))
-        if found.reason is not None and found.upper is None:
-            raise NoAnswer(found.reason)
+        limits = Limits(seconds=cap)
+        if isinstance(subject, NamedAutomaton):
+            found = analyse(subject.automaton, limits)
+            reason = found.reason if found.upper is None else None
+        else:
+            answer = _proof(subject, limits)
+            reason = answer.reason if answer.answer is Answer.UNKNOWN else None
+        if reason is not None:
+            raise NoAnswer(reason)
 
     def prove_text(cap: float) -> None:
-        limits = Limits(seconds=cap)
-        automaton = automaton_of(parse_dipa(case.text))
-        analyse(automaton, limits)
-        stopping_states(automaton, limits)
+        limits, read = Limits(seconds=cap), _subject(case)
+        if isinstance(read, NamedAutomaton):
+            analyse(read.automaton, limits)
+            stopping_states(read.automaton, limits)
+        else:
+            _proof(read, limits)
 
     contestants: dict[str, Run] = {PROVED: prove, READ: prove_text}
     try:
-        certificate = certify_budget(proof, case.text, Limits()).to_json()
+        certificate = certify_proof(proof, case.text, Limits()).to_json()
     except UserError:
         return Budgeted(case, bounds, side_by_side(contestants, patience))
 
@@ -126,3 +173,15 @@ def measure_automaton(case: AutomatonCase, patience: Patience) -> Budgeted:
             raise NoAnswer(result.outcome.value)
 
     return Budgeted(case, bounds, side_by_side({**contestants, CHECKED: examine}, patience))
+
+
+def _subject(case: AutomatonCase) -> NamedAutomaton | Program:
+    if case.for_all is not None:
+        return case.program()
+    return NamedAutomaton(case.name, automaton_of(parse_dipa(case.text)))
+
+
+def _proof(subject: NamedAutomaton | Program, limits: Limits) -> AutomatonProof | StreamProof:
+    if isinstance(subject, NamedAutomaton):
+        return prove_automaton(subject, None, Stops.HIDDEN, limits)
+    return prove_rounds(subject, None, limits)

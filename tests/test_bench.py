@@ -210,6 +210,13 @@ def test_automata_are_measured_with_the_check_of_their_certificate() -> None:
     assert len(set(names)) == len(names) and {"80-RANGE", "200-MIN-MAX"} <= set(names)
 
 
+def test_programs_are_measured_like_automata() -> None:
+    stream = next(case for case in automata() if case.name == "sparse_stream")
+    found = measure_automaton(stream, ONCE)
+    assert found.bounds == "1" and set(found.timings) == {PROVED, READ, CHECKED}
+    assert "literature/sparse_vector, every N, c = 100" in [case.name for case in automata()]
+
+
 def test_scipy_is_near_the_enclosures_by_rank() -> None:
     found = compare_polyhedra(Polyhedra(3, 2), ONCE)
     assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
