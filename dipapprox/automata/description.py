@@ -51,14 +51,19 @@ def automaton_of(text: AutomatonText) -> Automaton:
     variables = {name: None for _, step in steps for name in step.assigned}
     masks = {name: 1 << index for index, name in enumerate(variables)}
     transitions = []
+    unknown = set[str]()
     for location, step in steps:
         masked = {True: 0, False: 0}
         for atom in step.guard:
+            if atom.variable in unknown:
+                continue
             if atom.variable not in masks:
+                unknown.add(atom.variable)
                 message = f"the variable '{atom.variable}' is never assigned"
                 hint = did_you_mean(atom.variable, masks)
                 problems.report("name error", message, atom.span, hint)
-            elif masked[not atom.at_least] & masks[atom.variable]:
+                continue
+            if masked[not atom.at_least] & masks[atom.variable]:
                 message = "the guard can never hold: it has insample on both sides of "
                 message += f"'{atom.variable}'"
                 problems.report("value error", message, atom.span)

@@ -72,6 +72,7 @@ def _check_silent(
                 transition.span,
                 f"only states that read an input compare: drop ':non-input' of '{name}'",
             )
+            return  # one message for a state that should read
     for transition in transitions[1:]:
         message = f"the state '{name}' reads no input and has more than one transition"
         problems.report("value error", message, transition.span)

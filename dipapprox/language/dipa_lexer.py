@@ -66,7 +66,7 @@ class _Rules:
 
     def t_error(self, t: Any) -> None:
         start = t.lexer.lexpos
-        t.lexer.skip(1)
+        t.lexer.skip(2 if t.value.startswith("||") else 1)
         hint = {
             "'": f"the second sample is written '{INSAMPLE_PRIME}'",
             "&": "conjunctions are written '&&'",

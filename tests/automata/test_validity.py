@@ -172,3 +172,34 @@ def test_files_are_read_with_their_names_in_messages(tmp_path: Path) -> None:
     for wrong in (tmp_path, tmp_path / "none.dipa"):
         with pytest.raises(UserError):
             load_automaton(wrong)
+
+
+MALFORMED = """
+(q1:non-input, 1/2, 0): x := insample; output obot; goto q2
+(q2, 1/4, 0): if (insample < x) then output obot; goto q2
+              elseif (insample >= x) then output otop; goto q3
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("insample < x)", "insample < x || insample >= x)", "unexpected '||'"),
+        (") then", ") then then", "unexpected 'then'"),
+        ("(insample < x)", "(insample < y && insample >= y)", "'y' is never assigned"),
+        ("(q2, 1/4", "(q2:non-input, 1/4", "'q2' reads no input"),
+        ("1/4, 0", "0, 0", "must be positive"),
+        ("1/4, 0", "1/0, 0", "divides by 0"),
+        ("1/4, 0", "1/4, 0, 1", "2 or 4 numbers"),
+        ("output otop", "output insampleprime", "gives it no noise"),
+        ("x := insample", "x := insampleprime", "cannot be stored"),
+        (">= x", "< x", "can hold together"),
+        ("(q2, 1/4", "(q1, 1/4", "declared twice"),
+        ("goto q3", "", "unexpected end"),
+    ],
+)
+def test_one_mistake_is_one_message(old: str, new: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        automaton_of(parse_dipa(MALFORMED.replace(old, new, 1)))
+    assert len(caught.value.diagnostics) == 1
+    assert message in str(caught.value)
