@@ -56,6 +56,9 @@ _REMEMBERED = 200
 
 _GUARD_BITS = 6
 
+_GAIN = 8
+"""By what finer panels divide what is undecided, if they are of any use."""
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -203,16 +206,22 @@ class _Pair:
         errors = [sum((w.upper * p.error for w, p in side), Fraction(0)) for side in plans]
         missing = 2 * (errors[0] + growth.upper * errors[1])
         best: Signs | NotEnclosed = NotEnclosed("no signs were looked for")
+        stuck = False  # finer panels do not help doubles where rounding is all that is left
         for level in (*double_levels(tier), *ball_levels(bits, tier)):
             limits.check()
+            if stuck and not level.bits:
+                continue
             found = self._attempt(plans, growth, kept, level, wanted / 2, limits)
             if isinstance(found, NotEnclosed):
                 if isinstance(best, NotEnclosed):
                     best = found
                 continue
             found = Signs(found.gaps, found.first, found.excess + missing)
-            if isinstance(best, NotEnclosed) or found.excess < best.excess:
+            if isinstance(best, NotEnclosed):
                 best = found
+            else:
+                stuck = found.excess > best.excess / _GAIN
+                best = min(best, found, key=lambda each: each.excess)
             if best.excess <= wanted:
                 break
         return best

@@ -1,0 +1,1 @@
+"""Densities of published numbers with Laplace-type noise, compared exactly."""

@@ -1,0 +1,253 @@
+"""Two measures of published numbers in, whether one exceeds a multiple of the other: exactly.
+
+For noise of Laplace type densities are piecewise exponential polynomials in the published number,
+exact at a rational eps (`laplace.algebra`); so is f - growth · g, growth = c e^r. Pure privacy asks
+whether it is positive anywhere. Half-lines on which it is identically 0, as for the Laplace
+mechanism at its own budget, have no coefficients left (`line_signs`).
+
+Several independent numbers. Π f_k <= growth · Π g_k almost everywhere exactly if the product of the
+least factors c_k with f_k <= c_k g_k is at most growth. A least factor is looked for among the
+quotients of pieces that are proportional, and is one if f_k <= c_k g_k is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.errors import LimitReached
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Connected
+from dipapprox.events.marginals import Part
+from dipapprox.exact.closed_forms import EventForms
+from dipapprox.exact.laplace import pieces
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms
+from dipapprox.exact.laplace.pieces import Piece
+from dipapprox.exact.laplace.units import Units
+from dipapprox.exact.real_outputs.line_signs import (
+    Coefficients,
+    Stretch,
+    is_positive_somewhere,
+    without_zeros,
+)
+from dipapprox.exact.signs.values import sign_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.kinds import is_laplace_type
+from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
+from dipapprox.numerics.real_outputs.factors import Line, factored
+
+_ONE = Fraction(1)
+_UNIT = ExponentialRatio.constant(1)
+_NOTHING = ExponentialRatio.constant(0)
+
+
+class ExactComparison:
+    """Compares measures of published numbers, at one eps; what events have is remembered.
+
+    Args:
+        limits: Asked throughout.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._forms = EventForms()
+
+    def exceeds(
+        self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialPolynomial
+    ) -> bool | NotEnclosed:
+        """Decide whether first(S) > growth · second(S) for some set S.
+
+        Args:
+            first: Parts of one outcome at one input; their measures add up. Each has a positive
+                mass. Empty: the measure 0.
+            second: The same at another input.
+            growth: Its value at 1 is the factor, > 0: see `Growth.at_one`.
+
+        Returns:
+            The answer; or why there is none: noise without closed forms, or too much work.
+
+        Raises:
+            LimitReached: If the time or the memory runs out.
+        """
+        if not first:
+            return False
+        if not second:
+            return True
+        try:
+            return self._exceeds(first, second, ExponentialRatio(growth.at(_ONE)))
+        except _Obstacle as obstacle:
+            return NotEnclosed(str(obstacle))
+        except TooManyTerms:
+            return NotEnclosed("integration-budget: a product of functions has too many terms")
+        except LimitReached as reached:
+            self._limits.check()
+            return NotEnclosed(reached.reason)
+
+    def _exceeds(
+        self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialRatio
+    ) -> bool:
+        numbers = {len(part.marginals) for part in (*first, *second)}
+        if numbers == {1}:
+            return self._exceeds_on_line(tuple(first), tuple(second), growth)
+        factors = factored(first, second)
+        if isinstance(factors, NotEnclosed):
+            raise _Obstacle(factors.reason)
+        if len(factors.pairs) == 1:
+            ((_, one, two),) = factors.pairs
+            return self._exceeds_on_line(one, two, growth)
+        least = _UNIT
+        for _, one, two in factors.pairs:
+            own = self._least_factor(one, two)
+            if own is None:
+                return True
+            least = least * own
+        return sign_at(least - growth, _ONE, self._limits) > 0
+
+    def _exceeds_on_line(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
+        return _Densities(first, second, self._forms, self._limits).exceeds(growth)
+
+    def _least_factor(self, first: Line, second: Line) -> ExponentialRatio | None:
+        """The least c with first <= c second; None if there is none."""
+        densities = _Densities(first, second, self._forms, self._limits)
+        candidates = densities.quotients()
+        if candidates is None:
+            return None
+        for candidate in _descending(candidates, self._limits):
+            # It is the quotient on some interval, so no less factor will do.
+            if not densities.exceeds(candidate):
+                return candidate
+            break
+        raise _Obstacle("the largest quotient of two densities is no quotient of their pieces")
+
+
+class _Obstacle(Exception):
+    """Why there are no closed forms."""
+
+
+class _Densities:
+    """Two densities on the line, as exponential polynomials between common marks.
+
+    Attributes:
+        marks: Places between the pieces, ascending.
+        first: Coefficients, one more than marks.
+        second: Those of the other.
+    """
+
+    def __init__(self, first: Line, second: Line, forms: EventForms, limits: Limits) -> None:
+        self._limits = limits
+        self._forms = forms
+        table = FunctionTable()
+        sides = [self._planned(line, table) for line in (first, second)]
+        plans = [plan for side in sides for _, plan in side]
+        laws = frozenset().union(*(plan.required.laws for plan in plans))
+        points = frozenset().union(*(plan.required.points for plan in plans))
+        units = Units.of(laws, points)
+        samples = max((plan.required.samples for plan in plans), default=0)
+        fastest = max((units.rate(law) for law in laws), default=1)
+        if samples >= pieces.MOST_SAMPLES or samples * fastest >= pieces.LARGEST_RATE:
+            raise _Obstacle("no units fit its scales and means")
+        functions = Evaluation(ExactAlgebra(units), table)
+        found = [
+            (weight * ExponentialRatio.constant(c), function)
+            for side in sides
+            for (weight, plan), own in zip(
+                side, functions.products([plan.terms for _, plan in side], limits), strict=True
+            )
+            for c, function in own
+        ]
+        counts = [sum(len(plan.terms) for _, plan in side) for side in sides]
+        marks: tuple[int, ...] = ()
+        for _, function in found:
+            marks = pieces.union(marks, function.marks)
+        eta = Fraction(1, units.step)
+        self.marks = tuple(mark * eta for mark in marks)
+        self.first = _added(found[: counts[0]], marks, eta)
+        self.second = _added(found[counts[0] :], marks, eta)
+
+    def _planned(
+        self, line: Line, table: FunctionTable
+    ) -> list[tuple[ExponentialRatio, DensityPlan]]:
+        found = []
+        for part in line:
+            (marginal,) = part.marginals
+            separate = simplified(marginal)
+            if separate is None:
+                continue
+            others, own = separate
+            if not is_laplace_type(own.event):
+                raise _Obstacle("outside-fragment: not all noise is of Laplace type")
+            plan = density_plan(own, 0, self._limits, table)
+            if isinstance(plan, NotEnclosed):
+                raise _Obstacle(plan.reason)
+            found.append((self._weight((*part.events, *map(canonical, others))), plan))
+        return found
+
+    def _weight(self, events: Sequence[Connected]) -> ExponentialRatio:
+        weight = _UNIT
+        for event in events:
+            form = self._forms.closed_form_of(event, self._limits)
+            if isinstance(form, NotEnclosed):
+                raise _Obstacle(form.reason)
+            weight = weight * form.at(_ONE)
+        return weight
+
+    def exceeds(self, growth: ExponentialRatio) -> bool:
+        """Whether first > growth · second anywhere."""
+        ends = [None, *self.marks, None]
+        for k, (own, other) in enumerate(zip(self.first, self.second, strict=True)):
+            self._limits.check()
+            difference = dict(own)
+            for key, c in other.items():
+                difference[key] = difference.get(key, _NOTHING) - c * growth
+            where = Stretch(ends[k], ends[k + 1])
+            if is_positive_somewhere(without_zeros(difference), where, self._limits):
+                return True
+        return False
+
+    def quotients(self) -> list[ExponentialRatio] | None:
+        """The quotients of pieces with one term each; None if there is none for some piece."""
+        found = []
+        for own, other in zip(self.first, self.second, strict=True):
+            if own and not other:
+                return None
+            if len(own) == len(other) == 1 and own.keys() == other.keys():
+                ((_, c),), ((_, d),) = own.items(), other.items()
+                if sign_at(c, _ONE, self._limits) > 0 and sign_at(d, _ONE, self._limits) > 0:
+                    found.append(c * d.inverse())
+        return found
+
+
+def _added(
+    terms: Sequence[tuple[ExponentialRatio, Piecewise]], marks: tuple[int, ...], eta: Fraction
+) -> list[Coefficients]:
+    """Σ weight · function, piece by piece."""
+    totals: list[dict[tuple[int, int], ExponentialRatio]] = [{} for _ in range(len(marks) + 1)]
+    for weight, function in terms:
+        for total, piece in zip(totals, function.on(marks), strict=True):
+            for key, value in _coefficients(piece, eta).items():
+                total[key] = total.get(key, _NOTHING) + weight * value
+    return [without_zeros(total) for total in totals]
+
+
+def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], ExponentialRatio]:
+    """The coefficients of u^m e^(bu) at one η."""
+    sums: dict[tuple[int, int], dict[tuple[int, Fraction], Fraction]] = {}
+    for packed, c in piece.items():
+        q, b, n, m = pieces.exponents(packed)
+        own = sums.setdefault((b, m), {})
+        exponent = 0, q * eta
+        own[exponent] = own.get(exponent, Fraction(0)) + Fraction(int(c.p), int(c.q)) * eta**n
+    return {key: ExponentialRatio(ExponentialPolynomial.of(terms)) for key, terms in sums.items()}
+
+
+def _descending(values: Sequence[ExponentialRatio], limits: Limits) -> list[ExponentialRatio]:
+    """The greatest first; the others in any order."""
+    found = list(values)
+    for k in range(1, len(found)):
+        if sign_at(found[k] - found[0], _ONE, limits) > 0:
+            found[0], found[k] = found[k], found[0]
+    return found

@@ -1,0 +1,225 @@
+"""Is an exponential polynomial of a real variable positive anywhere on an interval? Exactly.
+
+A function h(u) = Σ C u^m e^(bu) has coefficients C that are values of exponential ratios, Σ c e^q
+with rational q over such sums: whether such a number is 0 can be seen (Lindemann), so its sign is
+decidable. That answers
+
+    coefficients   none is left: h is identically 0
+    ends           the first derivative that is not 0 at a rational end gives the sign next to it
+    far away       the term with the greatest rate, and power, gives the sign beyond some number
+
+Between the ends h < 0 is proved in balls, by bisection: h(X) lies in h(x) + h'(X) (X - x), x the
+middle of X. Next to an end where the derivatives before the k-th vanish, h has the sign of the k-th
+one (times that of (u - end)^k) as long as that has one sign, by Taylor's theorem.
+
+Beyond t = T, T >= 1 measured from the last mark, the leading term C t^m e^(bt) exceeds all others
+together if it does at T and T >= (m' - m) / (b - b') for each other term with m' > m: the quotients
+t^(m' - m) e^((b' - b) t) do not grow there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import comb
+
+from flint import arb
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
+from dipapprox.exact.signs.values import ball_at, sign_at
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.precision import give_way, precision, to_ball
+
+Coefficients = Mapping[tuple[int, int], ExponentialRatio]
+"""(b, m) -> the coefficient of u^m e^(bu), a value at ε' = 1 without powers; none is 0."""
+
+_ONE = Fraction(1)
+_PRECISIONS = (128, 512)
+_DEEPEST = 60
+_MOST_BOXES = 20_000
+_FARTHEST = Fraction(2**20)
+
+
+def without_zeros(terms: Mapping[tuple[int, int], ExponentialRatio]) -> Coefficients:
+    """Leave out the coefficients that are 0."""
+    return {key: c for key, c in terms.items() if c.numerator}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """An interval of u with rational ends; None: infinite."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+
+
+def is_positive_somewhere(function: Coefficients, where: Stretch, limits: Limits) -> bool:
+    """Decide whether h > 0 anywhere inside an interval.
+
+    Raises:
+        LimitReached: If bits, time or boxes do not decide: near a double zero, say.
+    """
+    lower, upper = where.lower, where.upper
+    if not function:
+        return False
+    if lower is None and upper is None:
+        sides = Stretch(None, Fraction(0)), Stretch(Fraction(0), None)
+        return any(is_positive_somewhere(function, side, limits) for side in sides)
+    if lower is None:
+        assert upper is not None
+        return is_positive_somewhere(_mirrored(function), Stretch(-upper, None), limits)
+    function = _shifted(function, lower)
+    if upper is not None:
+        return _is_positive_within(function, upper - lower, limits)
+    leading = max(function)
+    if sign_at(function[leading], _ONE, limits) > 0:
+        return True
+    return _is_positive_within(function, _far(function, leading, limits), limits)
+
+
+def _mirrored(function: Coefficients) -> Coefficients:
+    """u -> h(-u)."""
+    return {(-b, m): -c if m % 2 else c for (b, m), c in function.items()}
+
+
+def _shifted(function: Coefficients, by: Fraction) -> Coefficients:
+    """t -> h(t + by)."""
+    if not by:
+        return function
+    found: dict[tuple[int, int], ExponentialRatio] = {}
+    for (b, m), c in function.items():
+        moved = c * _exponential(b * by)
+        for j in range(m + 1):
+            part = moved * ExponentialRatio.constant(comb(m, j) * by ** (m - j))
+            found[b, j] = found[b, j] + part if (b, j) in found else part
+    return without_zeros(found)
+
+
+def _exponential(rate: Fraction) -> ExponentialRatio:
+    return ExponentialRatio(ExponentialPolynomial.monomial(1, rate=rate))
+
+
+def _derivative(function: Coefficients) -> Coefficients:
+    found: dict[tuple[int, int], ExponentialRatio] = {}
+    for (b, m), c in function.items():
+        parts = [((b, m), b), ((b, m - 1), m)]
+        for key, factor in parts:
+            if factor:
+                part = c * ExponentialRatio.constant(factor)
+                found[key] = found[key] + part if key in found else part
+    return without_zeros(found)
+
+
+def _at(function: Coefficients, place: Fraction) -> ExponentialRatio:
+    """The value at a rational place."""
+    total = ExponentialRatio.constant(0)
+    for (b, m), c in function.items():
+        if m and not place:
+            continue
+        total = total + c * _exponential(b * place) * ExponentialRatio.constant(place**m)
+    return total.at(_ONE)
+
+
+def _far(function: Coefficients, leading: tuple[int, int], limits: Limits) -> Fraction:
+    """A place beyond which the sign is that of the leading term."""
+    b, m = leading
+    place = max([_ONE, *(Fraction(n - m, b - a) for a, n in function if n > m and a < b)])
+    while True:
+        limits.check()
+        with precision(_PRECISIONS[0]):
+            t = to_ball(place)
+            rest = arb(0)
+            for (a, n), c in function.items():
+                if (a, n) != leading:
+                    rest += abs(ball_at(c)) * t ** (n - m) * (t * (a - b)).exp()
+            if rest < abs(ball_at(function[leading])):
+                return place
+        place *= 2
+        if place > _FARTHEST:
+            raise LimitReached("precision-budget: a density has no sign far away that is seen")
+
+
+def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits) -> bool:
+    """Decide whether h > 0 anywhere on (0, length)."""
+    derivatives = [function]
+    orders = []
+    for end in (Fraction(0), length):
+        order = 0
+        while not (sign := sign_at(_at(derivatives[order], end), _ONE, limits)):
+            order += 1
+            if order == len(derivatives):
+                derivatives.append(_derivative(derivatives[-1]))
+        if (sign if not end or order % 2 == 0 else -sign) > 0:
+            return True
+        orders.append(order)
+    for order in range(len(derivatives), max(orders) + 2):
+        derivatives.append(_derivative(derivatives[order - 1]))
+    for bits in _PRECISIONS:
+        with precision(bits):
+            found = _Boxes(derivatives, length, orders, limits).search()
+        if found is not None:
+            return found
+    raise LimitReached("precision-budget: two densities nearly touch, or do, at some number")
+
+
+class _Boxes:
+    """Bisection in balls on (0, length).
+
+    Args:
+        derivatives: h, h', …
+        length: Of the interval.
+        orders: At either end, the first derivative that does not vanish there; next to the ends h
+            is negative.
+        limits: Asked throughout.
+    """
+
+    def __init__(
+        self, derivatives: list[Coefficients], length: Fraction, orders: list[int], limits: Limits
+    ) -> None:
+        self._balls = [
+            [(b, m, ball_at(c)) for (b, m), c in function.items()] for function in derivatives
+        ]
+        self._length = length
+        self._orders = orders
+        self._limits = limits
+
+    def search(self) -> bool | None:
+        """Decide whether h is positive anywhere; None if boxes do not tell."""
+        waiting = [(0, 0)]
+        boxes = 0
+        while waiting:
+            self._limits.check()
+            give_way()
+            depth, place = waiting.pop()
+            boxes += 1
+            part = self._length / 2**depth
+            low, high = place * part, (place + 1) * part
+            at_start, at_end = place == 0, place + 1 == 1 << depth
+            if self._is_negative(low, high, at_start, at_end):
+                continue
+            if self._value(0, to_ball((low + high) / 2)) > 0:
+                return True
+            if depth == _DEEPEST or boxes == _MOST_BOXES:
+                return None
+            waiting += [(depth + 1, 2 * place), (depth + 1, 2 * place + 1)]
+        return False
+
+    def _is_negative(self, low: Fraction, high: Fraction, at_start: bool, at_end: bool) -> bool:
+        """Whether h < 0 is proved inside."""
+        middle = (low + high) / 2
+        if at_start and at_end and any(self._orders):
+            return False
+        order = self._orders[0] if at_start else self._orders[1] if at_end else 0
+        whole = to_ball(low).union(to_ball(high))
+        slope = self._value(order + 1, whole)
+        spread = whole - to_ball(middle)
+        value = self._value(order, to_ball(middle)) + slope * spread
+        return bool(-value > 0 if at_start or order % 2 == 0 else value > 0)
+
+    def _value(self, order: int, u: arb) -> arb:
+        total = arb(0)
+        for b, m, c in self._balls[order]:
+            total += c * u**m * (u * b).exp()
+        return total

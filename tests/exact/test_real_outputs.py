@@ -1,0 +1,149 @@
+"""Exact comparisons of densities: tight half-lines, and agreement with enclosures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction as F
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.exact.real_outputs.comparison import ExactComparison
+from dipapprox.exact.real_outputs.line_signs import Stretch, is_positive_somewhere
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method
+from dipapprox.semantics.linear import LinearForm
+
+LAPLACE = Family.LAPLACE
+Y = LinearForm.symbol(0)
+
+
+def law(mean: F | int, scale: F | int = 1) -> Distribution:
+    return Distribution(LAPLACE, F(mean), F(scale))
+
+
+def less(i: int, j: int) -> LinearForm:
+    return LinearForm.of({i: F(1), j: F(-1)})
+
+
+def number(
+    laws: Sequence[Distribution], guards: Sequence[LinearForm] = (), form: LinearForm = Y
+) -> tuple[Part, ...]:
+    return (Part((), (Marginal(Event(tuple(laws), tuple(guards)), form),)),)
+
+
+def exceeds(first: Sequence[Part], second: Sequence[Part], budget: F) -> bool:
+    growth = ExponentialPolynomial.monomial(1, rate=budget)
+    found = ExactComparison(Limits()).exceeds(first, second, growth)
+    assert not isinstance(found, NotEnclosed), found.reason
+    return found
+
+
+def test_the_laplace_mechanism_is_tight_at_its_budget() -> None:
+    noise = [number([law(mean)]) for mean in (0, 1)]
+    assert not exceeds(noise[0], noise[1], F(1))
+    assert exceeds(noise[0], noise[1], 1 - F(1, 10**9))
+
+
+def test_averages_approach_their_budget() -> None:
+    """(x0 + x1) / 2: the quotient grows towards e^(1/2) and never reaches it."""
+    half = LinearForm.of({0: F(1, 2), 1: F(1, 2)})
+    noise = [number([law(mean, 2), law(0, 2)], (), half) for mean in (0, 1)]
+    assert not exceeds(noise[0], noise[1], F(1, 2))
+    assert exceeds(noise[0], noise[1], F(1, 2) - F(1, 1000))
+
+
+@pytest.mark.parametrize("published", [Y, less(0, 1)])
+def test_the_maximum_with_its_value_or_gap(published: LinearForm) -> None:
+    """Noise of scale 2 / eps for a maximum whose counts move by 1: eps, with the gap for free.
+
+    The value is not free: it costs once more its count's own shift.
+    """
+    guards = (less(1, 0), less(2, 1))
+    laws = [[law(m, 2) for m in means] for means in ((1, 0, 0), (0, 1, 1))]
+    parts = [number(each, guards, published) for each in laws]
+    assert not exceeds(parts[0], parts[1], F(3, 2))
+    assert not exceeds(parts[1], parts[0], F(3, 2))
+    assert exceeds(parts[0], parts[1], F(9, 10)) or exceeds(parts[1], parts[0], F(9, 10))
+
+
+def test_counts_add_up() -> None:
+    parts = [[Part((), tuple(Marginal(Event((law(m),), ()), Y) for _ in range(3)))] for m in (0, 1)]
+    assert not exceeds(parts[0], parts[1], F(3))
+    assert exceeds(parts[0], parts[1], F(3) - F(1, 10**6))
+
+
+def test_events_weigh() -> None:
+    parts = [
+        (Part((canonical(Event((law(-m),), (Y,))),), (Marginal(Event((law(m),), ()), Y),)),)
+        for m in (0, 1)
+    ]
+    # Pr[x <= 0] grows from 1/2 to 1 - 1/(2e): by less than e
+    assert exceeds(parts[1], parts[0], F(1)) and not exceeds(parts[1], parts[0], F(2))
+    assert not exceeds(parts[0], parts[1], F(1))
+
+
+def test_one_sided_noise_and_empty_measures() -> None:
+    first, second = (number([Distribution(Family.EXPONENTIAL, F(mean), F(1))]) for mean in (0, 1))
+    assert exceeds(first, second, F(50)) and not exceeds(second, first, F(1))
+    assert exceeds(first, (), F(1)) and not exceeds((), first, F(1))
+
+
+def test_gaussian_noise_has_no_closed_form() -> None:
+    noise = number([Distribution(Family.GAUSSIAN, F(0), F(1))])
+    found = ExactComparison(Limits()).exceeds(noise, noise, ExponentialPolynomial.constant(1))
+    assert isinstance(found, NotEnclosed) and "Laplace" in found.reason
+
+
+@settings(max_examples=8)
+@given(
+    st.lists(st.tuples(st.integers(-1, 1), st.integers(-1, 1)), min_size=2, max_size=3),
+    st.sampled_from([1, 2]),
+    st.integers(0, 16),
+    st.sampled_from([Y, less(0, 1)]),
+)
+def test_comparisons_agree_with_enclosures(
+    means: list[tuple[int, int]], scale: int, eighths: int, published: LinearForm
+) -> None:
+    guards = [less(k + 1, k) for k in range(len(means) - 1)]
+    parts = [
+        number([law(pair[side], scale) for pair in means], guards, published) for side in range(2)
+    ]
+    budget = F(eighths, 8)
+    stick = HockeyStick(open_method(Options()), Limits())
+    found = stick.divergence(parts[0], parts[1], exponential(budget, 100), 40)
+    assert isinstance(found, Split)
+    if exceeds(parts[0], parts[1], budget):
+        assert found.value.lower > 0 or found.value.upper < F(1, 2**30)
+    else:
+        assert found.value.lower == 0
+
+
+@pytest.mark.parametrize(
+    ("terms", "lower", "upper", "positive"),
+    [
+        ({(0, 0): -1, (-1, 0): 1}, 0, None, False),  # e^-u - 1, zero at 0
+        ({(0, 0): -1, (-1, 0): 1}, -1, None, True),
+        ({(-1, 0): -2, (-2, 0): 1, (0, 0): 1}, 1, None, True),  # (1 - e^-u)^2
+        ({(-1, 1): 1, (-1, 0): -1}, None, 1, False),  # (u - 1) e^-u
+        ({(-1, 1): 1, (-1, 0): -1}, 0, 2, True),
+        ({(0, 2): -1, (0, 1): 2, (0, 0): -1}, 0, 1, False),  # -(u - 1)^2, double zero at an end
+        ({}, None, None, False),
+    ],
+)
+def test_signs_on_the_line(
+    terms: dict[tuple[int, int], int], lower: int | None, upper: int | None, positive: bool
+) -> None:
+    function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
+    where = Stretch(*(None if end is None else F(end) for end in (lower, upper)))
+    assert is_positive_somewhere(function, where, Limits()) is positive
