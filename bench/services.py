@@ -10,7 +10,8 @@ from fractions import Fraction
 
 from bench.timing import NoAnswer, Patience, Timing, side_by_side
 from dipapprox.language.load import BUNDLED, read_program
-from dipapprox.language.services import elaborate_service
+from dipapprox.language.parser import parse
+from dipapprox.language.services import Service, elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.reachable import Examiner
@@ -21,18 +22,40 @@ _POOL = BUNDLED / "services" / "shared_pool.dpg"
 
 @dataclass(frozen=True, slots=True)
 class ServiceCase:
-    """A server with t slots of v points, and most seconds that a proof is meant to take."""
+    """A server with t slots of v points, and most seconds that a proof is meant to take.
+
+    Attributes:
+        slots: t.
+        points: v.
+        pool: Whether the slots share one memory.
+        listed: Whether sums are finite cells, for points of -1..1: all pairs are listed.
+        goal: Most seconds.
+    """
 
     slots: int
     points: int
     pool: bool = False
+    listed: bool = False
     goal: float = 1.0
 
     @property
     def name(self) -> str:
         """What tables call it."""
         memory = "one pool" if self.pool else "slots"
-        return f"{memory}, t = {self.slots}, v = {self.points}"
+        listed = ", sums by value" if self.listed else ""
+        return f"{memory}, t = {self.slots}, v = {self.points}{listed}"
+
+    @property
+    def service(self) -> Service:
+        """The server."""
+        path = _POOL if self.pool else _SLOTS
+        parameters = {"t": Fraction(self.slots), "v": Fraction(self.points)}
+        program = read_program(path)
+        if self.listed:
+            parameters["m"] = Fraction(1)
+            text = path.read_text(encoding="utf-8")
+            program = parse(text.replace("total[t] in int", "total[t] in -v*m..v*m"), str(path))
+        return elaborate_service(program, parameters, path.stem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +73,14 @@ def servers() -> tuple[ServiceCase, ...]:
     return (
         *(ServiceCase(t, v) for t, v in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))),
         ServiceCase(10, 1000, goal=2.0),
+        ServiceCase(2, 6, listed=True, goal=5.0),
         *(ServiceCase(t, v, pool=True) for t, v in ((1, 1), (2, 1), (2, 2), (2, 3))),
     )
 
 
 def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
     """Measure a proof."""
-    path = _POOL if case.pool else _SLOTS
-    parameters = {"t": Fraction(case.slots), "v": Fraction(case.points)}
-    service = elaborate_service(read_program(path), parameters, path.stem)
+    service = case.service
     loss = find_loss(service, Examiner(), Limits())
     bounds = "none" if loss.unbounded else f"{loss.lower}" if loss.is_exact else "open"
 

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
+from math import inf
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, UserError
@@ -44,8 +45,16 @@ _MOST_COURSES = 5
 """Courses that are run on values."""
 
 
-def loss_by_counters(service: Service, examiner: Examiner, limits: Limits) -> Loss | None:
+def loss_by_counters(
+    service: Service, examiner: Examiner, limits: Limits, most: float = inf
+) -> Loss | None:
     """Find the loss with counters by differences.
+
+    Args:
+        service: Elaborated.
+        examiner: Who looks.
+        limits: Of all.
+        most: States, and pairs, that are looked at for each choice of counters.
 
     Returns:
         Bounds, the upper one known, or that there is none; None if differences show neither.
@@ -58,7 +67,7 @@ def loss_by_counters(service: Service, examiner: Examiner, limits: Limits) -> Lo
         while counters:
             kept = additive | counters
             try:
-                search = _Search(service, kept, additive, any_data, examiner, limits)
+                search = _Search(service, kept, additive, any_data, examiner, limits, most)
                 if search.is_open:
                     return None
                 if not search.cycle:
@@ -93,6 +102,7 @@ class _Search:
         any_data: Whether data of all values is one call.
         examiner: Who looks.
         limits: Of all.
+        most: States, and pairs, that are looked at.
 
     Raises:
         Untracked: If values are needed.
@@ -107,6 +117,7 @@ class _Search:
         any_data: bool,
         examiner: Examiner,
         limits: Limits,
+        most: float,
     ) -> None:
         self.examiner = examiner
         self.limits = limits
@@ -114,7 +125,7 @@ class _Search:
         self.system = System(service, kept, any_data, limits)
         self.fine = System(service, additive, any_data, limits)
         self.values = System(service, BY_VALUE, False, limits)
-        explore_pairs(self.graph, self.system, examiner, limits)
+        explore_pairs(self.graph, self.system, examiner, limits, most)
         paths, unit = paths_of(self.graph, limits)
         self.cycle = paths.cycle
         self.lost = tuple(Fraction(value, unit) for value in paths.values)

@@ -81,15 +81,11 @@ class Courses:
     """
 
     def __init__(self, service: Service, kept: frozenset[str], limits: Limits) -> None:
-        self._service = service
-        self._kept = kept
         self._limits = limits
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
         self.ranges = {name: values for name, values in found.items() if values is not None}
-        self._domains: dict[str, Collection[core.Value]] = {
-            cell.name: cell.domain if isinstance(cell.domain, AllReals) else frozenset(cell.domain)
-            for cell in (*service.replies, *(state.cell for state in service.states))
-        }
+        self._states = [(s.name, s.name in kept, s, _domain(s.cell)) for s in service.states]
+        self._replies = [(place, c.name, _domain(c)) for place, c in enumerate(service.replies)]
 
     def run(self, handler: Handler, held: Mapping[str, Held]) -> list[Outcome]:
         """Execute a handler; outcomes may come several times.
@@ -122,33 +118,33 @@ class Courses:
     def _outcome(self, course: _Course, handler: Handler, before: Mapping[str, Held]) -> Outcome:
         state: list[core.Value | None] = []
         forms: list[LinearForm] = []
-        for each in self._service.states:
-            value = course.held[each.name]
-            if each.name in self._kept:
+        for name, is_kept, cell, domain in self._states:
+            value = course.held[name]
+            if is_kept:
                 form = _number(value)
                 if form.samples():
-                    raise NotPlain((each.name,))
-                if not each.is_additive:
-                    self._require_fit(form, each, course)
+                    raise NotPlain((name,))
+                if not cell.is_additive:
+                    self._require_fit(form, cell, course)
                 state.append(None)
                 forms.append(form)
                 continue
             constant = _constant(value)
-            if value is not before[each.name] and not admits(self._domains[each.name], constant):
+            if value is not before[name] and not admits(domain, constant):
                 raise NotPlain
             state.append(constant)
         reply: list[core.Value | None] = []
         published = []
-        for place, cell in enumerate(self._service.replies):
-            shown = course.held.get(cell.name)
+        for place, name, domain in self._replies:
+            shown = course.held.get(name)
             if shown is None:
                 reply.append(NOTHING)
-            elif cell.name in course.clamps or not _is_constant(shown):
-                published.append(course.published(place, cell.name, shown))
+            elif name in course.clamps or not _is_constant(shown):
+                published.append(course.published(place, name, shown))
                 reply.append(None)
             else:
                 constant = _constant(shown)
-                if not admits(self._domains[cell.name], constant):
+                if not admits(domain, constant):
                     raise NotPlain
                 reply.append(constant)
         if not handler.is_data and all(value == NOTHING for value in reply):
@@ -374,6 +370,10 @@ class _Course:
         values, sign = found[self._next(len(found)) if len(found) > 1 else 0]
         self.ranges[names[0]] = values
         return sign
+
+
+def _domain(cell: core.Cell) -> Collection[core.Value]:
+    return cell.domain if isinstance(cell.domain, AllReals) else frozenset(cell.domain)
 
 
 def require_law(weights: list[ExponentialRatio], choice: core.Choose, limits: Limits) -> None:

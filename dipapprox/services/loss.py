@@ -15,6 +15,7 @@ from dipapprox.limits import Limits
 from dipapprox.services.longest import LongestPaths, longest_paths
 from dipapprox.services.model import State
 from dipapprox.services.pairs import EQUAL, Edge, PairGraph
+from dipapprox.services.ratios import NO_GAIN
 from dipapprox.services.system import System
 from dipapprox.services.traces import Event, Trace, total_of, with_best_replies
 
@@ -85,6 +86,8 @@ class Loss:
 
 def weight_of(edge: Edge) -> Fraction:
     """Return what an edge may add to the loss, in eps; 0 where that is not bounded."""
+    if edge.gain is NO_GAIN:
+        return edge.cost
     return edge.cost + (edge.gain.upper or 0)
 
 
@@ -96,7 +99,10 @@ def paths_of(graph: PairGraph, limits: Limits) -> tuple[LongestPaths, int]:
     """
     rows = [[(edge.target, weight_of(edge)) for edge in row] for row in graph.edges]
     unit = lcm(1, *{weight.denominator for row in rows for _, weight in row})
-    arcs = [[(target, int(weight * unit)) for target, weight in row] for row in rows]
+    arcs = [
+        [(target, weight.numerator * (unit // weight.denominator)) for target, weight in row]
+        for row in rows
+    ]
     return longest_paths(arcs, limits), unit
 
 

@@ -176,7 +176,7 @@ class Exploration:
         self.limits = limits
         self.graph = graph
         self.numbers: dict[Node, int] = {}
-        self.plain: dict[tuple[int, ...], tuple[Fraction | None, Outcome, Outcome]] = {}
+        self.plain: dict[tuple[int, int], Fraction | None] = {}
         self.seen = [examiner.sees(system, call) for call in system.calls]
         service = system.service
         self.kept = tuple(cell.name for cell in service.states if cell.name in system.kept)
@@ -339,19 +339,23 @@ class Exploration:
     def edges(self, place: int, number: int) -> Iterator[Edge]:
         first, second, differences = self.graph.nodes[place]
         call = self.system.calls[number]
-        left, our_states = self.system.moves(first, number)
-        right, their_states = self.system.moves(second, number)
+        left, our_states, ours_shown = self.system.moves(first, number)
+        right, their_states, theirs_shown = self.system.moves(second, number)
         visible = self.seen[number]
         if len(left) == 1 == len(right) and not differences:
             # One outcome each: nearly all calls of services that are worked out cell by cell.
-            cost = self.plain_cost(left[0], right[0]) if visible else _FREE
-        else:
-            cost = None
-        if cost is not None:
-            gain = gain_of(left[0].probability, right[0].probability, self.limits)
-            target = self.number((our_states[0], their_states[0], ()))
-            yield Edge(target, gain, cost, call, (left[0], right[0]), True)
-            return
+            one, other = left[0], right[0]
+            cost: Fraction | None = _FREE
+            if visible:
+                shown = ours_shown[0], theirs_shown[0]
+                if shown not in self.plain:
+                    self.plain[shown] = self.costs(one, other, ()) if agree(one, other) else None
+                cost = self.plain[shown]
+            if cost is not None:
+                gain = gain_of(one.probability, other.probability, self.limits)
+                target = self.number((our_states[0], their_states[0], ()))
+                yield Edge(target, gain, cost, call, (one, other), True)
+                return
         for ours, theirs in cases(left, right, self.held, lambda n: differences[self.place[n]]):
             yield from self.answers(place, call, ours, theirs, visible)
             if self.graph.one_sided is not None:
@@ -393,18 +397,6 @@ class Exploration:
         )
         return self.calm if alike else self.ends
 
-    def plain_cost(self, one: Outcome, other: Outcome) -> Fraction | None:
-        """Return what two replies cost without differences; None if they show other things.
-
-        Few outcomes differ in what they show, many in where they lead.
-        """
-        key = id(one.reply), id(one.published), id(other.reply), id(other.published)
-        known = self.plain.get(key)
-        if known is None:
-            cost = self.costs(one, other, ()) if agree(one, other) else None
-            known = self.plain[key] = cost, one, other  # whose ids are not given away
-        return known[0]
-
     def costs(self, one: Outcome, other: Outcome, differences: tuple[Fraction, ...]) -> Fraction:
         """Return what two published replies cost."""
         if not one.published:
@@ -429,7 +421,7 @@ class Exploration:
         ours, theirs = by_reply(left), by_reply(right)
         if ours.keys() != theirs.keys() and any(each.published for each in (*left, *right)):
             left, right = (
-                merged(each for outcome in step for each in spelled_out(outcome))
+                merged([each for outcome in step for each in spelled_out(outcome)])
                 for step in (left, right)
             )
             ours, theirs = by_reply(left), by_reply(right)

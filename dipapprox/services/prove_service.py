@@ -50,18 +50,18 @@ def find_loss(service: Service, examiner: Examiner, limits: Limits) -> Loss:
     """
     if _size(service) <= _LARGE:
         return loss_by_values(service, examiner, limits)
-    coarse = loss_by_counters(service, examiner, limits)
+    coarse = loss_by_counters(service, examiner, limits, _LARGE)
     if coarse is not None and (coarse.is_exact or coarse.unbounded):
         return coarse
-    first = loss_by_values(service, examiner, limits, _FEW)
-    if first.unbounded or first.upper is not None:
-        return first
-    fine = loss_by_values(service, examiner, limits)
-    if coarse is None or fine.unbounded or fine.upper is not None:
+    for most in (_FEW, inf):
+        fine = loss_by_values(service, examiner, limits, most)
+        if fine.unbounded or fine.upper is not None:
+            return fine
+    coarse = coarse or loss_by_counters(service, examiner, limits)
+    if coarse is None:
         return fine
-    return (
-        replace(coarse, lower=fine.lower, trace=fine.trace) if fine.lower > coarse.lower else coarse
-    )
+    shown = replace(coarse, lower=fine.lower, trace=fine.trace)
+    return shown if fine.lower > coarse.lower else coarse
 
 
 def _size(service: Service) -> int:

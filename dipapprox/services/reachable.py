@@ -52,19 +52,19 @@ def reachable_states(
     Raises:
         LimitReached: If there are too many.
     """
-    found: dict[State, Arrival | None] = {system.initial: None}
-    waiting = [system.initial]
-    system.number(system.initial)
-    for state in waiting:
+    begin = system.number(system.initial)
+    found: dict[int, Arrival | None] = {begin: None}
+    waiting = [begin]
+    for number in waiting:
         if len(found) > most:
             break
         limits.check()
-        number = system.number(state)
+        state = system.states[number]
         for place, call in enumerate(system.calls):
-            outcomes, _ = system.moves(number, place)
-            for outcome in outcomes:
-                if outcome.state not in found:
-                    found[outcome.state] = Arrival(state, call, outcome)
-                    waiting.append(outcome.state)
+            outcomes, targets, _ = system.moves(number, place)
+            for outcome, target in zip(outcomes, targets, strict=True):
+                if target not in found:
+                    found[target] = Arrival(state, call, outcome)
+                    waiting.append(target)
         limits.check_states(len(found))
-    return found
+    return {system.states[number]: arrival for number, arrival in found.items()}

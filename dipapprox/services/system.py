@@ -7,7 +7,7 @@ states and closed forms are the outcomes, for all eps at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from dipapprox.data_classes import replace
@@ -40,8 +40,8 @@ from dipapprox.source import Diagnostic
 BY_VALUE: frozenset[str] = frozenset()
 """No cell is kept by differences."""
 
-Moves = tuple[Step, tuple[int, ...]]
-"""The outcomes of a call, and the numbers of the states that they lead to."""
+Moves = tuple[Step, tuple[int, ...], tuple[int, ...]]
+"""The outcomes of a call, the numbers of the states that they lead to, and of what they show."""
 
 
 class System:
@@ -69,10 +69,13 @@ class System:
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
+        self._shown: dict[tuple[object, object], int] = {}
         self._forms: dict[int, tuple[Held, core.Value]] = {}
         self.states: list[State] = []
+        self._names = [cell.name for cell in service.states]
         self._used = [_used(service, handler) for handler in service.handlers]
         self.calls = tuple(self._calls())
+        self._places = {call: place for place, call in enumerate(self.calls)}
 
     @property
     def initial(self) -> State:
@@ -101,13 +104,21 @@ class System:
         """Return the outcomes of a call in a state, both by their numbers; see `step`."""
         known = self._known[state].get(call)
         if known is None:
-            outcomes = self.step(self.states[state], self.calls[call])
-            known = outcomes, tuple([self.number(outcome.state) for outcome in outcomes])
-            self._known[state][call] = known
+            outcomes = self._followed(self.states[state], self.calls[call])
+            shown = self._shown
+            known = self._known[state][call] = (
+                outcomes,
+                tuple([self.number(each.state) for each in outcomes]),
+                tuple([shown.setdefault((o.reply, o.published), len(shown)) for o in outcomes]),
+            )
         return known
 
     def step(self, state: State, call: Call) -> Step:
         """Return the outcomes of a call.
+
+        Args:
+            state: Of the service.
+            call: One of `calls`.
 
         Raises:
             SourceError: If the handler does something meaningless in this state.
@@ -116,8 +127,13 @@ class System:
             Inexpressible: If there are no closed forms.
             LimitReached: If a limit is reached.
         """
+        return self.moves(self.number(state), self._places[call])[0]
+
+    def _followed(self, state: State, call: Call) -> Step:
         # What a handler does depends on the cells that it names, and changes only these.
         places = self._used[call.handler]
+        if len(places) == len(state):
+            return merged(self._outcomes(state, call))
         key = call, tuple([state[place] for place in places])
         found = self._steps.get(key)
         if found is None:
@@ -135,8 +151,8 @@ class System:
     def _outcomes(self, state: State, call: Call) -> list[Outcome]:
         handler = self.service.handlers[call.handler]
         held: dict[str, Held] = {}
-        for cell, value in zip(self.service.states, state, strict=True):
-            held[cell.name] = LinearForm.symbol(cell.name) if value is None else self._held(value)
+        for name, value in zip(self._names, state, strict=True):
+            held[name] = LinearForm.symbol(name) if value is None else self._held(value)
         if call.is_data and self.any_data:
             held[handler.arguments[0].name] = LinearForm.symbol(handler.arguments[0].name)
         for argument, value in zip(handler.arguments, call.values, strict=False):
@@ -157,8 +173,10 @@ def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
     return replace(outcome, state=tuple(after))
 
 
-def merged(outcomes: Iterable[Outcome]) -> Step:
+def merged(outcomes: Sequence[Outcome]) -> Step:
     """Join outcomes with equal replies and states, of the same values of cells."""
+    if len(outcomes) == 1:
+        return tuple(outcomes)
     found: dict[tuple[object, ...], Outcome] = {}
     for each in outcomes:
         key = each.reply, each.published, each.state, each.forms, each.where
