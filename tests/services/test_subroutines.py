@@ -50,7 +50,7 @@ def with_clamp() -> str:
 
 
 def explicit(step: Step) -> Step:
-    return merged(each for outcome in step for each in spelled_out(outcome))
+    return merged([each for outcome in step for each in spelled_out(outcome)])
 
 
 @pytest.mark.parametrize("m", [1, 2])
